@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt
-from postroom.domain.errors import Code, FieldError, Refused, StoreUnavailable, ValidationError
+from postroom.domain.errors import Code, FieldError, Refused, ValidationError
+from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
-from postroom.domain.question import AskedPerson, Question, Resume, Subject, SubjectKind
+from postroom.domain.question import Question, Resume, Subject, SubjectKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import SECOND_US, seconds
 from postroom.work.attention.question_times import QuestionTimes
-from postroom.work.questions.asked_people import asked, asked_people, person_id_of
+from postroom.work.questions.asked_people import asked, asked_people, found_people, person_id_of
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.given import Given
 from postroom.work.questions.opening import opened
@@ -59,13 +59,17 @@ class Asking:
         progress: Progress | None = None,
         subject: Subject | None = None,
     ) -> QuestionView:
-        """Stored and planned before the waiting begins. Raises ValidationError, and KeyReused with the `ask_id`."""
-        question = await self._opened(asker, request, subject)
-        stored = await self.questions.ask(question)
-        if stored.created:
-            with suppress(StoreUnavailable):  # it is asked; the presenter plans what is not planned
-                await self.planning.plan(stored.question, [one.id for one in stored.question.people])
-                self.bells.every.ring()
+        """
+        Stored and planned, in one, before the waiting begins.
+
+        Raises ValidationError, and KeyReused with the `ask_id`.
+        """
+        people = await self._people(asker, request)
+        question = await self._opened(asker, request, subject, people)
+        planned = self.planning.chosen(question, people, self.mint)
+        stored = await self.questions.ask(question, planned)
+        if stored.created and wait_seconds <= 0:
+            return QuestionView(question=question, presentations=planned)
         view = await self._waited(asker, stored.question.id, wait_seconds, progress)
         return replace(view, joined=stored.joined)
 
@@ -179,18 +183,24 @@ class Asking:
         )
         return [await self._seen(caller, one) for one in found]
 
-    async def _opened(self, asker: Principal, request: QuestionRequest, subject: Subject | None) -> Question:
+    async def _people(self, asker: Principal, request: QuestionRequest) -> tuple[Person, ...]:
         refuse_unknown_channels(request.channels, self.planning.channels)
-        people, now_us = self.planning.people, self.clock.now_us()
+        people = self.planning.people
         named = request.to or ((asker.person,) if asker.person else ())  # a program works for one person
-        to = await asked_people(people, named, "to") if named else (asked(await people.owner()),)
+        to = await found_people(people, named, "to") if named else (await people.owner(),)
         _refuse_self(asker, to)
+        return to
+
+    async def _opened(
+        self, asker: Principal, request: QuestionRequest, subject: Subject | None, people: Sequence[Person]
+    ) -> Question:
+        now_us = self.clock.now_us()
         question = opened(
             request,
             id=self.mint(now_us),
             asker=str(asker),
-            people=to,
-            escalate_to=await asked_people(people, request.escalate_to, "escalate_to"),
+            people=tuple(map(asked, people)),
+            escalate_to=await asked_people(self.planning.people, request.escalate_to, "escalate_to"),
             resume=_resume(asker, request),
             subject=subject,
             now_us=now_us,
@@ -303,7 +313,7 @@ def _resume(asker: Principal, request: QuestionRequest) -> Resume | None:
     return Resume(butler=butler, prompt=wished.prompt, material=wished.material)
 
 
-def _refuse_self(asker: Principal, to: Sequence[AskedPerson]) -> None:
+def _refuse_self(asker: Principal, to: Sequence[Person]) -> None:
     if asker.role in (Role.PERSON, Role.USER) and [one.id for one in to] == [asker.name]:
         raise ValidationError.of([FieldError("to", "must name another person than the one who asks", "self")])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -62,9 +62,9 @@ class Questions:
         self._changed = changed
         self._caught_up = caught_up
 
-    async def ask(self, question: Question) -> Asked:
-        """Raises KeyReused."""
-        asked = await self._store.ask(question)
+    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
+        """With the places where it is shown, or left to be planned. Raises KeyReused."""
+        asked = await self._store.ask(question, planned)
         if asked.conflict:
             raise KeyReused(asked.question.id)
         if asked.created:

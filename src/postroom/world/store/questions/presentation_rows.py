@@ -84,6 +84,25 @@ def write_toggles(connection: Connection, presentation_id: str, toggles: Sequenc
     connection.execute(change.values(toggles=json.dumps(list(toggles)), updated_at=now_us))
 
 
+def presentation_row(new: Presentation) -> dict[str, Any]:
+    """Due at once, unless it cannot be shown at all."""
+    return {
+        "id": new.id,
+        "question_id": new.question_id,
+        "person_id": new.person_id,
+        "channel": new.channel,
+        "address": new.address,
+        "status": str(new.status),
+        "revision": new.revision,
+        "reason": new.reason,
+        "toggles": "[]",
+        "due_at": new.created_at_us if new.status is PresentationStatus.PLANNED else None,
+        "fence": 0,
+        "created_at": new.created_at_us,
+        "updated_at": new.updated_at_us,
+    }
+
+
 def read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
     return Presentation(
         id=row.id,

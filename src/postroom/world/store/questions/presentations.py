@@ -25,6 +25,7 @@ from postroom.world.store.questions.presentation_rows import (
     found_presentations,
     is_numbered,
     presentation_by_id,
+    presentation_row,
     read_token,
     token_row,
     unnumbered,
@@ -72,8 +73,8 @@ class StoredPresentations:
         def work(connection: Connection) -> list[Presentation]:
             question = steps.locked(connection, question_id)
             if question is not None and question.is_open:
-                for place in places:
-                    self._insert(connection, question_id, place, now_us)
+                rows = [presentation_row(one.under(self._mint(now_us), question_id, now_us)) for one in places]
+                _insert_new(connection, presentations, ["question_id", "person_id", "channel"], rows)
                 mine = (question_people.c.question_id == question_id, question_people.c.person_id.in_(people))
                 connection.execute(update(question_people).where(*mine).values(planned_at=now_us))
             return found_presentations(connection, _of(question_id))
@@ -191,25 +192,6 @@ class StoredPresentations:
         asked = asked if address is None else asked.where(table.address == address)
         return await self._database.read(lambda connection: found_presentations(connection, asked))
 
-    def _insert(self, connection: Connection, question_id: str, place: PlannedPresentation, now_us: int) -> None:
-        status = PresentationStatus.PLANNED if place.failure is None else PresentationStatus.FAILED
-        row = {
-            "id": self._mint(now_us),
-            "question_id": question_id,
-            "person_id": place.person_id,
-            "channel": place.channel,
-            "address": place.address,
-            "status": str(status),
-            "revision": 0,
-            "reason": place.failure,
-            "toggles": "[]",
-            "due_at": now_us if place.failure is None else None,
-            "fence": 0,
-            "created_at": now_us,
-            "updated_at": now_us,
-        }
-        _insert_new(connection, presentations, ["question_id", "person_id", "channel"], [row])
-
 
 def _of(question_id: str) -> Select[Any]:
     return select(presentations).where(presentations.c.question_id == question_id).order_by(presentations.c.id)
@@ -269,11 +251,12 @@ def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Seq
         }
         for part, provider_id in enumerate(provider_ids)
     ]
-    if rows:
-        _insert_new(connection, presentation_parts, ["channel", "address", "provider_id"], rows)
+    _insert_new(connection, presentation_parts, ["channel", "address", "provider_id"], rows)
 
 
 def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[dict[str, Any]]) -> None:
     """Those whose key is taken stay as they are."""
+    if not rows:
+        return
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=key), rows)
