@@ -19,6 +19,7 @@ from postroom.work.questions.plan import QuestionStep, due
 from postroom.work.questions.ports import Decide, QuestionStore
 
 _AT_A_TIME: Final = 100
+_EVER: Final = -1  # before all that can be due
 Changed = Callable[[Question], None]
 CaughtUp = Callable[[], int | None]
 
@@ -95,6 +96,10 @@ class Questions:
         now_us = self._clock.now_us()
         decide = partial(moves.revised, wording=wording, expires_at_us=expires_at_us, now_us=now_us)
         return await self._change(question_id, decide)
+
+    async def next_step_us(self) -> int | None:
+        """When the first of them is to be reminded of, escalated or ended: most looks find only that."""
+        return await self._store.next_due(_EVER)
 
     async def look(self) -> int | None:
         """One round of reminding, escalating and ending; answers when to look again."""

@@ -17,9 +17,14 @@ from postroom.world.store.tables.questions import presentation_parts, presentati
 
 def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
     """In the order of these rows, each with the provider's ids of all its parts."""
+    return [one for one, _ in fenced_presentations(connection, asked)]
+
+
+def fenced_presentations(connection: Connection, asked: Select[Any]) -> list[tuple[Presentation, int]]:
+    """The same, each with its fence."""
     rows = connection.execute(asked).all()
     parts = _parts(connection, [row.id for row in rows])
-    return [read_presentation(row, parts.get(row.id, ())) for row in rows]
+    return [(read_presentation(row, parts.get(row.id, ())), row.fence) for row in rows]
 
 
 def about(channel: str, address: str, provider_id: str) -> Select[Any]:
