@@ -70,7 +70,7 @@ class Asking:
         stored = await self.questions.ask(question, planned)
         if stored.created and wait_seconds <= 0:
             return QuestionView(question=question, presentations=planned)
-        view = await self._waited(asker, stored.question.id, wait_seconds, progress)
+        view = await self._waited(asker, stored.question, wait_seconds, progress)
         return replace(view, joined=stored.joined)
 
     async def wait(
@@ -84,7 +84,7 @@ class Asking:
     ) -> QuestionView:
         """Others than the asker who may see it may wait for it, too; only the asker collects its end."""
         question = await self._named(asker, ask_id, key)
-        return await self._waited(asker, question.id, wait_seconds, progress)
+        return await self._waited(asker, question, wait_seconds, progress)
 
     async def answers(self, asker: Principal, *, since: str | None, limit: int) -> AnswersPage:
         """What ended for this asker, in the order in which it ended. A secret is not in it: `wait` hands it out."""
@@ -233,15 +233,19 @@ class Asking:
         )
 
     async def _waited(
-        self, caller: Principal, question_id: str, wait_seconds: float, progress: Progress | None
+        self, caller: Principal, asked: Question, wait_seconds: float, progress: Progress | None
     ) -> QuestionView:
-        waiting = Waiting(store=self.store, bells=self.bells, clock=self.clock)
-        question = await waiting.until_over(question_id, wait_seconds, progress)
-        if question is not None and not question.is_open and _is_asker(caller, question):
-            question = await self.store.collect(question_id, self.clock.now_us())
+        collect = self._collect if _is_asker(caller, asked) else None
+        waiting = Waiting(store=self.store, bells=self.bells, clock=self.clock, ring_read=collect)
+        question = await waiting.until_over(asked.id, wait_seconds, progress)
+        if question is not None and not question.is_open and collect and question.collected_at_us is None:
+            question = await collect(asked.id)
         if question is None:
             raise _not_found()
         return await self._seen(caller, question)
+
+    async def _collect(self, question_id: str) -> Question | None:
+        return await self.store.collect(question_id, self.clock.now_us())
 
     async def _collected(self, question: Question) -> Question:
         if question.wording.secret or question.collected_at_us is not None:

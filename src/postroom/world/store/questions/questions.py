@@ -131,8 +131,9 @@ class StoredQuestions:
             if question is None or question.is_open:
                 return question
             mine = questions.c.id == question_id
-            first = update(questions).where(mine, questions.c.collected_at.is_(None)).values(collected_at=now_us)
-            connection.execute(first)
+            if question.collected_at_us is None:
+                connection.execute(update(questions).where(mine).values(collected_at=now_us))
+                question = replace(question, collected_at_us=now_us)
             return self._unsealed(connection, question) if question.wording.secret else question
 
         return await self._database.write(work)
