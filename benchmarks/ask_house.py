@@ -133,8 +133,8 @@ def _timed(parts: AskingParts, phone: PhoneChannel) -> Sequence[dict[str, float]
     decided: dict[str, float] = {}
     ask, hear = parts.store.ask, parts.store.hear
 
-    async def asked(question: Any) -> Any:
-        found = await ask(question)
+    async def asked(question: Any, planned: Any = None) -> Any:
+        found = await ask(question, planned)
         stored[found.question.id] = time.perf_counter()
         return found
 

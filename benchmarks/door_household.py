@@ -45,7 +45,7 @@ def main() -> None:
     collect_less_often()  # as `postroom up` does
     log.configure("ERROR")
     trace.configure(None)
-    household.build_channels = lambda *_: {"telegram": NoChannel()}
+    household.open_channels = lambda *_: {"telegram": NoChannel()}
     home, database = sys.argv[1:]
     Path(home).mkdir(parents=True, exist_ok=True)
     uvloop.run(live(home, database))

@@ -11,6 +11,7 @@ from postroom.doors.switchboard.deliver import Deliver
 from postroom.doors.switchboard.route import Router
 from postroom.doors.switchboard.server import Switchboard
 from postroom.doors.switchboard.status import StatusRelay
+from postroom.system.roster.config import MESSENGER
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.world.store.butlers.registry import StoredRegistry
 from postroom.world.store.butlers.registry_cache import CachedRegistry
@@ -20,6 +21,8 @@ from postroom.world.store.deliveries.hop_log import StoredNotificationsLog
 def build_board(world: ButlerWorld, stack: AsyncExitStack, meter: HopMeter) -> Switchboard:
     log = StoredNotificationsLog(world.database, world.mint.mint, meter.lost)
     stack.push_async_callback(log.flush)
+    if world.peers.takes_here(MESSENGER):
+        log.go_along()
     registry = CachedRegistry(StoredRegistry(world.database, world.mint.mint), world.clock)
     messenger = world.peers.to("messenger", caller="switchboard")
     return Switchboard(

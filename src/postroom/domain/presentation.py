@@ -52,6 +52,20 @@ class PlannedPresentation:
     address: str
     failure: str | None = None
 
+    def under(self, id: str, question_id: str, now_us: int) -> Presentation:
+        """As it begins."""
+        return Presentation(
+            id=id,
+            question_id=question_id,
+            person_id=self.person_id,
+            channel=self.channel,
+            address=self.address,
+            status=PresentationStatus.PLANNED if self.failure is None else PresentationStatus.FAILED,
+            reason=self.failure,
+            created_at_us=now_us,
+            updated_at_us=now_us,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresentationClaim:

@@ -68,6 +68,9 @@ class Log:
     def closed(self, row_id: str, outcome: Outcome, *, now_us: int) -> None:
         self.rows[int(row_id)]["answer"] = notify_response(outcome)
 
+    def hurry(self) -> None:
+        return None
+
     def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
         assert written.done()
         self.rows[int(row_id)]["answer"] = "abandoned"

@@ -31,6 +31,10 @@ class NotificationsLog(Protocol):
 
     def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None: ...
 
+    def hurry(self) -> None:
+        """What waits for a delivery to go with waits no longer."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
@@ -80,14 +84,16 @@ class Deliver:
         return await self._logged(hop, lambda: self._hand_on(caller, outgoing, request_id, wait_seconds))
 
     async def _logged(self, hop: Hop, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        """The row is on disk before the answer; its last words follow without delaying it."""
+        """The row is on disk before the answer, with the delivery's own if it has one; its last words follow later."""
         row_id, written = self.log.opened(hop, now_us=self.clock.now_us())
         try:
             outcome = await work()
         except asyncio.CancelledError:
             self.log.abandoned(row_id, written, now_us=self.clock.now_us())
             raise
-        await asyncio.wait([written], timeout=_LOG_SECONDS)
+        if not written.done():
+            self.log.hurry()
+            await asyncio.wait([written], timeout=_LOG_SECONDS)
         if not (written.done() and written.exception()):  # the answer is true whether or not we could note it
             self.log.closed(row_id, outcome, now_us=self.clock.now_us())
         return outcome

@@ -32,8 +32,13 @@ class AskedPeople(Protocol):
 
 async def asked_people(people: AskedPeople, names: Sequence[str], field: str) -> tuple[AskedPerson, ...]:
     """Raises ValidationError on the field for a name that is no one's, or several people's."""
+    return tuple(asked(person) for person in await found_people(people, names, field))
+
+
+async def found_people(people: AskedPeople, names: Sequence[str], field: str) -> tuple[Person, ...]:
+    """The same, with what is known of them."""
     found = [await _one(people, name, field) for name in names]
-    return tuple(dict.fromkeys(asked(person) for person in found))
+    return tuple({person.id: person for person in found}.values())
 
 
 def asked(person: Person) -> AskedPerson:

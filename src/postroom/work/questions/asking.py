@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt
-from postroom.domain.errors import Code, FieldError, Refused, StoreUnavailable, ValidationError
+from postroom.domain.errors import Code, FieldError, Refused, ValidationError
+from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
-from postroom.domain.question import AskedPerson, Question, Resume, Subject, SubjectKind
+from postroom.domain.question import Question, Resume, Subject, SubjectKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import SECOND_US, seconds
 from postroom.work.attention.question_times import QuestionTimes
-from postroom.work.questions.asked_people import asked, asked_people, person_id_of
+from postroom.work.questions.asked_people import asked, asked_people, found_people, person_id_of
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.given import Given
 from postroom.work.questions.opening import opened
@@ -59,14 +59,18 @@ class Asking:
         progress: Progress | None = None,
         subject: Subject | None = None,
     ) -> QuestionView:
-        """Stored and planned before the waiting begins. Raises ValidationError, and KeyReused with the `ask_id`."""
-        question = await self._opened(asker, request, subject)
-        stored = await self.questions.ask(question)
-        if stored.created:
-            with suppress(StoreUnavailable):  # it is asked; the presenter plans what is not planned
-                await self.planning.plan(stored.question, [one.id for one in stored.question.people])
-                self.bells.every.ring()
-        view = await self._waited(asker, stored.question.id, wait_seconds, progress)
+        """
+        Stored and planned, in one, before the waiting begins.
+
+        Raises ValidationError, and KeyReused with the `ask_id`.
+        """
+        people = await self._people(asker, request)
+        question = await self._opened(asker, request, subject, people)
+        planned = self.planning.chosen(question, people, self.mint)
+        stored = await self.questions.ask(question, planned)
+        if stored.created and wait_seconds <= 0:
+            return QuestionView(question=question, presentations=planned)
+        view = await self._waited(asker, stored.question, wait_seconds, progress)
         return replace(view, joined=stored.joined)
 
     async def wait(
@@ -80,7 +84,7 @@ class Asking:
     ) -> QuestionView:
         """Others than the asker who may see it may wait for it, too; only the asker collects its end."""
         question = await self._named(asker, ask_id, key)
-        return await self._waited(asker, question.id, wait_seconds, progress)
+        return await self._waited(asker, question, wait_seconds, progress)
 
     async def answers(self, asker: Principal, *, since: str | None, limit: int) -> AnswersPage:
         """What ended for this asker, in the order in which it ended. A secret is not in it: `wait` hands it out."""
@@ -179,18 +183,24 @@ class Asking:
         )
         return [await self._seen(caller, one) for one in found]
 
-    async def _opened(self, asker: Principal, request: QuestionRequest, subject: Subject | None) -> Question:
+    async def _people(self, asker: Principal, request: QuestionRequest) -> tuple[Person, ...]:
         refuse_unknown_channels(request.channels, self.planning.channels)
-        people, now_us = self.planning.people, self.clock.now_us()
+        people = self.planning.people
         named = request.to or ((asker.person,) if asker.person else ())  # a program works for one person
-        to = await asked_people(people, named, "to") if named else (asked(await people.owner()),)
+        to = await found_people(people, named, "to") if named else (await people.owner(),)
         _refuse_self(asker, to)
+        return to
+
+    async def _opened(
+        self, asker: Principal, request: QuestionRequest, subject: Subject | None, people: Sequence[Person]
+    ) -> Question:
+        now_us = self.clock.now_us()
         question = opened(
             request,
             id=self.mint(now_us),
             asker=str(asker),
-            people=to,
-            escalate_to=await asked_people(people, request.escalate_to, "escalate_to"),
+            people=tuple(map(asked, people)),
+            escalate_to=await asked_people(self.planning.people, request.escalate_to, "escalate_to"),
             resume=_resume(asker, request),
             subject=subject,
             now_us=now_us,
@@ -223,15 +233,19 @@ class Asking:
         )
 
     async def _waited(
-        self, caller: Principal, question_id: str, wait_seconds: float, progress: Progress | None
+        self, caller: Principal, asked: Question, wait_seconds: float, progress: Progress | None
     ) -> QuestionView:
-        waiting = Waiting(store=self.store, bells=self.bells, clock=self.clock)
-        question = await waiting.until_over(question_id, wait_seconds, progress)
-        if question is not None and not question.is_open and _is_asker(caller, question):
-            question = await self.store.collect(question_id, self.clock.now_us())
+        collect = self._collect if _is_asker(caller, asked) else None
+        waiting = Waiting(store=self.store, bells=self.bells, clock=self.clock, ring_read=collect)
+        question = await waiting.until_over(asked.id, wait_seconds, progress)
+        if question is not None and not question.is_open and collect and question.collected_at_us is None:
+            question = await collect(asked.id)
         if question is None:
             raise _not_found()
         return await self._seen(caller, question)
+
+    async def _collect(self, question_id: str) -> Question | None:
+        return await self.store.collect(question_id, self.clock.now_us())
 
     async def _collected(self, question: Question) -> Question:
         if question.wording.secret or question.collected_at_us is not None:
@@ -303,7 +317,7 @@ def _resume(asker: Principal, request: QuestionRequest) -> Resume | None:
     return Resume(butler=butler, prompt=wished.prompt, material=wished.material)
 
 
-def _refuse_self(asker: Principal, to: Sequence[AskedPerson]) -> None:
+def _refuse_self(asker: Principal, to: Sequence[Person]) -> None:
     if asker.role in (Role.PERSON, Role.USER) and [one.id for one in to] == [asker.name]:
         raise ValidationError.of([FieldError("to", "must name another person than the one who asks", "self")])
 

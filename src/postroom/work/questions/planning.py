@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.domain.presentation import PlannedPresentation, Presentation
 from postroom.domain.question import Question
@@ -28,6 +29,12 @@ class Planning:
         ids = sorted(await self.plans.unplanned(question.id) if people is None else people)
         chosen = [place for one in ids for place in await self._places(question, one)]
         return await self.plans.plan(question.id, ids, chosen, self.clock.now_us())
+
+    def chosen(self, question: Question, people: Sequence[Person], mint: Callable[[int], str]) -> list[Presentation]:
+        """For people who are known already, so that it can be stored with the question."""
+        now_us, in_order = question.created_at_us, sorted(people, key=lambda one: one.id)
+        found = [one for person in in_order for one in places(person, question.channels, self.channels)]
+        return [one.under(mint(now_us), question.id, now_us) for one in found]
 
     async def take_up(self) -> int:
         """What was asked and not planned, by a process that died or because people were added; how many it was."""

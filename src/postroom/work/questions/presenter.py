@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -15,7 +16,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
-from postroom.domain.presentation import Presentation, PresentationClaim, Shown
+from postroom.domain.presentation import Presentation, PresentationClaim, Shown, Token
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
@@ -92,8 +93,17 @@ class Presenter:
     async def _begin_what_is_due(self) -> None:
         now_us, room = self.clock.now_us(), self._room()
         lease_us = now_us + seconds(LEASE_SECONDS)
-        for claim in await self.claims.due(now_us, lease_until_us=lease_us, limit=room) if room else ():
+        if not room:
+            return
+        for claim in await self.claims.due(now_us, lease_until_us=lease_us, limit=room, tokens_of=self._first_tokens):
             self._begin(self._work(claim))
+
+    def _first_tokens(self, claim: PresentationClaim) -> Sequence[Token]:
+        """Of a card that will be shown for the first time; all others are issued just before they are sent."""
+        if _is_first(claim):
+            with suppress(Exception):  # a card that cannot be made holds up no other: its own task says so
+                return self.cards.asking(claim.question, claim.presentation).tokens
+        return ()
 
     def _room(self) -> int:
         return max(0, _IN_HAND - len(self._tasks))
@@ -127,7 +137,7 @@ class Presenter:
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
             await self.claims.later(claim, quiet_us, QUIET)
         elif delivery_id is None:
-            await self._send(claim, self.cards.asking(claim.question, claim.presentation))
+            await self._send(claim, self.cards.asking(claim.question, claim.presentation), issued=_is_first(claim))
         else:
             await self._follow(claim, delivery_id, revision)
 
@@ -167,8 +177,9 @@ class Presenter:
         else:
             await self._send(claim, self.cards.anew(question, shown))
 
-    async def _send(self, claim: PresentationClaim, card: Card) -> None:
-        await self.claims.issue(card.tokens)
+    async def _send(self, claim: PresentationClaim, card: Card, *, issued: bool = False) -> None:
+        if not issued:
+            await self.claims.issue(card.tokens)
         stored = await self._submit(claim, card.outgoing, 0)
         if stored.delivery_id is not None:
             await self._follow(claim, stored.delivery_id, claim.question.revision)
@@ -228,6 +239,12 @@ class Presenter:
 
     async def _tell(self, claim: PresentationClaim, shown: Shown) -> None:
         await self.claims.presented(claim, shown, self.clock.now_us())
+
+
+def _is_first(claim: PresentationClaim) -> bool:
+    """No earlier claim can have sent anything."""
+    is_planned = claim.presentation.status is PresentationStatus.PLANNED
+    return is_planned and not claim.taken_up and claim.question.is_open
 
 
 def _is_under_way(outcome: Outcome) -> bool:

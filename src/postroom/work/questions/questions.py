@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -19,6 +19,7 @@ from postroom.work.questions.plan import QuestionStep, due
 from postroom.work.questions.ports import Decide, QuestionStore
 
 _AT_A_TIME: Final = 100
+_EVER: Final = -1  # before all that can be due
 Changed = Callable[[Question], None]
 CaughtUp = Callable[[], int | None]
 
@@ -62,9 +63,9 @@ class Questions:
         self._changed = changed
         self._caught_up = caught_up
 
-    async def ask(self, question: Question) -> Asked:
-        """Raises KeyReused."""
-        asked = await self._store.ask(question)
+    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
+        """With the places where it is shown, or left to be planned. Raises KeyReused."""
+        asked = await self._store.ask(question, planned)
         if asked.conflict:
             raise KeyReused(asked.question.id)
         if asked.created:
@@ -95,6 +96,10 @@ class Questions:
         now_us = self._clock.now_us()
         decide = partial(moves.revised, wording=wording, expires_at_us=expires_at_us, now_us=now_us)
         return await self._change(question_id, decide)
+
+    async def next_step_us(self) -> int | None:
+        """When the first of them is to be reminded of, escalated or ended: most looks find only that."""
+        return await self._store.next_due(_EVER)
 
     async def look(self) -> int | None:
         """One round of reminding, escalating and ending; answers when to look again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from postroom.domain.answer_attempt import KeptAttempt
@@ -18,6 +18,8 @@ from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_change import Ending, QuestionEvent
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.questions.ports import QuestionStore
+
+TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
 class QuestionRecord(QuestionStore, Protocol):
@@ -69,7 +71,11 @@ class Plans(Protocol):
 class Claims(Protocol):
     """The right to show or close a card; what a stale claim writes is refused."""
 
-    async def due(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]: ...
+    async def due(
+        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf
+    ) -> Sequence[PresentationClaim]:
+        """With the tokens that a claim needs, so that its card can leave at once."""
+        ...
 
     async def next_due(self, after_us: int) -> int | None: ...
 

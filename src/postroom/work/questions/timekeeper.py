@@ -44,10 +44,12 @@ class Timekeeper:
     async def look(self) -> int:
         """One round; answers when the next is due."""
         now_us = self.clock.now_us()
-        for question in await self.store.due(now_us, _AT_A_TIME):
-            for step in due(question, now_us).steps:
-                await self._step(question, step, now_us)
-        next_us = await self.questions.look()
+        next_us = await self.questions.next_step_us()
+        if next_us is not None and next_us <= now_us:
+            for question in await self.store.due(now_us, _AT_A_TIME):
+                for step in due(question, now_us).steps:
+                    await self._step(question, step, now_us)
+            next_us = await self.questions.look()
         latest_us = now_us + seconds(LOOK_SECONDS)
         return latest_us if next_us is None else min(next_us, latest_us)
 

@@ -13,14 +13,18 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from sqlalchemy import select
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.sample_deliveries import NOON_US, mint
+from tests.world.store.sample_deliveries import NOON_US, mint, new_delivery
 
 from postroom.domain.errors import ValidationError
 from postroom.domain.hop import Hop
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome, refused
 from postroom.world.store.deliveries.hop_log import StoredNotificationsLog
+from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
+from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.tables.notifications_log import notifications_log
 
 OK = Outcome(status=AnswerStatus.OK, request_id="request-1", delivery_id=DeliveryId("d-1"))
@@ -31,6 +35,14 @@ class Log:
     stored: StoredNotificationsLog
     database: Database
     lost: list[BaseException]
+
+    @property
+    def ledger(self) -> SqliteLedger | PostgresLedger:
+        database = self.database
+        if isinstance(database, SqliteDatabase):
+            return SqliteLedger(database)
+        assert isinstance(database, PostgresDatabase)
+        return PostgresLedger(database)
 
     async def opened(self, request_id: str = "request-1", channel: object = None, intent: object = None) -> str:
         hop = Hop(request_id=request_id, source_butler="health", caller="butler:health", channel=channel, intent=intent)
@@ -66,6 +78,28 @@ async def test_a_call_is_on_record_before_it_is_answered(log: Log) -> None:
         "send",
         "received",
     )
+
+
+async def test_a_row_goes_to_disk_with_the_delivery_it_is_about(log: Log) -> None:
+    log.stored.go_along()
+    hop = Hop(request_id="r-1", source_butler="health", caller="butler:health", channel=None, intent=None)
+    row_id, written = log.stored.opened(hop, now_us=NOON_US)
+
+    assert (await log.ledger.insert(new_delivery(), None)).created
+    assert written.done()
+    log.stored.closed(row_id, OK, now_us=NOON_US)
+    assert (await log.ledger.insert(new_delivery(idempotency_key="another"), None)).created
+
+    row = await log.row()
+    assert (row["request_id"], row["status"], row["delivery_id"]) == ("r-1", "ok", "d-1")
+
+
+async def test_a_row_without_a_delivery_goes_by_itself(log: Log) -> None:
+    log.stored.go_along()
+
+    await log.opened(channel="telegram")
+
+    assert (await log.row())["status"] == "received"
 
 
 async def test_the_answer_completes_the_row(log: Log) -> None:

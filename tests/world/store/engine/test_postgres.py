@@ -144,6 +144,16 @@ async def test_the_first_callers_at_once_share_one_pool(database: PostgresDataba
     assert connected <= 2
 
 
+async def test_a_connection_that_ended_while_it_lay_in_the_pool_is_replaced_before_it_is_used(
+    database: PostgresDatabase,
+) -> None:
+    async with database._engine.connect() as connection:
+        driver: Any = (await connection.get_raw_connection()).driver_connection
+    driver.terminate()
+
+    assert await database.read(lambda connection: connection.execute(text("select 1")).scalar()) == 1
+
+
 async def _cut(url: str) -> None:
     """As soon as the sleeper sleeps."""
     connection = await asyncpg.connect(url)

@@ -10,16 +10,17 @@ from opentelemetry import trace
 from postroom.domain.fields import text_problem
 from postroom.domain.hop import Hop
 from postroom.domain.outcome import Outcome
-from postroom.world.store.deliveries.hop_log_statements import Row, write_lines
+from postroom.world.store.deliveries.hop_lines import Line, Row, sorted_out
+from postroom.world.store.deliveries.hop_log_statements import write_lines
+from postroom.world.store.engine.along import Along
 from postroom.world.store.engine.coalescer import Coalescer
 from postroom.world.store.engine.database import Database
 
 _RECEIVED = "received"
 _ABANDONED = "abandoned"
 _OPEN, _CLOSE = True, False
+_DELIVERY_SECONDS = 0.05  # longer than it takes from here to the delivery's own row, even in a crowd
 _LAST_WORDS_SECONDS = 0.05  # nobody waits for them, so they are written with the next call's first ones
-
-Line = tuple[bool, Row]
 
 
 class StoredNotificationsLog:
@@ -31,6 +32,15 @@ class StoredNotificationsLog:
         self._lost = lost
         self._lines: Coalescer[Line, None] = Coalescer(self._write)
         self._closing: set[asyncio.Future[None]] = set()
+        self._goes_along = False
+
+    def go_along(self) -> None:
+        """From now on with the deliveries that are stored through the same database, as far as there are any."""
+        self._database.along, self._goes_along = Along(self._lines.take, self._lines.put_back), True
+
+    def hurry(self) -> None:
+        """No delivery will take along what waits."""
+        self._lines.hurry()
 
     def opened(self, hop: Hop, *, now_us: int) -> tuple[str, asyncio.Future[None]]:
         """The row's id, and what to wait for until it is on disk."""
@@ -47,7 +57,7 @@ class StoredNotificationsLog:
             0.0,
             now_us,
         )
-        written = self._lines.put((_OPEN, row))
+        written = self._lines.put((_OPEN, row), patience_seconds=_DELIVERY_SECONDS if self._goes_along else 0.0)
         written.add_done_callback(self._look)
         return row_id, written
 
@@ -63,6 +73,7 @@ class StoredNotificationsLog:
 
     def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
         """Whoever called did not wait for the answer; what became of the message, its delivery tells."""
+        self.hurry()
         written.add_done_callback(lambda _: self._close((row_id, _ABANDONED, None, None, None, now_us)))
 
     async def flush(self) -> None:
@@ -76,8 +87,7 @@ class StoredNotificationsLog:
             self._lost(error)
 
     async def _write(self, lines: Sequence[Line]) -> Sequence[None]:
-        opened, closed = ([row for kind, row in lines if kind is wanted] for wanted in (_OPEN, _CLOSE))
-        await write_lines(self._database, opened, closed)
+        await write_lines(self._database, sorted_out(lines))
         return [None] * len(lines)
 
 

@@ -40,6 +40,7 @@ class Coalescer(Generic[Item, Result]):
         self._waiting: deque[tuple[Item, asyncio.Future[Result], object]] = deque()
         self._hurry = False
         self._flushing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None  # one for all who have patience
         self._loop: asyncio.AbstractEventLoop | None = None  # asking for it costs a call of the system
 
     async def submit(self, item: Item, *, group: object = None) -> Result:
@@ -56,10 +57,23 @@ class Coalescer(Generic[Item, Result]):
         future: asyncio.Future[Result] = self._loop.create_future()
         self._waiting.append((item, future, group))
         if patience_seconds:
-            self._loop.call_later(patience_seconds, self.hurry)
+            self._timer = self._timer or self._loop.call_later(patience_seconds, self._time_is_up)
         else:
             self.hurry()
         return future
+
+    def _time_is_up(self) -> None:
+        self._timer = None
+        self.hurry()
+
+    def take(self) -> list[tuple[Item, asyncio.Future[Result]]]:
+        """For another flush that takes along what waits here, and answers it."""
+        return self._taken(self._most)
+
+    def put_back(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+        """What could not be taken along goes by itself, and first."""
+        self._waiting.extendleft((item, future, None) for item, future in reversed(batch))
+        self.hurry()
 
     def hurry(self) -> None:
         """Whoever waits has waited long enough."""

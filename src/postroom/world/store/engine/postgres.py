@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 
 import asyncpg
 from sqlalchemy import Connection as SqlConnection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.system.overdue import Overdue
 from postroom.world.store.engine import migrate
+from postroom.world.store.engine.along import Along
 from postroom.world.store.engine.connections import Connection, DatabaseConnections
 
 Result = TypeVar("Result")
@@ -64,6 +66,7 @@ class PostgresDatabase:
         listen_url: str | None = None,
     ) -> None:
         self._url = url
+        self.along: Along | None = None
         self._listen_url = listen_url or url
         self._prepared = prepared
         self._hot = DatabaseConnections(self._connect_hot, most=pool_size)
@@ -73,9 +76,9 @@ class PostgresDatabase:
             connect_args={} if prepared else _UNNAMED,
             pool_size=(other_pool_size + 1) // 2,
             max_overflow=other_pool_size // 2,
-            pool_pre_ping=True,
             hide_parameters=True,  # what people wrote to each other has no place in an error text
         )
+        event.listen(self._engine.sync_engine, "checkout", _refuse_closed)
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
     async def hot(self, work: Callable[[Connection], Coroutine[Any, Any, Result]]) -> Result:
@@ -137,6 +140,12 @@ class PostgresDatabase:
             timeout=_HOT_SECONDS,
             statement_cache_size=_CACHED_STATEMENTS if self._prepared else 0,
         )
+
+
+def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
+    """The pool makes another. The driver has seen the end of it by itself: asking the server would be three calls."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError
 
 
 async def _translating(running: Awaitable[Result]) -> Result:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from postroom.domain.question_change import QuestionChange
 from postroom.domain.strict_json import strict_json
@@ -16,6 +17,8 @@ QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: who committed,
 THIS_PROCESS: Final = secrets.token_hex(4)
 _events = question_events.alias()
 _NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
+_LINE: Final = insert(question_events).values(position=_NEXT_POSITION)
+_TELL: Final = select(func.pg_notify(QUESTIONS_CHANNEL, bindparam("news")))
 
 
 def append(connection: Connection, change: QuestionChange) -> None:
@@ -25,16 +28,27 @@ def append(connection: Connection, change: QuestionChange) -> None:
     They share one turn with the events of intents: with two, a transaction that writes both
     could wait for one that waits for it.
     """
-    if change.event is None:
+    if change.event is not None:
+        append_all(connection, [change])
+
+
+def append_all(connection: Connection, changes: Sequence[QuestionChange]) -> None:
+    """The same for several, in this order."""
+    if not changes:
         return
     wait_for_turn(connection)
-    line = {
+    for change in changes:
+        connection.execute(_LINE, _values(change))
+    if connection.dialect.name == "postgresql":
+        for change in changes:
+            connection.execute(_TELL, {"news": f"{THIS_PROCESS} {change.question.id}"})
+
+
+def _values(change: QuestionChange) -> dict[str, Any]:
+    return {
         "question_id": change.question.id,
         "asker": change.question.asker,
         "event_type": str(change.event),
         "at": change.at_us,
         "note": strict_json(dict(change.note)),
     }
-    connection.execute(insert(question_events).values(position=_NEXT_POSITION, **line))
-    if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_notify(QUESTIONS_CHANNEL, f"{THIS_PROCESS} {change.question.id}")))

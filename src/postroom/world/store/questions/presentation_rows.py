@@ -17,9 +17,14 @@ from postroom.world.store.tables.questions import presentation_parts, presentati
 
 def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
     """In the order of these rows, each with the provider's ids of all its parts."""
+    return [one for one, _ in fenced_presentations(connection, asked)]
+
+
+def fenced_presentations(connection: Connection, asked: Select[Any]) -> list[tuple[Presentation, int]]:
+    """The same, each with its fence."""
     rows = connection.execute(asked).all()
     parts = _parts(connection, [row.id for row in rows])
-    return [read_presentation(row, parts.get(row.id, ())) for row in rows]
+    return [(read_presentation(row, parts.get(row.id, ())), row.fence) for row in rows]
 
 
 def about(channel: str, address: str, provider_id: str) -> Select[Any]:
@@ -82,6 +87,25 @@ def presentation_by_id(connection: Connection, question_id: str, presentation_id
 def write_toggles(connection: Connection, presentation_id: str, toggles: Sequence[str], now_us: int) -> None:
     change = update(presentations).where(presentations.c.id == presentation_id)
     connection.execute(change.values(toggles=json.dumps(list(toggles)), updated_at=now_us))
+
+
+def presentation_row(new: Presentation) -> dict[str, Any]:
+    """Due at once, unless it cannot be shown at all."""
+    return {
+        "id": new.id,
+        "question_id": new.question_id,
+        "person_id": new.person_id,
+        "channel": new.channel,
+        "address": new.address,
+        "status": str(new.status),
+        "revision": new.revision,
+        "reason": new.reason,
+        "toggles": "[]",
+        "due_at": new.created_at_us if new.status is PresentationStatus.PLANNED else None,
+        "fence": 0,
+        "created_at": new.created_at_us,
+        "updated_at": new.updated_at_us,
+    }
 
 
 def read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:

@@ -22,9 +22,11 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
     about,
+    fenced_presentations,
     found_presentations,
     is_numbered,
     presentation_by_id,
+    presentation_row,
     read_token,
     token_row,
     unnumbered,
@@ -39,6 +41,12 @@ from postroom.world.store.tables.questions import (
 
 _ON_SHOW: Final = (PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
 _TO_DO: Final = (PresentationStatus.PLANNED, PresentationStatus.CLOSING, *_ON_SHOW)
+
+TokensOf = Callable[[PresentationClaim], Sequence[Token]]
+
+
+def _no_tokens(_claim: PresentationClaim) -> Sequence[Token]:
+    return ()
 
 
 class StoredPresentations:
@@ -72,8 +80,8 @@ class StoredPresentations:
         def work(connection: Connection) -> list[Presentation]:
             question = steps.locked(connection, question_id)
             if question is not None and question.is_open:
-                for place in places:
-                    self._insert(connection, question_id, place, now_us)
+                rows = [presentation_row(one.under(self._mint(now_us), question_id, now_us)) for one in places]
+                _insert_new(connection, presentations, ["question_id", "person_id", "channel"], rows)
                 mine = (question_people.c.question_id == question_id, question_people.c.person_id.in_(people))
                 connection.execute(update(question_people).where(*mine).values(planned_at=now_us))
             return found_presentations(connection, _of(question_id))
@@ -83,27 +91,28 @@ class StoredPresentations:
     async def of(self, question_id: str) -> Sequence[Presentation]:
         return await self._database.read(lambda connection: found_presentations(connection, _of(question_id)))
 
-    async def due(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]:
+    async def due(
+        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf = _no_tokens
+    ) -> Sequence[PresentationClaim]:
         """
         To close or to show: new ones, those whose wording is not the question's any more, those of lost processes.
 
         Of a question that has ended meanwhile only those come that an earlier claim may have sent:
-        find out, and tell `presented`.
+        find out, and tell `presented`. What `tokens_of` says of a claim is issued with it.
         """
         table = presentations.c
         due = select(table.id).where(table.due_at <= now_us, _status_in(_TO_DO)).order_by(table.due_at).limit(limit)
 
-        def anything(connection: Connection) -> bool:
-            return connection.execute(due.limit(1)).first() is not None
-
         def work(connection: Connection) -> list[PresentationClaim]:
             ids = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
+            if not ids:  # then nothing is written, and the commit costs nothing
+                return []
             change = update(presentations).where(table.id.in_(ids))
             connection.execute(change.values(due_at=lease_until_us, fence=table.fence + 1))
-            return _claims(connection, ids)
+            claims = _claims(connection, ids)
+            _issue(connection, [token for claim in claims for token in tokens_of(claim)])
+            return claims
 
-        if not await self._database.read(anything):  # looking is cheap; only what is due costs a write
-            return []
         return await self._database.write(work)
 
     async def next_due(self, after_us: int) -> int | None:
@@ -140,10 +149,7 @@ class StoredPresentations:
     async def issue(self, tokens: Sequence[Token]) -> None:
         """Before the card is sent: a press may come back at once. The same tokens again change nothing."""
         if tokens:
-            rows = [token_row(token) for token in tokens]
-            await self._database.write(
-                lambda connection: _insert_new(connection, presentation_tokens, ["token_hash"], rows)
-            )
+            await self._database.write(lambda connection: _issue(connection, tokens))
 
     async def pressed(self, token_hash: str) -> PressedToken | None:
         asked = select(presentation_tokens).where(presentation_tokens.c.token_hash == token_hash)
@@ -191,25 +197,6 @@ class StoredPresentations:
         asked = asked if address is None else asked.where(table.address == address)
         return await self._database.read(lambda connection: found_presentations(connection, asked))
 
-    def _insert(self, connection: Connection, question_id: str, place: PlannedPresentation, now_us: int) -> None:
-        status = PresentationStatus.PLANNED if place.failure is None else PresentationStatus.FAILED
-        row = {
-            "id": self._mint(now_us),
-            "question_id": question_id,
-            "person_id": place.person_id,
-            "channel": place.channel,
-            "address": place.address,
-            "status": str(status),
-            "revision": 0,
-            "reason": place.failure,
-            "toggles": "[]",
-            "due_at": now_us if place.failure is None else None,
-            "fence": 0,
-            "created_at": now_us,
-            "updated_at": now_us,
-        }
-        _insert_new(connection, presentations, ["question_id", "person_id", "channel"], [row])
-
 
 def _of(question_id: str) -> Select[Any]:
     return select(presentations).where(presentations.c.question_id == question_id).order_by(presentations.c.id)
@@ -228,11 +215,14 @@ def _after(status: PresentationStatus, move: PresentationMove) -> PresentationSt
 
 def _claims(connection: Connection, ids: Sequence[str]) -> list[PresentationClaim]:
     asked = select(presentations).where(presentations.c.id.in_(ids)).order_by(presentations.c.id)
-    fences = {row.id: row.fence for row in connection.execute(asked)}
-    found = found_presentations(connection, asked)
-    theirs = select(questions).where(questions.c.id.in_({one.question_id for one in found}))
+    found = fenced_presentations(connection, asked)
+    theirs = select(questions).where(questions.c.id.in_({one.question_id for one, _ in found}))
     known = {question.id: question for question in steps.found(connection, theirs)}
-    return [PresentationClaim(presentation=one, question=known[one.question_id], fence=fences[one.id]) for one in found]
+    return [PresentationClaim(presentation=one, question=known[one.question_id], fence=fence) for one, fence in found]
+
+
+def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
+    _insert_new(connection, presentation_tokens, ["token_hash"], [token_row(token) for token in tokens])
 
 
 def _write(connection: Connection, claim: PresentationClaim, values: dict[str, Any]) -> bool:
@@ -269,11 +259,12 @@ def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Seq
         }
         for part, provider_id in enumerate(provider_ids)
     ]
-    if rows:
-        _insert_new(connection, presentation_parts, ["channel", "address", "provider_id"], rows)
+    _insert_new(connection, presentation_parts, ["channel", "address", "provider_id"], rows)
 
 
 def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[dict[str, Any]]) -> None:
     """Those whose key is taken stay as they are."""
+    if not rows:
+        return
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=key), rows)

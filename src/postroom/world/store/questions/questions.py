@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, union, update
+from sqlalchemy.exc import IntegrityError
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
@@ -24,6 +25,7 @@ from postroom.domain.question_change import (
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.system.seal import Seal
+from postroom.world.store.engine.coalescer import Coalescer
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.questions import order, steps
@@ -38,7 +40,9 @@ JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the
 _JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
 _FIRST_REVISION: Final = 1
 _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
+_ASKED_AT_ONCE: Final = 50  # while they are written no other event is
 Value = TypeVar("Value")
+NewQuestion = tuple[Question, Sequence[Presentation] | None]
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
 Decide = Callable[[Question], QuestionChange]
 
@@ -55,22 +59,33 @@ class StoredQuestions:
         self._database = database
         self._seal = seal
         self._rides = rides
+        self._asks: Coalescer[NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
 
-    async def ask(self, question: Question) -> Asked:
-        """Stored, or the one that was asked before under the same key or, without a key, in the same words."""
+    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
+        """
+        Stored, or the one that was asked before under the same key or, without a key, in the same words.
 
-        def work(connection: Connection) -> Asked:
-            if question.key is None:
-                steps.wait_for_equals(connection, question)
-            if known := _known(connection, question):
-                same = question.fingerprint in (known.fingerprint, known.revision_hash)
-                return Asked(question=known, created=False, conflict=not same)
-            steps.insert_question(connection, question)
-            opened = QuestionEventType.OPENED
-            order.append(connection, QuestionChange(question=question, event=opened, at_us=question.created_at_us))
-            return Asked(question=question, created=True)
+        Questions that arrive together are committed together. `planned` is where it is shown; None leaves that open.
+        """
+        try:
+            return await self._asks.submit((question, planned))
+        except IntegrityError:  # another process was first: the second time it is seen
+            return await self._asks.submit((question, planned))
 
-        return await write_twice(self._database, work)
+    async def _ask_all(self, batch: Sequence[NewQuestion]) -> Sequence[Asked]:
+        """In one order always, so that two processes never wait for each other; the turn in the feed comes last."""
+        ordered = sorted(batch, key=lambda one: (one[0].asker, one[0].key or "", one[0].revision_hash))
+
+        def work(connection: Connection) -> dict[str, Asked]:
+            for question, _ in ordered:
+                if question.key is None:
+                    steps.wait_for_equals(connection, question)
+            found = {question.id: _asked(connection, question, planned) for question, planned in ordered}
+            order.append_all(connection, [_opened(one.question) for one in found.values() if one.created])
+            return found
+
+        found = await self._database.write(work)
+        return [found[question.id] for question, _ in batch]
 
     async def get(self, question_id: str) -> Question | None:
         return await self._database.read(lambda connection: steps.by_id(connection, question_id))
@@ -116,8 +131,9 @@ class StoredQuestions:
             if question is None or question.is_open:
                 return question
             mine = questions.c.id == question_id
-            first = update(questions).where(mine, questions.c.collected_at.is_(None)).values(collected_at=now_us)
-            connection.execute(first)
+            if question.collected_at_us is None:
+                connection.execute(update(questions).where(mine).values(collected_at=now_us))
+                question = replace(question, collected_at_us=now_us)
             return self._unsealed(connection, question) if question.wording.secret else question
 
         return await self._database.write(work)
@@ -270,6 +286,18 @@ def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: in
     theirs = question_people.c
     asked = select(questions.c.id).join(question_people, theirs.question_id == questions.c.id)
     return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
+
+
+def _asked(connection: Connection, question: Question, planned: Sequence[Presentation] | None) -> Asked:
+    if known := _known(connection, question):
+        same = question.fingerprint in (known.fingerprint, known.revision_hash)
+        return Asked(question=known, created=False, conflict=not same)
+    steps.insert_question(connection, question, planned)
+    return Asked(question=question, created=True)
+
+
+def _opened(question: Question) -> QuestionChange:
+    return QuestionChange(question=question, event=QuestionEventType.OPENED, at_us=question.created_at_us)
 
 
 def _known(connection: Connection, question: Question) -> Question | None:

@@ -8,10 +8,12 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
+from postroom.domain.presentation import Presentation
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_change import QuestionChange
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.world.store.questions import order
+from postroom.world.store.questions.presentation_rows import presentation_row
 from postroom.world.store.questions.rows import answer_text, changing_columns, question_row, read_person, read_question
 from postroom.world.store.tables.questions import presentations, question_people, questions
 
@@ -46,9 +48,13 @@ def wait_for_equals(connection: Connection, question: Question) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(same, 0))))
 
 
-def insert_question(connection: Connection, question: Question) -> None:
+def insert_question(connection: Connection, question: Question, planned: Sequence[Presentation] | None = None) -> None:
+    """With the places where its people are shown it, or left to be planned."""
     connection.execute(insert(questions), question_row(question))
-    _add_people(connection, question.id, question.people, 0)
+    planned_at_us = None if planned is None else question.created_at_us
+    _add_people(connection, question.id, question.people, 0, planned_at_us)
+    if planned:
+        connection.execute(insert(presentations), [presentation_row(one) for one in planned])
 
 
 def write(connection: Connection, before: Question, change: QuestionChange, answer: str | None = None) -> None:
@@ -107,9 +113,22 @@ def _end_presentations(connection: Connection, question_id: str, now_us: int) ->
     connection.execute(update(question_people).where(*unplanned).values(planned_at=now_us))
 
 
-def _add_people(connection: Connection, question_id: str, people: Iterable[AskedPerson], first: int) -> None:
+def _add_people(
+    connection: Connection,
+    question_id: str,
+    people: Iterable[AskedPerson],
+    first: int,
+    planned_at_us: int | None = None,
+) -> None:
     rows = [
-        {"question_id": question_id, "person_id": one.id, "name": one.name, "added": str(one.added), "place": place}
+        {
+            "question_id": question_id,
+            "person_id": one.id,
+            "name": one.name,
+            "added": str(one.added),
+            "place": place,
+            "planned_at": planned_at_us,
+        }
         for place, one in enumerate(people, first)
     ]
     if rows:
