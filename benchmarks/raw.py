@@ -18,7 +18,7 @@ from postroom.world.store.deliveries import ledger_rows as rows
 from postroom.world.store.deliveries import ledger_sqlite as lite
 from postroom.world.store.engine.columns import MARKS, columns
 from postroom.world.store.engine.many_rows import ManyRows
-from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.engine.postgres import PostgresDatabase, planning_by_index
 from postroom.world.store.engine.sqlite import SqliteDatabase
 
 BATCH = 100
@@ -120,7 +120,7 @@ async def _postgres(url: str, count: int) -> float:
     await database.migrate()
     await database.close()
     work = [_postgres_batch(batch) for batch in batches(_LANES * BATCH + count)]
-    connections = [await asyncpg.connect(url) for _ in range(_LANES)]
+    connections = [await planning_by_index(await asyncpg.connect(url)) for _ in range(_LANES)]
     for connection in connections:  # as ours, without the time that statements take to be prepared
         await _write(connection, work.pop())
 

@@ -10,4 +10,4 @@ _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 def folded(address: str) -> str:
     """ASCII case only: full case folding would turn other letters, such as the Kelvin sign, into ours."""
-    return address.translate(_LOWER)
+    return address.lower() if address.isascii() else address.translate(_LOWER)

@@ -25,24 +25,16 @@ def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Id
     A caller's own key stands for itself within its butler. Otherwise the key is
     the request and everything that would make it another message.
     """
-    origin = _normal(outgoing.origin_butler)
     same = [
-        origin,
+        _normal(outgoing.origin_butler),
         _normal(outgoing.intent),
         _normal(outgoing.channel),
         _normal(target_identity),
         content_hash(outgoing),
     ]
-    derived = _digest([request_id.strip(), *same])
     if outgoing.idempotency_key is None:
+        derived = _digest([request_id.strip(), *same])
         return Identity(derived, derived, fresh=outgoing.context is None)
-    same = [
-        origin,
-        _normal(outgoing.intent),
-        _normal(outgoing.channel),
-        _normal(target_identity),
-        content_hash(outgoing),
-    ]
     return Identity(caller_key(outgoing.origin_butler, outgoing.idempotency_key), _digest(same), fresh=False)
 
 

@@ -33,7 +33,9 @@ async def resolve_target(outgoing: Outgoing, channel: Channel, book: AddressBook
 
 def _could_be_a_name(recipient: str) -> bool:
     """On some channels any word is an address, and people have names that are words."""
-    return any(one.isalpha() for one in recipient) and not set("@:") & set(recipient)
+    if recipient.isdigit() or "@" in recipient or ":" in recipient:
+        return False
+    return any(one.isalpha() for one in recipient)
 
 
 def _thread_target(outgoing: Outgoing, context: RequestContext, channel: Channel) -> Target:

@@ -96,7 +96,7 @@ async def test_by_halves_some_go_on_while_the_others_are_written() -> None:
 
     assert results == [10 * number for number in range(200)]
     assert [number for batch in tens.batches for number in batch] == list(range(200))
-    assert [len(batch) for batch in tens.batches] == [100, 50, 32, 18]
+    assert [len(batch) for batch in tens.batches] == [100, 64, 36]
 
 
 async def test_one_with_patience_goes_with_the_next_who_has_none() -> None:

@@ -191,3 +191,20 @@ async def test_a_reading_in_several_steps_sees_one_moment(database: PostgresData
     finally:
         await other.execute("drop table if exists moments")
         await other.close()
+
+
+async def test_a_hot_statement_planned_while_its_table_was_small_still_goes_by_the_index(postgres_url: str) -> None:
+    """A prepared statement keeps its plan while the table grows, and a small table would be read whole."""
+    database = PostgresDatabase(postgres_url, pool_size=1)
+
+    async def plan(connection: asyncpg.Connection[asyncpg.Record]) -> list[asyncpg.Record]:
+        await connection.execute("CREATE TEMPORARY TABLE kept (id text PRIMARY KEY, fence int)")
+        await connection.execute("INSERT INTO kept SELECT n::text, n FROM generate_series(1, 100) AS n")
+        joined = "SELECT fence FROM kept JOIN unnest($1::text[]) AS one ON one = id"
+        return await connection.fetch(f"EXPLAIN {joined}", ["7"])
+
+    try:
+        lines = [str(row[0]) for row in await database.hot(plan)]
+    finally:
+        await database.close()
+    assert not any("Seq Scan" in line for line in lines), lines

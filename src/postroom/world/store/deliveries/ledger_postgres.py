@@ -302,9 +302,9 @@ class PostgresLedger:
     async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
         rows, leased = [], set[str]()
         for new, lease in batch:
-            first_of_its_thread = new.order_key not in leased
-            leased.add(new.order_key)
-            rows.append(insert_values(new, lease if first_of_its_thread else None))
+            thread = new.order_key
+            rows.append(insert_values(new, None if thread in leased else lease))
+            leased.add(thread)
         rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
 
         async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:

@@ -11,7 +11,7 @@ from postroom.domain.errors import StoreUnavailable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-_SMALLEST_HALF = 32  # a statement costs something, too
+_SMALLEST_HALF = 64  # a statement costs as much as fifteen of its rows
 
 
 class Coalescer(Generic[Item, Result]):

@@ -30,11 +30,16 @@ def columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[str]:
     return [_joined(column) for column in zip(*rows, strict=True)] if rows else [""] * width
 
 
+def _is_text(column: tuple[Any, ...], nothing: int) -> bool:
+    """A column has one type, so its first value tells."""
+    return not nothing and type(column[0]) is str
+
+
 def _joined(column: tuple[Any, ...]) -> str:
     nothing = column.count(None)
     if nothing == len(column):
         return ""
-    given = [_NOTHING if value is None else str(value) for value in column]
+    given = column if _is_text(column, nothing) else [_NOTHING if one is None else str(one) for one in column]
     text = _BETWEEN + _BETWEEN.join(given)  # one before the first, for without it a lone empty text would be no text
     if text.count(_SECRET) != len(column) + nothing:
         raise ValueError("a text cannot hold the mark between texts")

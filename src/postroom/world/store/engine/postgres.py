@@ -24,6 +24,9 @@ _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
 _HOT_SECONDS = 10.0  # others wait behind a hot statement
 _CLOSE_SECONDS = 2.0
 _CACHED_STATEMENTS = 100
+# A prepared statement keeps the plan it was given when the ledger was new and small, and a small table is read whole;
+# then every settlement reads all there is, until the server gathers statistics. Each hot statement has its index.
+_BY_INDEX = "SET enable_seqscan = off; SET jit = off"
 _UNNAMED: dict[str, Any] = {
     "statement_cache_size": 0,
     "prepared_statement_cache_size": 0,
@@ -135,10 +138,10 @@ class PostgresDatabase:
         await self._engine.dispose()
 
     async def _connect_hot(self) -> Connection:
-        return await asyncpg.connect(
-            self._url,
-            timeout=_HOT_SECONDS,
-            statement_cache_size=_CACHED_STATEMENTS if self._prepared else 0,
+        if not self._prepared:  # what is set behind a pooler is set for others, and plans are not kept there
+            return await asyncpg.connect(self._url, timeout=_HOT_SECONDS, statement_cache_size=0)
+        return await planning_by_index(
+            await asyncpg.connect(self._url, timeout=_HOT_SECONDS, statement_cache_size=_CACHED_STATEMENTS)
         )
 
 
@@ -146,6 +149,15 @@ def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
     """The pool makes another. The driver has seen the end of it by itself: asking the server would be three calls."""
     if connection.driver_connection.is_closed():
         raise DisconnectionError
+
+
+async def planning_by_index(connection: Connection) -> Connection:
+    try:
+        await connection.execute(_BY_INDEX, timeout=_HOT_SECONDS)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
 
 
 async def _translating(running: Awaitable[Result]) -> Result:
