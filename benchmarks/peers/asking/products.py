@@ -28,7 +28,7 @@ _OURS = (
     "that a mail which a dead process had begun is taken up after 2 seconds in place of 30"
 )
 _THEIRS = (
-    "`awaithumans serve`, as it comes; asked with `POST /api/tasks`, waited for, as its own client does, with "
+    "`awaithumans serve` with its own defaults; asked with `POST /api/tasks`, waited for, as its own client does, with "
     "`GET /api/tasks/ID/poll?timeout=25`, answered by a signed-in operator with `POST /api/tasks/ID/complete`; the "
     "agent that lives through the kills is `await_human`. Its server looks once a second whether an answer has come, "
     "and sends the mail from memory, after it has accepted the question"
