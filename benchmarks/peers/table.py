@@ -22,9 +22,10 @@ def write_between(document: Path, begin: str, end: str, text: str) -> None:
     document.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
-def table(figures: Sequence[Figures], machine: str, rounds: int) -> str:
+def table(figures: Sequence[Figures], machine: str, rounds: int, minutes: float) -> str:
     lines = [
-        f"Made on {datetime.now(UTC):%Y-%m-%d}, {rounds} interleaved rounds, medians (lowest–highest): {machine}.",
+        f"Made on {datetime.now(UTC):%Y-%m-%d} in {minutes:.0f} minutes, {rounds} interleaved rounds, "
+        f"medians (lowest–highest): {machine}.",
         "",
         "| who | 200 callers, a job in each call: jobs/s | CPU of the client, µs/job | handed in 100 at a time: jobs/s "
         "| accept→sent at 50/s, p50 / p99 ms |",
@@ -44,15 +45,15 @@ def _row(one: Figures) -> str:
     name = f"**{one.contender.name}**" if one.contender.name == "Postroom" else one.contender.name
     cells = [
         f"{name} {one.version}".strip(),
-        _spread(one.callers),
+        spread(one.callers),
         f"{statistics.median(one.cpu_us):,.0f}" if one.cpu_us else "–",
-        _spread(one.batches),
-        _latency(one.milliseconds),
+        spread(one.batches),
+        latency(one.milliseconds),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _spread(values: Sequence[float | None]) -> str:
+def spread(values: Sequence[float | None]) -> str:
     if not values:
         return "–"
     done = known(values)
@@ -62,7 +63,7 @@ def _spread(values: Sequence[float | None]) -> str:
     return f"{statistics.median(done):,.0f} ({min(done):,.0f}–{max(done):,.0f}{note})"
 
 
-def _latency(milliseconds: Sequence[float]) -> str:
+def latency(milliseconds: Sequence[float]) -> str:
     if len(milliseconds) < 2:
         return "–"
     return f"{percentile(milliseconds, 50):,.1f} / {percentile(milliseconds, 99):,.1f}"

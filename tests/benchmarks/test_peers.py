@@ -60,14 +60,14 @@ def test_the_table_stands_between_its_marks_and_leaves_the_prose_alone(tmp_path:
     page = tmp_path / "performance.md"
     page.write_text(f"# Before\n\n{BEGIN}\nold\n{END}\n\nAfter\n")
 
-    write_between(page, BEGIN, END, table(figures(postroom=4000, pgqueuer=1000, raw=9000), "a machine", 3))
+    write_between(page, BEGIN, END, table(figures(postroom=4000, pgqueuer=1000, raw=9000), "a machine", 3, 7.2))
 
     text = page.read_text()
     assert text.startswith("# Before") and text.endswith("After\n") and "old" not in text
     assert "| **Postroom** | 4,000 (2,000–4,000) | 110 | 4,000 (2,000–4,000) | 50.5 / 99.0 |" in text
     assert "| PgQueuer 1.6.0 | 1,000 (500–1,000) | – | 4,000 (4,000–4,000, 1 did not finish) | – |" in text
     assert "**Missed**: 4× the best peer (PgQueuer)" in text
-    assert "a machine" in text
+    assert "in 7 minutes, 3 interleaved rounds" in text and "a machine" in text
 
 
 def test_a_page_without_the_marks_is_not_written_to(tmp_path: Path) -> None:
