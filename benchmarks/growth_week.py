@@ -53,8 +53,12 @@ async def week(house: AskHouse, messages: int = MESSAGES, questions: int = QUEST
         for noted in (house.phone.arrived, house.stored, house.decided):
             noted.clear()
         gc.collect()
-        found.append(Evening(megabytes=resident_megabytes(), files=len(list(Path("/proc/self/fd").iterdir()))))
+        found.append(evening())
     return found
+
+
+def evening() -> Evening:
+    return Evening(megabytes=resident_megabytes(), files=len(list(Path("/proc/self/fd").iterdir())))
 
 
 def week_table(found: Mapping[str, Sequence[Evening]]) -> str:
