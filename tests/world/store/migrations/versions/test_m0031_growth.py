@@ -24,6 +24,7 @@ from postroom.world.store.shared.audit_sources import answered, approved, correc
 
 NOW_US = time.time_ns() // 1_000_000 * 1000
 OLD = Retention(settled_before_us=NOW_US - 30 * DAY_US, now_us=NOW_US)  # so that nothing is old enough
+TABLES = {one.table for one in FILLINGS}
 PAGE = AuditQuery(limit=50)
 ANNS = AuditQuery(limit=50, actors=("person:ann",))
 
