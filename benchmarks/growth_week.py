@@ -53,8 +53,12 @@ async def week(house: AskHouse, messages: int = MESSAGES, questions: int = QUEST
         for noted in (house.phone.arrived, house.stored, house.decided):
             noted.clear()
         gc.collect()
-        found.append(Evening(megabytes=resident_megabytes(), files=_open_files()))
+        found.append(evening())
     return found
+
+
+def evening() -> Evening:
+    return Evening(megabytes=resident_megabytes(), files=len(list(Path("/proc/self/fd").iterdir())))
 
 
 def week_table(found: Mapping[str, Sequence[Evening]]) -> str:
@@ -71,7 +75,3 @@ def _words(first: Evening, last: Evening) -> str:
     met = last.megabytes - first.megabytes <= MORE_GOAL_MB and last.files <= first.files + 2
     memory = f"{first.megabytes:.0f} → {last.megabytes:.0f} MB"
     return f"{memory} | {first.files} → {last.files} | {'met' if met else '**missed**'}"
-
-
-def _open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))

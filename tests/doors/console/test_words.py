@@ -43,6 +43,10 @@ def test_a_missing_figure_is_never_a_zero(value: int | None, said: str) -> None:
     assert figure(value) == said
 
 
+def test_a_figure_above_what_was_counted_says_so() -> None:
+    assert (figure(1000, 1000), figure(1001, 1000)) == ("1,000", "more than 1,000")
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [(None, "–"), (1.0, "100 %"), (0.0, "0 %"), (0.99999, "99.9 %"), (0.00001, "0.1 %"), (0.5, "50 %")],

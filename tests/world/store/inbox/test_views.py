@@ -18,6 +18,7 @@ from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import Cursor, Notification
 from postroom.doors.console.inbox_page import shelf_of
 from postroom.world.store.engine.database import Database
+from postroom.world.store.inbox import views
 from postroom.world.store.inbox.inbox import StoredNotes
 from postroom.world.store.inbox.views import StoredShelves
 
@@ -62,6 +63,22 @@ async def test_every_notification_lies_on_exactly_one_shelf(database: Database) 
         assert found[shelf] == {notes[name].id for name, (_, wanted) in PLACES.items() if wanted is shelf}
     assert await shelves.counts("ada", NOW) == {shelf: len(ids) for shelf, ids in found.items()}
     assert all(shelf_of(notes[name], NOW) is wanted for name, (_, wanted) in PLACES.items())
+
+
+async def test_a_shelf_is_counted_up_to_a_bound(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "MOST_SHELVED", 2)
+    await keep(database, *(a_notification(archived_at_us=5) for _ in range(4)), a_notification())
+
+    counts = await StoredShelves(database).counts("ada", NOW)
+
+    assert (counts[Shelf.ARCHIVED], counts[Shelf.UNREAD]) == (3, 1)  # one above the bound stands for more than that
+
+
+async def test_each_person_with_an_inbox_is_named_once_in_order(database: Database) -> None:
+    assert await StoredShelves(database).people() == []
+    await keep(database, *(a_notification(name) for name in ("eve", "ada", "eve", "bob", "ada")))
+
+    assert await StoredShelves(database).people() == ["ada", "bob", "eve"]
 
 
 async def test_an_empty_inbox_counts_nothing(database: Database) -> None:

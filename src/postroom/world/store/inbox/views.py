@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, and_, func, not_, or_, select
 
@@ -26,19 +26,16 @@ class StoredShelves:
         self, user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int
     ) -> Sequence[Notification]:
         """Newest first."""
-        asked = select(notifications).where(_TABLE.user_id == user_id, _on(shelf, now_us))
-        if after is not None:
-            asked = asked.where(older_than(after))
-        asked = asked.order_by(_TABLE.created_at.desc(), _TABLE.id.desc()).limit(limit)
+        asked = _page(user_id, shelf, after=after, limit=limit, now_us=now_us)
         return await self._database.read(
             lambda connection: [notification_of(row) for row in connection.execute(asked).mappings()]
         )
 
     async def counts(self, user_id: str, now_us: int) -> Mapping[Shelf, int]:
         """A shelf with more than MOST_SHELVED is counted no further."""
-        each = [select(_up_to_most(user_id, shelf, now_us)) for shelf in Shelf]
-        many = await self._database.read(lambda connection: [connection.execute(one).scalar_one() for one in each])
-        return dict(zip(Shelf, many, strict=True))
+        asked = select(*(_up_to_most(user_id, shelf, now_us) for shelf in Shelf))
+        row = await self._database.read(lambda connection: connection.execute(asked).one())
+        return dict(zip(Shelf, row, strict=True))
 
     async def find(self, user_id: str, notification_id: str) -> Notification | None:
         asked = select(notifications).where(_TABLE.user_id == user_id, _TABLE.id == notification_id)
@@ -48,6 +45,12 @@ class StoredShelves:
     async def people(self) -> Sequence[str]:
         """Whoever was ever told anything."""
         return await self._database.read(lambda connection: list(connection.execute(_people()).scalars()))
+
+
+def _page(user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int) -> Select[Any]:
+    asked = select(notifications).where(_TABLE.user_id == user_id, _on(shelf, now_us))
+    asked = asked if after is None else asked.where(older_than(after))
+    return asked.order_by(_TABLE.created_at.desc(), _TABLE.id.desc()).limit(limit)
 
 
 def _people() -> Select[str]:

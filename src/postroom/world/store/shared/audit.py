@@ -26,8 +26,8 @@ class StoredAudit:
 
         def work(connection: Connection) -> list[AuditEntry]:
             sources = (_own, answered, approved, corrected)
-            found = {entry for source in sources for one in _of_each(query) for entry in source(connection, one)}
-            return sorted(found, key=lambda one: (one.at_us, one.id), reverse=True)[: query.limit]
+            found = [entry for source in sources for one in _of_each(query) for entry in source(connection, one)]
+            return sorted(dict.fromkeys(found), key=lambda one: (one.at_us, one.id), reverse=True)[: query.limit]
 
         return await self._database.read(work)
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from benchmarks.growth_fill import lengthen
 from benchmarks.growth_rows import FILLINGS
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection
 from tests.opened_database import KINDS, opened_database
+from tests.world.store.migrations.planned import Work, planned
 
 from postroom.domain.audit import AuditQuery
 from postroom.domain.retention import DAY_US, Retention
@@ -24,9 +24,9 @@ from postroom.world.store.shared.audit_sources import answered, approved, correc
 
 NOW_US = time.time_ns() // 1_000_000 * 1000
 OLD = Retention(settled_before_us=NOW_US - 30 * DAY_US, now_us=NOW_US)  # so that nothing is old enough
+TABLES = {one.table for one in FILLINGS}
 PAGE = AuditQuery(limit=50)
 ANNS = AuditQuery(limit=50, actors=("person:ann",))
-Work = Callable[[Connection], Any]
 
 
 def pruned(name: str) -> Work:
@@ -67,26 +67,6 @@ async def test_each_list_and_each_step_of_a_prune_has_its_index(database: Databa
 
         assert index in plan, plan
         assert work is held or not ("Sort" in plan or "TEMP B-TREE FOR ORDER BY" in plan), plan
-        assert not [one for one in FILLINGS if f"SCAN {one.table}\n" in plan or f"Seq Scan on {one.table} " in plan]
-
-
-def planned(connection: Connection, work: Work) -> str:
-    """How the database goes about every statement of this work, with as much of a choice as a large table leaves it."""
-    said: list[tuple[str, Any]] = []
-
-    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_more: Any) -> None:
-        said.append((statement, parameters))
-
-    event.listen(connection, "before_cursor_execute", note)
-    try:
-        work(connection)
-    finally:
-        event.remove(connection, "before_cursor_execute", note)
-    on_postgres = connection.dialect.name == "postgresql"
-    if on_postgres:  # so few rows are read faster as they lie
-        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-        connection.exec_driver_sql("SET LOCAL enable_bitmapscan = off")
-        connection.exec_driver_sql("SET LOCAL enable_sort = off")
-    how = "EXPLAIN " if on_postgres else "EXPLAIN QUERY PLAN "
-    rows = [row for statement, values in said for row in connection.exec_driver_sql(how + statement, values)]
-    return "\n".join(str(row[-1]) for row in rows) + "\n"
+        assert not [
+            one for one in FILLINGS if f"SCAN main.{one.table}\n" in plan or f"Seq Scan on {one.table} " in plan
+        ]
