@@ -20,11 +20,12 @@ from tests.world.store.query_plans import query_plans
 
 from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
 from postroom.domain.errors import PostroomError
+from postroom.domain.ids import IdMint
 from postroom.domain.presentation import PlannedPresentation, Presentation
 from postroom.domain.question import Question, Subject, SubjectKind
 from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_change import QuestionEventType as Type
-from postroom.domain.question_states import QuestionStatus
+from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import seconds
 from postroom.system.seal import Seal
 from postroom.work.questions import moves
@@ -154,6 +155,30 @@ async def test_a_collected_answer_is_not_joined(store: StoredQuestions) -> None:
     await store.collect(question.id, NOW)
 
     assert (await store.ask(new_question(now_us=NOW))).created
+
+
+async def test_of_equal_questions_that_come_together_one_is_stored(store: StoredQuestions) -> None:
+    equal = [new_question() for _ in range(3)]
+    keyed = [new_question(question=f"{word}?", idempotency_key="k") for word in ("Ship it", "Ship it", "Stop it")]
+
+    found = await asyncio.gather(*map(store.ask, [*equal, *keyed]))
+
+    assert sorted(one.created for one in found[:3]) == [False, False, True]
+    assert len({one.question.id for one in found[:3]}) == 1
+    assert (sum(one.created for one in found[3:]), sum(one.conflict for one in found[3:])) in ((1, 1), (1, 2))
+    assert len(await store.listing()) == 2
+
+
+async def test_a_question_is_stored_with_its_places(store: StoredQuestions) -> None:
+    question = new_question()
+    place = PlannedPresentation(person_id=question.people[0].id, channel="telegram", address="1")
+    cards = StoredPresentations(store._database, IdMint().mint)
+
+    await store.ask(question, [place.under("p-1", question.id, question.created_at_us)])
+
+    (shown,) = await cards.of(question.id)
+    assert (shown.id, shown.channel, shown.status) == ("p-1", "telegram", PresentationStatus.PLANNED)
+    assert await cards.unplanned(question.id) == frozenset()
 
 
 async def test_of_many_who_ask_the_same_at_once_one_is_first(store: StoredQuestions) -> None:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, func, insert, select, text
 
 from postroom.domain.question_change import QuestionChange
 from postroom.domain.strict_json import strict_json
@@ -18,7 +18,7 @@ THIS_PROCESS: Final = secrets.token_hex(4)
 _events = question_events.alias()
 _NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
 _LINE: Final = insert(question_events).values(position=_NEXT_POSITION)
-_TELL: Final = select(func.pg_notify(QUESTIONS_CHANNEL, bindparam("news")))
+_TELL: Final = text("SELECT pg_notify(:channel, one) FROM unnest(CAST(:news AS text[])) AS one")
 
 
 def append(connection: Connection, change: QuestionChange) -> None:
@@ -37,11 +37,10 @@ def append_all(connection: Connection, changes: Sequence[QuestionChange]) -> Non
     if not changes:
         return
     wait_for_turn(connection)
-    for change in changes:
-        connection.execute(_LINE, _values(change))
+    connection.execute(_LINE, [_values(change) for change in changes])
     if connection.dialect.name == "postgresql":
-        for change in changes:
-            connection.execute(_TELL, {"news": f"{THIS_PROCESS} {change.question.id}"})
+        news = [f"{THIS_PROCESS} {change.question.id}" for change in changes]
+        connection.execute(_TELL, {"channel": QUESTIONS_CHANNEL, "news": news})
 
 
 def _values(change: QuestionChange) -> dict[str, Any]:

@@ -80,8 +80,10 @@ class StoredQuestions:
             for question, _ in ordered:
                 if question.key is None:
                     steps.wait_for_equals(connection, question)
-            found = {question.id: _asked(connection, question, planned) for question, planned in ordered}
-            order.append_all(connection, [_opened(one.question) for one in found.values() if one.created])
+            found = _asked(connection, [question for question, _ in ordered])
+            if new := [one for one in ordered if found[one[0].id].created]:
+                steps.insert_questions(connection, new)
+                order.append_all(connection, [_opened(question) for question, _ in new])
             return found
 
         found = await self._database.write(work)
@@ -288,12 +290,22 @@ def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: in
     return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
 
 
-def _asked(connection: Connection, question: Question, planned: Sequence[Presentation] | None) -> Asked:
-    if known := _known(connection, question):
-        same = question.fingerprint in (known.fingerprint, known.revision_hash)
-        return Asked(question=known, created=False, conflict=not same)
-    steps.insert_question(connection, question, planned)
-    return Asked(question=question, created=True)
+def _asked(connection: Connection, together: Sequence[Question]) -> dict[str, Asked]:
+    """What each of them stands for; of equal ones that come together, the first."""
+    found, firsts = dict[str, Asked](), dict[tuple[str, ...], Question]()
+    for question in together:
+        mine = (question.asker, question.key) if question.key else (question.asker, "", question.fingerprint)
+        known = firsts.get(mine) or _known(connection, question)
+        firsts[mine] = known or question
+        found[question.id] = _stands_for(known, question)
+    return found
+
+
+def _stands_for(known: Question | None, question: Question) -> Asked:
+    if known is None:
+        return Asked(question=question, created=True)
+    same = question.fingerprint in (known.fingerprint, known.revision_hash)
+    return Asked(question=known, created=False, conflict=not same)
 
 
 def _opened(question: Question) -> QuestionChange:

@@ -48,13 +48,19 @@ def wait_for_equals(connection: Connection, question: Question) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(same, 0))))
 
 
-def insert_question(connection: Connection, question: Question, planned: Sequence[Presentation] | None = None) -> None:
-    """With the places where its people are shown it, or left to be planned."""
-    connection.execute(insert(questions), question_row(question))
-    planned_at_us = None if planned is None else question.created_at_us
-    _add_people(connection, question.id, question.people, 0, planned_at_us)
-    if planned:
-        connection.execute(insert(presentations), [presentation_row(one) for one in planned])
+def insert_question(connection: Connection, question: Question) -> None:
+    """The places where its people are shown it are left to be planned."""
+    insert_questions(connection, [(question, None)])
+
+
+def insert_questions(connection: Connection, new: Sequence[tuple[Question, Sequence[Presentation] | None]]) -> None:
+    """Each with the places where its people are shown it, or left to be planned."""
+    people = [row for question, planned in new for row in _first_people(question, planned is not None)]
+    shown = [presentation_row(one) for _, planned in new for one in planned or ()]
+    connection.execute(insert(questions), [question_row(question) for question, _ in new])
+    for table, rows in ((question_people, people), (presentations, shown)):
+        if rows:
+            connection.execute(insert(table), rows)
 
 
 def write(connection: Connection, before: Question, change: QuestionChange, answer: str | None = None) -> None:
@@ -113,14 +119,19 @@ def _end_presentations(connection: Connection, question_id: str, now_us: int) ->
     connection.execute(update(question_people).where(*unplanned).values(planned_at=now_us))
 
 
-def _add_people(
-    connection: Connection,
-    question_id: str,
-    people: Iterable[AskedPerson],
-    first: int,
-    planned_at_us: int | None = None,
-) -> None:
-    rows = [
+def _add_people(connection: Connection, question_id: str, people: Iterable[AskedPerson], first: int) -> None:
+    if rows := _people_rows(question_id, people, first, None):
+        connection.execute(insert(question_people), rows)
+
+
+def _first_people(question: Question, is_planned: bool) -> list[dict[str, Any]]:
+    return _people_rows(question.id, question.people, 0, question.created_at_us if is_planned else None)
+
+
+def _people_rows(
+    question_id: str, people: Iterable[AskedPerson], first: int, planned_at_us: int | None
+) -> list[dict[str, Any]]:
+    return [
         {
             "question_id": question_id,
             "person_id": one.id,
@@ -131,8 +142,6 @@ def _add_people(
         }
         for place, one in enumerate(people, first)
     ]
-    if rows:
-        connection.execute(insert(question_people), rows)
 
 
 def _people(connection: Connection, ids: Sequence[str]) -> dict[str, list[AskedPerson]]:
