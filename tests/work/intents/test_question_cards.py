@@ -137,8 +137,8 @@ async def test_a_reply_to_the_card_is_the_answer_of_the_ask(line: Telephone) -> 
 
 
 async def reminded(line: Telephone, **params: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The intent, its card and the message that followed it."""
-    given = {"remind_after_seconds": 1, "max_reminders": 0, "step_deadline_seconds": 2, **params}
+    """The intent, its card and the message that followed it; the card has time to arrive first."""
+    given = {"remind_after_seconds": 4, "max_reminders": 0, "step_deadline_seconds": 2, **params}
     workflow = {"macro_id": "macro.remind_then_escalate.v1", "params": given}
     intent_id = await asked(line, "Who feeds the cat?", workflow=workflow)
     card = await shown(line, "Who feeds the cat?")
@@ -204,3 +204,20 @@ async def test_an_approver_who_has_not_proved_the_address_hears_so(line: Telepho
 
     await shown(line, "this address is not verified yet", chat="2001")
     assert (await line.intent(intent_id))["result"] is None
+
+
+@pytest.mark.requirement("ask:intent-reminders")
+async def test_one_whose_card_is_still_on_its_way_is_not_asked_again(line: Telephone) -> None:
+    slow = {"channel": "telegram", "delay_seconds": 5}
+    assert (await line.call("POST", "sandbox", "/sandbox/faults", slow, caller=None)).status == 200
+    params = {"remind_after_seconds": 1, "max_reminders": 0, "step_deadline_seconds": 1, "escalate_to": OWNER}
+    workflow = {"macro_id": "macro.remind_then_escalate.v1", "params": params}
+    intent_id = await asked(line, "Who feeds the cat?", workflow=workflow)
+
+    async with asyncio.timeout(_SECONDS):
+        while "escalated" not in await events(line, intent_id):
+            await asyncio.sleep(0.02)
+
+    assert line.household.asking is not None
+    [question] = await line.household.asking.store.about(subject_of(intent_id))
+    assert question.reminded_at_us is None

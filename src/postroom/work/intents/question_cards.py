@@ -30,6 +30,7 @@ from postroom.work.questions.timekeeper import ShownCards
 
 _PUT = (StepKind.ASK, StepKind.ESCALATE)
 _NUDGES = (StepKind.REMIND, StepKind.ESCALATE)
+_COMING = (PresentationStatus.PLANNED, PresentationStatus.UNCERTAIN)
 
 
 class Asks(Protocol):
@@ -75,16 +76,29 @@ class QuestionCards:
         return outcome
 
     async def _card(self, intent: AgentIntent, person: PersonTarget) -> tuple[Question, Presentation] | None:
+        found = await self._cards(intent, person)
+        return next((one for one in found if one[1].status is PresentationStatus.SHOWN), None)
+
+    async def _cards(self, intent: AgentIntent, person: PersonTarget) -> list[tuple[Question, Presentation]]:
+        """Theirs of what this intent asks and is still open."""
         known = await self.people.at(person.channel, person.address)
         asked_before = await self.store.about(subject_of(intent.id)) if known else ()
-        for question in (one for one in asked_before if one.is_open):
-            for shown in await self.shown.of(question.id):
-                if known and shown.person_id == known.id and shown.status is PresentationStatus.SHOWN:
-                    return question, shown
-        return None
+        return [
+            (question, shown)
+            for question in asked_before
+            if question.is_open
+            for shown in await self.shown.of(question.id)
+            if known and shown.person_id == known.id
+        ]
 
     async def ask(self, intent: AgentIntent, step: Step, person: PersonTarget, sender: str) -> bool:
-        """False when it is to be put to them in a letter, as everything else is."""
+        """
+        False when it is to be put to them in a letter, as everything else is.
+
+        While the card they were to have first is on its way, they are not asked again, and are not reminded of it.
+        """
+        if step.kind in _NUDGES and any(shown.status in _COMING for _, shown in await self._cards(intent, person)):
+            return True
         if intent.intent_type != ASK or step.kind not in _PUT:
             return False
         ability = self.channels.get(person.channel)
