@@ -44,6 +44,16 @@ class House(Living):
             assert connection.execute(over, (asked["ask_id"],)).rowcount == 1
         return await self.wait(asked)
 
+    async def noted(self, asked: Mapping[str, Any]) -> None:
+        """Once the household knows that its card is there: words that answer no card in particular need one."""
+
+        async def look() -> bool:
+            with sqlite3.connect(self.settings.home / "postroom.db") as connection:
+                shown = "SELECT 1 FROM presentations WHERE question_id = ? AND status = 'shown'"
+                return connection.execute(shown, (asked["ask_id"],)).fetchone() is not None
+
+        await until(look)
+
     async def sandbox(self, path: str, body: Any = None) -> Any:
         method = "GET" if body is None else "POST"
         async with self.http.request(method, self.household.addresses["sandbox"] + path, json=body) as response:

@@ -102,6 +102,7 @@ async def test_a_question_that_was_taken_back_takes_no_later_message_for_its_ans
     await house.call("health", "cancel_ask", {"ask_id": stale["ask_id"]})
     asked = await house.ask("Which colour?", options=None)
     await house.shows("Which colour?")
+    await house.noted(asked)
 
     await write(house, "blue")
 

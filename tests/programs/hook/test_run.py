@@ -237,11 +237,20 @@ async def test_a_hook_that_is_ended_takes_its_question_back(there: Living, home:
     assert await ended(there) == ("cancelled", "the program that asked has ended")
 
 
+async def all_wait(there: Living, many: int) -> None:
+    """One that comes only after the answer asks anew."""
+    assert there.household.asking is not None
+    async with asyncio.timeout(20):
+        while sum(listeners for _, listeners in there.household.asking.bells._of.values()) < many:
+            await asyncio.sleep(0.02)
+
+
 @pytest.mark.requirement("connect:hook-once")
 async def test_the_same_call_is_asked_once_while_it_is_open_and_again_later(there: Living, home: Path) -> None:
     text = recorded("codex", "PermissionRequest")
     both = [asyncio.create_task(hook(home, "codex", text, "--wait-seconds", "20")) for _ in range(2)]
     card = (await cards(there))[0]
+    await all_wait(there, len(both))
     await press(there, card, "Allow")
     first, second = await asyncio.gather(*both)
     assert first == second and "allow" in first
