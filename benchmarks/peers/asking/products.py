@@ -29,7 +29,7 @@ _OURS = (
 )
 _THEIRS = (
     "`awaithumans serve` with its own defaults; asked with `POST /api/tasks`, waited for, as its own client does, with "
-    "`GET /api/tasks/ID/poll?timeout=25`, answered by a signed-in operator with `POST /api/tasks/ID/complete`; the "
+    "`GET /api/tasks/ID/poll?timeout=25`, answered by a signed-in person with `POST /api/tasks/ID/complete`; the "
     "agent that lives through the kills is `await_human`. Its server looks once a second whether an answer has come, "
     "and sends the mail from memory, after it has accepted the question"
 )
