@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -26,30 +27,50 @@ class Bag:
 async def test_what_was_taken_along_is_written_when_the_other_is() -> None:
     bag = Bag()
 
-    with carrying(bag.along()) as taken:
+    async def write(taken: Sequence[Any]) -> str:
         assert (taken, bag.futures[0].done()) == (["a", "b"], False)
+        return "written"
 
+    assert await carrying(bag.along(), write) == "written"
     assert [one.done() for one in bag.futures] == [True, True]
 
 
 async def test_a_store_that_is_away_is_away_for_both() -> None:
     bag = Bag()
 
-    with pytest.raises(StoreUnavailable), carrying(bag.along()):
+    async def write(taken: Sequence[Any]) -> None:
         raise StoreUnavailable("gone")
 
+    with pytest.raises(StoreUnavailable):
+        await carrying(bag.along(), write)
     assert [type(one.exception()) for one in bag.futures] == [StoreUnavailable, StoreUnavailable]
 
 
-async def test_what_the_other_broke_goes_by_itself() -> None:
+async def test_what_cannot_be_written_together_is_written_apart() -> None:
     bag = Bag()
 
-    with pytest.raises(ValueError, match="theirs"), carrying(bag.along()):
-        raise ValueError("theirs")
+    async def write(taken: Sequence[Any]) -> str:
+        if taken:
+            raise ValueError("not together")
+        return "written"
 
+    assert await carrying(bag.along(), write) == "written"
     assert (bag.again, bag.futures[0].done()) == (["a", "b"], False)
 
 
-def test_without_a_companion_nothing_is_taken() -> None:
-    with carrying(None) as taken:
-        assert taken == ()
+async def test_what_breaks_alone_too_is_told_and_holds_up_nothing_that_was_taken_along() -> None:
+    bag = Bag()
+
+    async def write(taken: Sequence[Any]) -> None:
+        raise ValueError("theirs")
+
+    with pytest.raises(ValueError, match="theirs"):
+        await carrying(bag.along(), write)
+    assert (bag.again, bag.futures[0].done()) == (["a", "b"], False)
+
+
+async def test_without_a_companion_nothing_is_taken() -> None:
+    async def write(taken: Sequence[Any]) -> Sequence[Any]:
+        return taken
+
+    assert await carrying(None, write) == ()

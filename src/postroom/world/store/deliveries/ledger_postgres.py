@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Boolean, Float, Integer, SmallInteger, Table,
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.world.store.deliveries.hop_lines import sorted_out
+from postroom.world.store.deliveries.hop_lines import Line, sorted_out
 from postroom.world.store.deliveries.hop_log_statements import line_columns, lines_written
 from postroom.world.store.deliveries.ledger_rows import (
     CLAIMED,
@@ -307,15 +307,17 @@ class PostgresLedger:
             leased.add(thread)
         rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
 
-        async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
-            found = await connection.fetch(statement, *columns(rows), self._tell, *more, *MARKS)
-            written = {row[0]: row[1] for row in found}
-            known = [new.idempotency_key for new, _ in batch if new.id not in written]
-            return written, await _find(connection, known) if known else {}
+        async def write(lines: Sequence[Line]) -> tuple[dict[str, str], dict[str, Snapshot]]:
+            async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
+                found = await connection.fetch(statement, *columns(rows), self._tell, *more, *MARKS)
+                written = {row[0]: row[1] for row in found}
+                known = [new.idempotency_key for new, _ in batch if new.id not in written]
+                return written, await _find(connection, known) if known else {}
 
-        with carrying(self._database.along) as lines:
             statement, more = (_INSERT_WITH_LINES, line_columns(sorted_out(lines))) if lines else (_INSERT, [])
-            written, existing = await self._database.hot(work)
+            return await self._database.hot(work)
+
+        written, existing = await carrying(self._database.along, write)
         return [_inserted(new, lease, written.get(new.id), existing) for new, lease in batch]
 
     async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.world.store.deliveries.hop_lines import sorted_out
+from postroom.world.store.deliveries.hop_lines import Line, sorted_out
 from postroom.world.store.deliveries.hop_log_statements import write_sqlite
 from postroom.world.store.deliveries.ledger_rows import (
     CLAIMED,
@@ -225,12 +225,14 @@ class SqliteLedger:
         return await self._settles.submit(done)
 
     async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
-        def work(driver: sqlite3.Connection) -> list[Inserted]:
-            write_sqlite(driver, sorted_out(lines))
-            return _insert(driver, batch)
+        async def write(lines: Sequence[Line]) -> list[Inserted]:
+            def work(driver: sqlite3.Connection) -> list[Inserted]:
+                write_sqlite(driver, sorted_out(lines))
+                return _insert(driver, batch)
 
-        with carrying(self._database.along) as lines:
             return await self._write(work)
+
+        return await carrying(self._database.along, write)
 
     async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
         return await self._database.read(lambda connection: [_find(_driver(connection), key) for key in keys])

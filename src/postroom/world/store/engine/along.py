@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from postroom.domain.errors import StoreUnavailable
 
+Result = TypeVar("Result")
 Waiting: TypeAlias = Sequence[tuple[Any, "asyncio.Future[None]"]]
 
 
@@ -21,24 +21,28 @@ class Along:
     put_back: Callable[[Waiting], None]
 
 
-@contextmanager
-def carrying(along: Along | None) -> Iterator[Sequence[Any]]:
-    """What waits now; it is written when the block ends well. A store that is away is away for all of it."""
-    if along is None:
-        yield ()
-        return
-    taken = along.take()
+async def carrying(along: Along | None, write: Callable[[Sequence[Any]], Awaitable[Result]]) -> Result:
+    """
+    Writes with what waits now. A store that is away is away for all of it.
+
+    Any other failure may be the fault of what was taken along: it goes by itself, and so does the other.
+    """
+    if along is None or not (taken := along.take()):
+        return await write(())
     try:
-        yield [item for item, _ in taken]
+        result = await write([item for item, _ in taken])
     except StoreUnavailable as error:
         for written in _open(taken):
             written.set_exception(error)
         raise
-    except BaseException:
-        along.put_back(taken)  # it may not be its fault, so it goes by itself
+    except BaseException as error:
+        along.put_back(taken)
+        if isinstance(error, Exception):
+            return await write(())
         raise
     for written in _open(taken):
         written.set_result(None)
+    return result
 
 
 def _open(taken: Waiting) -> list[asyncio.Future[None]]:
