@@ -180,3 +180,21 @@ async def test_a_question_survives_the_house_and_after_a_gap_its_card_says_so(ho
         closed = await phone(after, "✅ yes: answered by")
         assert closed["message_id"] == card["message_id"]
         assert len(await after.received()) == 1
+
+
+@pytest.mark.requirement("ask:shown-once")
+async def test_a_card_that_a_dead_household_had_in_hand_is_taken_up_by_its_next_start_and_not_sent_twice(
+    home: Path,
+) -> None:
+    async with living(home, LIFTED, QUICK) as one:
+        view = await ask(one)
+        await shown(one, view, PresentationStatus.SHOWN)
+    with sqlite3.connect(home / "postroom.db") as connection:  # as it was when it had been claimed, for an hour
+        connection.execute("DROP TRIGGER presentations_moves")
+        claimed = "UPDATE presentations SET status = 'planned', delivery_id = NULL, due_at = created_at + 3600000000"
+        assert connection.execute(claimed).rowcount == 1
+
+    async with living(home, LIFTED, QUICK) as next_one:
+        await shown(next_one, view, PresentationStatus.SHOWN)
+        with sqlite3.connect(home / "postroom.db") as connection:
+            assert connection.execute("SELECT count(*) FROM delivery_requests").fetchone() == (1,)

@@ -157,7 +157,11 @@ def abilities(settings: Settings) -> Channels:
 
 @asynccontextmanager
 async def presenting(parts: AskingParts, plane: Plane, base_url: str, loops: Loops) -> AsyncIterator[None]:
-    """Runs where the delivery plane runs: there cards become deliveries."""
+    """
+    Runs where the delivery plane runs: there cards become deliveries.
+
+    What an earlier process had in hand is no one's at once where deliveries are, and not only after its lease.
+    """
     presenter = Presenter(
         planning=parts.planning,
         claims=parts.presentations,
@@ -167,6 +171,8 @@ async def presenting(parts: AskingParts, plane: Plane, base_url: str, loops: Loo
         wake=parts.bells.every,
         times=parts.times,
     )
+    now_us = parts.clock.now_us()
+    await parts.presentations.let_go(await plane.acceptance.ledger.orphaned_before_us(now_us), now_us)
     try:
         async with loops.running("questions", presenter.look, wake=parts.bells.every):
             yield

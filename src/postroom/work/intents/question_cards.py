@@ -30,7 +30,6 @@ from postroom.work.questions.timekeeper import ShownCards
 
 _PUT = (StepKind.ASK, StepKind.ESCALATE)
 _NUDGES = (StepKind.REMIND, StepKind.ESCALATE)
-_COMING = (PresentationStatus.PLANNED, PresentationStatus.UNCERTAIN)
 
 
 class Asks(Protocol):
@@ -76,10 +75,11 @@ class QuestionCards:
         return outcome
 
     async def _card(self, intent: AgentIntent, person: PersonTarget) -> tuple[Question, Presentation] | None:
-        found = await self._cards(intent, person)
-        return next((one for one in found if one[1].status is PresentationStatus.SHOWN), None)
+        return next(iter(await self._cards(intent, person, PresentationStatus.SHOWN)), None)
 
-    async def _cards(self, intent: AgentIntent, person: PersonTarget) -> list[tuple[Question, Presentation]]:
+    async def _cards(
+        self, intent: AgentIntent, person: PersonTarget, status: PresentationStatus
+    ) -> list[tuple[Question, Presentation]]:
         """Theirs of what this intent asks and is still open."""
         known = await self.people.at(person.channel, person.address)
         asked_before = await self.store.about(subject_of(intent.id)) if known else ()
@@ -88,7 +88,7 @@ class QuestionCards:
             for question in asked_before
             if question.is_open
             for shown in await self.shown.of(question.id)
-            if known and shown.person_id == known.id
+            if known and shown.person_id == known.id and shown.status is status
         ]
 
     async def ask(self, intent: AgentIntent, step: Step, person: PersonTarget, sender: str) -> bool:
@@ -97,7 +97,7 @@ class QuestionCards:
 
         While the card they were to have first is on its way, they are not asked again, and are not reminded of it.
         """
-        if step.kind in _NUDGES and any(shown.status in _COMING for _, shown in await self._cards(intent, person)):
+        if step.kind in _NUDGES and await self._cards(intent, person, PresentationStatus.PLANNED):
             return True
         if intent.intent_type != ASK or step.kind not in _PUT:
             return False

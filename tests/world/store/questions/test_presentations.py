@@ -153,6 +153,20 @@ async def test_what_a_lost_process_held_is_taken_up_and_its_own_word_no_longer_c
     assert await cards.next_due(NOW) is None
 
 
+@pytest.mark.requirement("ask:shown-once")
+async def test_claims_of_an_earlier_process_are_let_go_up_to_the_moment_that_is_named(
+    cards: StoredPresentations, question: Question
+) -> None:
+    lost = await one_to_show(cards, question)
+    await cards.let_go(LEASE - 1, NOW)
+    assert await cards.due(NOW, lease_until_us=LEASE, limit=10) == []
+
+    await cards.let_go(LEASE, NOW)
+    (found,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
+
+    assert (found.taken_up, found.presentation.id) == (True, lost.presentation.id)
+
+
 async def test_a_card_remembers_its_delivery_and_all_its_parts(cards: StoredPresentations, question: Question) -> None:
     claim = await one_to_show(cards, question)
     assert await cards.submitted(claim, "d1", look_again_us=NOW + 5, now_us=NOW)

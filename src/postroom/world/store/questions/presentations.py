@@ -115,6 +115,13 @@ class StoredPresentations:
 
         return await self._database.write(work)
 
+    async def let_go(self, before_us: int, now_us: int) -> None:
+        """Claims that last until then at most belong to no one any more: they are due at once."""
+        table = presentations.c
+        theirs = (table.due_at > now_us, table.due_at <= before_us, table.fence > 0, _status_in(_TO_DO))
+        change = update(presentations).where(*theirs).values(due_at=now_us)
+        await self._database.write(lambda connection: connection.execute(change))
+
     async def next_due(self, after_us: int) -> int | None:
         table = presentations.c
         later = select(table.due_at).where(table.due_at > after_us).order_by(table.due_at).limit(1)
