@@ -12,7 +12,7 @@ from tests.clock import FakeClock
 from tests.work.attention.attended import Attended
 from tests.work.delivery.world import Parts, World, generous, living_world
 
-from postroom.work.attention.auditor import LOOK_SECONDS, Auditor
+from postroom.work.attention.auditor import COUNT_SECONDS, LOOK_SECONDS, Auditor
 from postroom.work.attention.codec import decoded, encoded
 from postroom.work.attention.state import Standing
 from postroom.world.store.tables.attention import attention_people, notices
@@ -53,8 +53,26 @@ async def test_what_is_lost_or_waits_for_nothing_is_counted(world: World) -> Non
     await world.database.write(lambda connection: connection.execute(update(notices).values(standing=idle)))
     await auditor.look()
     await world.database.write(lambda connection: connection.execute(delete(notices)))
+    world.clock.jump(COUNT_SECONDS)
     await auditor.look()
     assert gauge.counts[0] == 0 and gauge.counts[1] > 0 and gauge.counts[2] > 0
+
+
+async def test_all_that_is_kept_is_counted_once_an_hour_and_what_was_missing_stays_counted(world: World) -> None:
+    house, gauge = Attended(world, NIGHT), Gauge()
+    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    await house.notify("Hello")
+    world.clock.jump(3600)
+    await house.look()
+    await auditor.look()
+    await world.database.write(lambda connection: connection.execute(delete(notices)))
+    world.clock.jump(LOOK_SECONDS)
+    await auditor.look()
+    world.clock.jump(COUNT_SECONDS)
+    await auditor.look()
+    world.clock.jump(LOOK_SECONDS)
+    await auditor.look()
+    assert gauge.counts == [0, 0, 1, 1]
 
 
 async def test_who_is_still_due_at_the_next_look_is_counted_and_a_machine_that_slept_is_not(world: World) -> None:

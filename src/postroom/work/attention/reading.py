@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from postroom.domain.notice_rows import NoticeRow, Wanted
+from postroom.domain.notice_rows import NoticeCounts, NoticeRow, Wanted
 from postroom.domain.notice_states import CELLS
 from postroom.work.attention import conservation
 from postroom.work.attention.codec import decoded
@@ -82,10 +82,7 @@ class NoticeReading:
 
     async def figures(self, person: str | None) -> AttentionFigures:
         counts = await self.book.store.counts(person)
-        people = [person] if person is not None else sorted(await self.book.store.policies())
-        broken = [problem for one in people for problem in await self._open_laws(one)]
-        if counts.logged != counts.accepted:
-            broken.append(f"L1 {counts.logged} notices were accepted and {counts.accepted} are in a cell")
+        broken = [*await (self._open_laws(person) if person is not None else self.open_laws()), *_first_law(counts)]
         return AttentionFigures(
             accepted=counts.accepted,
             cells={name: sum(counts.states.get(str(one), 0) for one in states) for name, states in CELLS.items()},
@@ -93,6 +90,14 @@ class NoticeReading:
             by_agent=counts.agents,
             unaccounted=tuple(broken),
         )
+
+    async def open_laws(self) -> list[str]:
+        """Of everyone; what it costs does not grow with what is kept."""
+        return [problem for one in sorted(await self.book.store.policies()) for problem in await self._open_laws(one)]
+
+    async def first_law(self) -> list[str]:
+        """Of all that is kept, row by row."""
+        return _first_law(await self.book.store.counts(None))
 
     async def _open_laws(self, person: str) -> list[str]:
         """Of what is open and recent; what looks wrong there is looked at whole."""
@@ -109,3 +114,9 @@ class NoticeReading:
         broken = conservation.kept(state, self.book.policies, events, start, self.book.clock.now_us())
         whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
         return broken + (conservation.the_log_is_the_state(state, events, start) if whole else [])
+
+
+def _first_law(counts: NoticeCounts) -> list[str]:
+    if counts.logged == counts.accepted:
+        return []
+    return [f"L1 {counts.logged} notices were accepted and {counts.accepted} are in a cell"]
