@@ -19,7 +19,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
 PARTS = (
     *("delivery", "ask", "attention", "growth", "door", "scaling", "pruning", "console", "inbox", "intents", "desk"),
-    "cli",
+    *("cli", "start"),
 )
 
 

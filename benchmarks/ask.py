@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import uvloop
-from chaos.report import machine
+from chaos.described import machine
 
 from benchmarks.ask_house import OWNER_CHAT, AskHouse, ask_house
 from benchmarks.delivery import cpu_seconds

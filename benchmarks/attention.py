@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import uvloop
-from chaos.report import machine
+from chaos.described import machine
 
 from benchmarks.attention_house import STRANGER, AttentionHouse, attention_house, message
 from benchmarks.peers.figures import percentile

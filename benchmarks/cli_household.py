@@ -10,10 +10,13 @@ import uvloop
 
 from benchmarks.plane import LIFTED
 from postroom.app import household
+from postroom.domain.principal import Principal, Role
+from postroom.doors.guard.tokens import TokenFile
+from postroom.programs.connections import changing
 from postroom.system.settings.load import load
 from postroom.system.telemetry import log, trace
 
-PARTS = ("switchboard", "messenger", "general", "sandbox")
+PARTS = ("switchboard", "messenger", "general", "api", "sandbox")
 PORTS = (*PARTS, "sandbox_smtp", "sandbox_imap")
 
 
@@ -30,6 +33,9 @@ async def live(home: str) -> None:
         },
     )
     async with household.running(settings, PARTS) as living:
+        token = TokenFile(settings.tokens_file).create(Principal(Role.PROGRAM, "claude", person="owner"))
+        with changing(settings.home) as document:
+            document["programs"]["claude"] = {"url": living.addresses["api"], "token": token}
         endpoints = json.dumps({"general": living.addresses["general"]})
         print(json.dumps({"POSTROOM_HOME": home, "POSTROOM_ENDPOINTS": endpoints}), flush=True)
         await asyncio.to_thread(sys.stdin.read)

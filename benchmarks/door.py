@@ -19,7 +19,7 @@ from typing import Any
 
 import aiohttp
 import uvloop
-from chaos.report import machine
+from chaos.described import machine
 
 from benchmarks.peers.figures import percentile
 from benchmarks.peers.table import write_between

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import uvloop
-from chaos.report import machine
+from chaos.described import machine
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 

@@ -74,6 +74,9 @@ class Nobody:
     async def owner(self, channel: str) -> str | None:
         return None
 
+    async def channels_of(self, name: str | None) -> Sequence[str]:
+        return ()
+
 
 @asynccontextmanager
 async def opened(url: str) -> AsyncIterator[tuple[Database, Ledger]]:

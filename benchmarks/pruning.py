@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -15,7 +16,9 @@ import uvloop
 from sqlalchemy import Connection
 
 from benchmarks import delivery
-from benchmarks.growth_rows import FILLINGS, fill
+from benchmarks.growth_fill import fill
+from benchmarks.growth_rows import FILLINGS
+from benchmarks.page import made, write_part
 from benchmarks.plane import opened
 from benchmarks.temporary_postgres import temporary_postgres
 
@@ -33,7 +36,7 @@ def fill_old(connection: Connection, first: int) -> None:
             fill(connection, one, first, first + OLD - 1, LONG_AGO_MS)
 
 
-async def measure(name: str, url: str, home: str) -> None:
+async def measure(name: str, url: str, home: str) -> list[str]:
     alone: list[float] = []
     beside: list[float] = []
     rates: list[float] = []
@@ -44,8 +47,13 @@ async def measure(name: str, url: str, home: str) -> None:
         pruning = asyncio.create_task(prune(url, home))
         beside += await latencies(url)
         rates.append(await pruning)
-    print(f"{name:<10} alone         {delivery.percentiles(alone)}")
-    print(f"{name:<10} beside prune  {delivery.percentiles(beside)}   ({min(rates):,.0f}–{max(rates):,.0f} moved/s)")
+    moved = f"{statistics.median(rates):,.0f}"
+    return [_line(name, "alone", alone, ""), _line(name, "beside `postroom prune`", beside, moved)]
+
+
+def _line(name: str, when: str, times: list[float], moved: str) -> str:
+    cuts = statistics.quantiles(times, n=100)
+    return f"| {name} | {when} | {cuts[49]:.2f} | {cuts[98]:.2f} | {moved} |"
 
 
 async def latencies(url: str) -> list[float]:
@@ -66,11 +74,13 @@ async def prune(url: str, home: str) -> float:
     return moved / (time.perf_counter() - began)
 
 
-async def both(folder: str, postgres_url: str) -> None:
-    await measure("sqlite", f"sqlite:///{folder}/pruned.db", f"{folder}/home")
-    await measure("postgres", postgres_url, f"{folder}/home")
+async def both(folder: str, postgres_url: str) -> list[str]:
+    lines = await measure("SQLite", f"sqlite:///{folder}/pruned.db", f"{folder}/home")
+    return lines + await measure("PostgreSQL", postgres_url, f"{folder}/home")
 
 
 def main() -> None:
     with temporary_postgres() as (server, folder):
-        uvloop.run(both(str(folder), server.url("butlers")))
+        lines = uvloop.run(both(str(folder), server.url("butlers")))
+    head = ["| database | a message is accepted | p50, ms | p99, ms | deliveries moved/s |", "|---|---|--:|--:|--:|"]
+    write_part("pruning", [made(f"{ROUNDS} rounds of {OLD:,} old deliveries, 50 messages a second"), "", *head, *lines])

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncpg
-from chaos.report import machine
+from chaos.described import machine
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 
@@ -77,7 +77,7 @@ def server_cpu_seconds(postmaster: int) -> float:
 async def counters(url: str) -> list[float]:
     connection = await asyncpg.connect(url)
     try:
-        return [float(value) for value in await connection.fetchrow(_COUNTERS)]
+        return [float(value) for value in (await connection.fetch(_COUNTERS))[0]]
     finally:
         await connection.close()
 
@@ -116,7 +116,7 @@ def _run(url: str, processes: int, count: int) -> list[dict[str, float]]:
 
 
 def middle(costs: Sequence[Cost], processes: int, what: str) -> float:
-    return statistics.median(getattr(one, what) for one in costs if one.processes == processes)
+    return float(statistics.median(getattr(one, what) for one in costs if one.processes == processes))
 
 
 def table(costs: Sequence[Cost]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chaos.report import machine
+from chaos.described import machine
 
 from benchmarks.peers.asking import page as asking_page
 from benchmarks.peers.asking.race import Size, race

@@ -79,5 +79,10 @@ class Server:
         return self._log.read_text(errors="replace")[-2_000:] if self._log.exists() else ""
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def _log(self) -> Path:
         return self.folder / "server.log"
