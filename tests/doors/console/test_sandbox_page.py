@@ -15,6 +15,7 @@ from tests.app.living import LIFTED, QUICK, Living, living
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site
 from tests.doors.console.http import calling
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import Principal, Role
 from postroom.programs.sandbox.bot_name import SANDBOX_TOKEN
@@ -46,7 +47,7 @@ async def post(home: Living, path: str, body: object) -> None:
 
 async def heard(home: Living, thread: str) -> None:
     """The messenger fetches what people wrote and notes it down; until then we look again."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             with sqlite3.connect(home.settings.home / "postroom.db") as connection:
                 if connection.execute("SELECT 1 FROM heard_threads WHERE thread = ?", (thread,)).fetchone():
