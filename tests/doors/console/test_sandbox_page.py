@@ -80,8 +80,8 @@ async def test_what_was_sent_arrives_on_the_phone_and_in_the_mailbox(site: Site)
     page = await site.signed_in(path="/sandbox")
 
     await expect(page.locator(bubble(page, "Take the pills"))).to_be_visible()
-    await expect(page.locator(".mail", has_text="Tonight")).to_contain_text("Dinner is at seven.")
-    await expect(page.locator(".mail", has_text="Tonight")).to_contain_text("ann@e.org")
+    await expect(page.locator(".mail", has_text="Dinner is at seven.")).to_contain_text("Tonight")
+    await expect(page.locator(".mail", has_text="Dinner is at seven.")).to_contain_text("ann@e.org")
 
 
 async def test_a_typed_reply_comes_back_as_an_inbound_message(site: Site) -> None:
