@@ -91,7 +91,7 @@ async def test_a_file_that_another_process_holds_is_unavailable_to_all_at_once(
     holder = sqlite3.connect(tmp_path / "held.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
-        async with asyncio.timeout(5):  # not 0.2 s for each of them
+        async with asyncio.timeout(15):  # not 0.2 s for each of them
             results = await asyncio.gather(
                 *(database.write(add(str(number))) for number in range(100)), return_exceptions=True
             )
