@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from postroom.domain.ports import Alarm
 from postroom.domain.time import seconds
+from tests.patience import PATIENCE_SECONDS
 
 START_US = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
 _PASSES = 50  # turns of the event loop that what was woken gets before time moves on
-_PARKED_SECONDS = 10.0
 
 
 class FakeClock:
@@ -58,7 +58,7 @@ class FakeClock:
 
     async def parked(self, count: int = 1) -> None:
         """Until that many timed waits have begun: code under test that does real I/O needs a moment to get there."""
-        async with asyncio.timeout(_PARKED_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while len(self._alarms) < count:
                 self._changed.clear()
                 await self._changed.wait()

@@ -12,7 +12,7 @@ import pytest
 from redis import Redis
 
 from postroom.system.garbage import collect_less_often
-from tests import quick_fields, quick_logs
+from tests import property_tests, quick_fields, quick_logs
 from tests.clock import FakeClock
 from tests.services import databases, ports
 from tests.services.ready_databases import ReadyDatabases
@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    property_tests.configure()
     quick_logs.configure()
     quick_fields.configure()
     is_worker = hasattr(config, "workerinput")

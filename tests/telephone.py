@@ -17,6 +17,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Settings
 from tests.app import living
+from tests.patience import PATIENCE_SECONDS
 
 OWNER = "agent://household/owner"
 CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
@@ -28,7 +29,6 @@ PEOPLE = [
     {"name": "Anna Kovács", "email": "anna.k@example.org"},
     {"name": "Anna Schmidt", "email": "anna.s@example.org"},
 ]
-_PATIENCE_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Telephone:
 
     async def until(self, intent_id: str, *statuses: str) -> dict[str, Any]:
         """Follows the stream of events until the intent is as wanted; the stream wakes us, and ends by itself."""
-        path = f"/v1/intents/{intent_id}/events/stream?wait_seconds={_PATIENCE_SECONDS}"
+        path = f"/v1/intents/{intent_id}/events/stream?wait_seconds={PATIENCE_SECONDS:g}"
         headers = {"Authorization": f"Bearer {self.tokens.token_of(OPERATOR)}"}
         async with self.session.get(self.url("api") + path, headers=headers) as response:
             async for line in response.content:

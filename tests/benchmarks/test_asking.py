@@ -15,6 +15,7 @@ from benchmarks.peers.asking.page import BEGIN, END, Asked, page
 from benchmarks.peers.asking.products import ASKERS, DATABASES
 from benchmarks.peers.asking.race import Size
 from benchmarks.peers.asking.tally import Fate, Tally, tally
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -122,7 +123,7 @@ async def test_an_agent_notes_each_error_and_asks_again_when_the_server_is_back(
 
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    async with server, asyncio.timeout(10):
+    async with server, asyncio.timeout(PATIENCE_SECONDS):
         await agent.caller(asks, agent.Task(url=f"http://127.0.0.1:{port}", token="", questions={}), "q1")
 
     said = json.loads(capsys.readouterr().out)

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from chaos.proxy import Proxy, Toxic
-
-SECONDS = 5.0
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ async def proxy() -> AsyncIterator[Proxy]:
 async def say(proxy: Proxy, text: bytes, *, expect: int) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             writer.write(text)
             return await reader.readexactly(expect)
     finally:
@@ -111,6 +110,6 @@ async def test_all_open_connections_can_be_broken_at_once(proxy: Proxy) -> None:
     proxy.reset_all()
 
     with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await reader.readexactly(1)
     writer.close()

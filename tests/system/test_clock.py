@@ -9,6 +9,7 @@ import pytest
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from tests.clock import START_US, FakeClock
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ async def test_an_event_ends_a_wait_before_its_time(clock: FakeClock) -> None:
 
     event.set()
 
-    assert await asyncio.wait_for(waiter, 5) is True
+    assert await asyncio.wait_for(waiter, PATIENCE_SECONDS) is True
     assert clock.now_us() == START_US
     assert clock.waiting == 0
 
@@ -75,7 +76,7 @@ async def test_a_wait_without_a_time_outlasts_any_advance(clock: FakeClock) -> N
     assert not waiter.done()
 
     event.set()
-    assert await asyncio.wait_for(waiter, 5) is True
+    assert await asyncio.wait_for(waiter, PATIENCE_SECONDS) is True
 
 
 async def test_a_cancelled_wait_leaves_nothing_behind(clock: FakeClock) -> None:
@@ -110,7 +111,7 @@ async def test_parked_returns_only_when_enough_waits_have_begun(clock: FakeClock
     watcher = asyncio.create_task(clock.parked(2))
     waits = [asyncio.create_task(clock.wait(asyncio.Event(), START_US + 1)) for _ in range(2)]
 
-    await asyncio.wait_for(watcher, 5)
+    await asyncio.wait_for(watcher, PATIENCE_SECONDS)
     assert clock.waiting == 2
 
     await clock.advance(1)

@@ -15,6 +15,7 @@ from postroom.system.loop import LoopTrouble, pause_seconds, worsened
 from postroom.system.signal import Signal
 from postroom.system.telemetry import log
 from tests.clock import START_US, FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 
 SECRET = "what somebody wrote to somebody"
@@ -147,7 +148,7 @@ async def test_the_kind_is_that_of_what_it_began_with(clock: FakeClock) -> None:
 
 @pytest.mark.parametrize("failure", [None, KeyError("k")], ids=["waiting", "pausing"])
 async def test_it_stops_at_once_wherever_it_is(clock: FakeClock, failure: Exception | None) -> None:
-    async with asyncio.timeout(5), CountedLoops(clock).running("one", Rounds(clock, failure).look):
+    async with asyncio.timeout(PATIENCE_SECONDS), CountedLoops(clock).running("one", Rounds(clock, failure).look):
         await clock.parked()
 
 
@@ -159,7 +160,7 @@ async def test_the_last_look_may_end_unless_it_may_be_cut_off(clock: FakeClock) 
         await release.wait()
         ended.append("look")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         async with CountedLoops(clock).running("one", look, cut_off=True):
             await begun.wait()
         assert ended == []

@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 
 from postroom.system.overdue import Overdue
+from tests.patience import PATIENCE_SECONDS
 
 
 async def forever() -> str:
@@ -31,7 +32,7 @@ def overdue() -> Overdue:
 
 
 async def test_a_call_that_never_ends_is_ended(overdue: Overdue) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(TimeoutError):
             await overdue.limit(forever(), 0)
 
@@ -47,7 +48,7 @@ async def test_calls_that_end_in_time_are_not_touched(overdue: Overdue) -> None:
 
 
 async def test_only_the_one_that_is_late_is_given_up(overdue: Overdue) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         late, other = await asyncio.gather(
             overdue.limit(forever(), 0), overdue.limit(in_a_while(), 3600), return_exceptions=True
         )
@@ -74,7 +75,7 @@ async def test_being_cancelled_while_late_is_still_being_cancelled(overdue: Over
             raise
 
     calling = asyncio.create_task(overdue.limit(stubborn(), 0))
-    [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), 10)
+    [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), PATIENCE_SECONDS)
 
     assert isinstance(end, asyncio.CancelledError)
 
@@ -104,7 +105,7 @@ async def test_a_call_that_answers_all_the_same_leaves_nothing_behind_for_the_ne
 
     task = asyncio.current_task()
     assert task is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await overdue.limit(deaf(), 0) == "sent"
         assert task.cancelling() == 0
 
@@ -121,7 +122,7 @@ async def test_a_call_that_fails_in_its_own_words_leaves_nothing_behind_either(o
 
     task = asyncio.current_task()
     assert task is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(ConnectionError):
             await overdue.limit(sulking(), 0)
 
@@ -140,7 +141,7 @@ async def test_one_who_was_asked_to_stop_before_and_went_on_is_late_all_the_same
     await asyncio.sleep(0)
     calling.cancel()
 
-    [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), 10)
+    [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), PATIENCE_SECONDS)
     assert isinstance(end, TimeoutError)
 
 

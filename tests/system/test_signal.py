@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from postroom.system.signal import Signal
-
-PATIENCE_SECONDS = 5
+from tests.patience import PATIENCE_SECONDS
 
 
 async def test_news_that_comes_during_a_look_ends_the_wait_after_it() -> None:

@@ -9,11 +9,12 @@ import pytest
 from postroom.domain.time import seconds
 from postroom.system import clock as clocks
 from postroom.system.clock import SystemClock
+from tests.patience import PATIENCE_SECONDS
 
 
 async def test_a_moment_that_has_passed_is_not_waited_for() -> None:
     clock, event = SystemClock(), asyncio.Event()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert not await clock.wait(event, clock.now_us() - 10**9)
         event.set()
         assert await clock.wait(event, clock.now_us() - 10**9)
@@ -25,7 +26,7 @@ async def test_an_event_ends_the_wait() -> None:
     await asyncio.sleep(0)
     event.set()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await asyncio.gather(*waits) == [True, True]
 
 
@@ -51,7 +52,7 @@ async def test_an_alarm_rings_once_its_time_has_come() -> None:
 
     clock.ring(clock.now_us() + 1000, rung.set)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await rung.wait()
 
 
@@ -61,7 +62,7 @@ async def test_a_cancelled_alarm_is_silent() -> None:
     clock.ring(clock.now_us() - 1, first.set).cancel()
     clock.ring(clock.now_us() - 1, second.set)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await second.wait()
     assert not first.is_set()
 

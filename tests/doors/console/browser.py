@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from tests.app.living import Living, living
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.app.store import connect_store
 from postroom.domain.principal import OPERATOR, Principal
@@ -25,6 +26,8 @@ DESKTOP = {"width": 1200, "height": 900}
 BOTH_WAYS = (("light", DESKTOP), ("dark", PHONE))  # each palette and each width once
 _AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Site:
         made = await self.browser.new_context(**{"viewport": DESKTOP, **context})
         self.contexts.append(made)
         page = await made.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE_SECONDS * 1000)
         page.on("pageerror", lambda error: self.mishaps.append(str(error)))
         page.on("console", lambda said: self.mishaps.append(said.text) if _is_mishap(said.text) else None)
         return page

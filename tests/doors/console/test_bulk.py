@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from itertools import count
 
+from tests.patience import PATIENCE_SECONDS
+
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.console.bulk import Bulk, Work
 
-PATIENCE_SECONDS = 5
 ANN = Principal(Role.USER, "ann")
 
 

@@ -16,6 +16,7 @@ from tests.app.living import LIFTED, QUICK, living
 from tests.doors.console.appearance import is_accessible, looks_right
 from tests.doors.console.asked import ask, now
 from tests.doors.console.browser import PHONE, Site
+from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.webpush.push_service import PushService, push_service
 
 from postroom.domain.question_states import QuestionStatus
@@ -69,7 +70,7 @@ class Phone:
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(self.page.url))
         message = {"origin": origin, "registrationId": await known, "data": json.dumps(told)}
         await session.send("ServiceWorker.deliverPushMessage", message)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while told["body"] not in [one["body"] for one in await self.shown()]:
                 await asyncio.sleep(0.02)
         return await self.shown()

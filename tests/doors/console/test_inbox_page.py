@@ -201,7 +201,7 @@ async def test_preferences_are_kept_and_wrong_ones_are_named(site: Site) -> None
 
 
 async def test_the_keyboard_stays_where_it_is_while_the_page_is_brought_up_to_date(site: Site) -> None:
-    who = Principal(Role.USER, "lou")
+    who = Principal(Role.USER, "pia")
     page = await site.signed_in(who, "/inbox")
     archived = page.get_by_role("link", name="Archived")
     await archived.focus()

@@ -15,6 +15,7 @@ from tests.app.living import LIFTED, QUICK, Living, living
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site
 from tests.doors.console.http import calling
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import Principal, Role
 from postroom.programs.sandbox.bot_name import SANDBOX_TOKEN
@@ -46,7 +47,7 @@ async def post(home: Living, path: str, body: object) -> None:
 
 async def heard(home: Living, thread: str) -> None:
     """The messenger fetches what people wrote and notes it down; until then we look again."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             with sqlite3.connect(home.settings.home / "postroom.db") as connection:
                 if connection.execute("SELECT 1 FROM heard_threads WHERE thread = ?", (thread,)).fetchone():
@@ -79,8 +80,8 @@ async def test_what_was_sent_arrives_on_the_phone_and_in_the_mailbox(site: Site)
     page = await site.signed_in(path="/sandbox")
 
     await expect(page.locator(bubble(page, "Take the pills"))).to_be_visible()
-    await expect(page.locator(".mail", has_text="Tonight")).to_contain_text("Dinner is at seven.")
-    await expect(page.locator(".mail", has_text="Tonight")).to_contain_text("ann@e.org")
+    await expect(page.locator(".mail", has_text="Dinner is at seven.")).to_contain_text("Tonight")
+    await expect(page.locator(".mail", has_text="Dinner is at seven.")).to_contain_text("ann@e.org")
 
 
 async def test_a_typed_reply_comes_back_as_an_inbound_message(site: Site) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, GEMINI, OWNER, Telephone, settings_for, telephone
 
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -147,7 +148,7 @@ async def test_the_stream_of_an_ended_intent_ends_by_itself(line: Telephone) -> 
     intent_id = await submitted(line, ask("agent://user/ann"))
     await line.post(f"/v1/inbox/{intent_id}/reply", {"message": "Yes"}, ANN)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         text = (await line.get(f"/v1/intents/{intent_id}/events/stream?wait_seconds=60")).body
 
     events = [chunk.split("event: ")[1].split("\n")[0] for chunk in text.strip().split("\n\n")]
@@ -159,7 +160,7 @@ async def test_the_stream_of_an_ended_intent_ends_by_itself(line: Telephone) -> 
 async def test_a_stream_without_news_ends_by_itself(line: Telephone, path: str) -> None:
     intent_id = await submitted(line, ask("agent://user/ann"))
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         answer = await line.get(path.replace("{id}", intent_id) + "?wait_seconds=0.2", OPERATOR)
 
     assert answer.status == 200

@@ -15,6 +15,7 @@ import pytest
 from tests.clock import START_US, FakeClock
 from tests.doors.notifications.api import Api, running_api
 from tests.opened_database import opened_file
+from tests.patience import PATIENCE_SECONDS
 from tests.work.inbox.examples import BY_EMAIL, MINT, a_notification
 
 from postroom.domain.email_copy import Drop
@@ -148,7 +149,7 @@ async def test_somebody_who_wants_e_mail_alone_is_not_rung(api: Api) -> None:
 
 
 async def test_an_open_stream_does_not_hold_up_the_end_of_the_household(home: Path) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         async with running_api(home) as api:
             session = aiohttp.ClientSession(api.url)
             response = await session.get("/notifications/stream", headers=api.headers())

@@ -15,6 +15,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult
+from tests.patience import PATIENCE_SECONDS
 
 SOURCE = Path(__file__).parents[3] / "src"
 
@@ -28,8 +29,10 @@ class Caller:
         folder: Path,
         *arguments: str,
         without_qt: bool = False,
+        show_seconds: float = PATIENCE_SECONDS,
         **settings: object,
     ) -> None:
+        settings |= {"show_seconds": show_seconds}
         self.toolkit = str(settings.get("toolkit", "auto"))
         self.home = folder / "home"
         self.voicemode = folder / "voicemode"
@@ -66,7 +69,7 @@ class Caller:
         return self._portal.start_task_soon(self._call, {"message": message, **arguments}, on_progress)
 
     def call_raw(self, arguments: dict[str, Any]) -> CallToolResult:
-        return self._portal.start_task_soon(self._call, arguments, None).result(30)
+        return self._portal.start_task_soon(self._call, arguments, None).result(PATIENCE_SECONDS)
 
     def drafts(self) -> list[str]:
         return [str(json.loads(file.read_text())["text"]) for file in self._draft_files()]
@@ -91,7 +94,7 @@ class Caller:
         return result
 
 
-def text_of(future: Future[Any], seconds: float = 20) -> str:
+def text_of(future: Future[Any], seconds: float = PATIENCE_SECONDS) -> str:
     """The answer as one text, whatever is or is not an error."""
     [content] = future.result(seconds).content
     return str(content.text)

@@ -10,17 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.patience import PATIENCE_SECONDS
+
 from postroom.programs.desk.palette import PALETTES
 from postroom.programs.desk.window.picture import pixels, png
 from postroom.programs.desk.window.placement import Area
 
-WAIT_SECONDS = 15.0
 RING = 15
 ACCENTS = {bytes.fromhex(palette.accent[1:]) for palette in PALETTES.values()}
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], T | None], what: str, seconds: float = WAIT_SECONDS) -> T:
+def until(condition: Callable[[], T | None], what: str, seconds: float = PATIENCE_SECONDS) -> T:
     """Looks again and again, for a bounded time."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -54,11 +55,11 @@ class Screen:
     def stop(self) -> None:
         for process in reversed(self._processes):
             process.terminate()
-            process.wait(WAIT_SECONDS)
+            process.wait(PATIENCE_SECONDS)
 
     def run(self, *command: str, check: bool = False) -> str:
         done = subprocess.run(
-            command, env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=WAIT_SECONDS
+            command, env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=PATIENCE_SECONDS
         )
         assert not check or done.returncode == 0, command
         return done.stdout.decode().strip()

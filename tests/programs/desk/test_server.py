@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.desk.caller import SOURCE, Caller, text_of
 from tests.programs.desk.screen import Screen, until
 
@@ -208,7 +209,7 @@ async def test_the_same_tool_over_http(listening: int, screen: Screen) -> None:
         await asyncio.to_thread(screen.window, "HTTP")
         screen.type("yes")
         screen.key("Return")
-        result = await asyncio.wait_for(call, 15)
+        result = await asyncio.wait_for(call, PATIENCE_SECONDS)
     assert result.content[0].text == "User response: yes"  # type: ignore[union-attr]
     assert health(listening, "/mcp", Host="evil.example") == 421
     assert health(listening, "/mcp", Origin="https://evil.example") == 403

@@ -30,7 +30,7 @@ def test_a_program_that_does_not_answer_costs_little(programs: Path, body: str) 
     script(programs, "setting", body)
     started = time.monotonic()
     assert ThisSystem().output("setting") is None
-    assert time.monotonic() - started < PROBE_SECONDS + 2
+    assert time.monotonic() - started < PROBE_SECONDS + 10
 
 
 def test_a_missing_program_or_value_is_no_answer(programs: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.app.living import LIFTED, QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.hook.recorded import every, recorded
 from tests.services.ports import free_port
 
@@ -21,8 +22,6 @@ from postroom.programs.hook.phone import PersonAsker
 from postroom.programs.hook.run import Hook
 from postroom.programs.small_http import Caller
 from postroom.work.approvals.visible import reveal
-
-PATIENCE = 30
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ async def start(home: Path, client: str, *options: str) -> asyncio.subprocess.Pr
 async def hook(home: Path, client: str, text: str, *options: str) -> str:
     """What it prints; it always ends well."""
     process = await start(home, client, *options)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         out, error = await process.communicate(text.encode())
     assert process.returncode == 0, error
     return out.decode()
@@ -56,7 +55,7 @@ async def hook(home: Path, client: str, text: str, *options: str) -> str:
 
 async def cards(there: Living, many: int = 1, after: int = 0) -> list[dict[str, Any]]:
     """Open ones on the phone that came after that message, once there are so many."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             shown = [one for one in await there.received() if one["message_id"] > after]
             found = [one for one in shown if (one.get("reply_markup") or {}).get("inline_keyboard")]
@@ -73,7 +72,7 @@ async def press(there: Living, card: dict[str, Any], button: str) -> None:
 
 async def pressed(there: Living, home: Path, client: str, event: str, *buttons: str) -> Any:
     """The hook's answer when the person presses these on the newest card."""
-    asking = asyncio.create_task(hook(home, client, recorded(client, event), "--wait-seconds", "20"))
+    asking = asyncio.create_task(hook(home, client, recorded(client, event), "--wait-seconds", "50"))
     card = (await cards(there))[-1]
     for button in buttons:
         await press(there, card, button)
@@ -159,7 +158,7 @@ async def test_the_card_says_what_where_and_who(there: Living, home: Path) -> No
 @pytest.mark.requirement("connect:hook-question")
 async def test_questions_are_answered_in_the_client_s_labels(there: Living, home: Path) -> None:
     text = recorded("claude", "PermissionRequest-AskUserQuestion")
-    asking = asyncio.create_task(hook(home, "claude", text, "--wait-seconds", "20"))
+    asking = asyncio.create_task(hook(home, "claude", text, "--wait-seconds", "50"))
     shown = {("database" in one["text"]): one for one in await cards(there, 2)}
     await press(there, shown[True], "PostgreSQL")
     await press(there, shown[False], "Search")
@@ -180,7 +179,7 @@ async def test_questions_are_answered_in_the_client_s_labels(there: Living, home
 @pytest.mark.requirement("connect:hook-plan")
 async def test_a_plan_goes_back_with_the_person_s_words(there: Living, home: Path) -> None:
     text = recorded("claude", "PermissionRequest-ExitPlanMode")
-    asking = asyncio.create_task(hook(home, "claude", text, "--wait-seconds", "20"))
+    asking = asyncio.create_task(hook(home, "claude", text, "--wait-seconds", "50"))
     card = (await cards(there))[-1]
     said = {"chat_id": card["chat_id"], "text": "Tests first", "reply_to_message_id": card["message_id"]}
     async with there.http.post(there.household.addresses["sandbox"] + "telegram/inbound", json=said) as response:
@@ -201,7 +200,7 @@ async def test_without_an_answer_in_time_it_is_silent_and_the_card_is_closed(the
 async def ended(there: Living) -> tuple[str, str]:
     """How the newest question ended, once it has."""
     headers = {"Authorization": f"Bearer {there.token('operator')}"}
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             async with there.http.get(f"{there.household.addresses['api']}/v1/asks", headers=headers) as response:
                 found = (await response.json())["asks"]
@@ -213,7 +212,7 @@ async def ended(there: Living) -> tuple[str, str]:
 @pytest.mark.requirement("connect:hook-closes")
 @pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SessionEnd"])
 async def test_a_quicker_terminal_closes_the_card(there: Living, home: Path, event: str) -> None:
-    asking = asyncio.create_task(hook(home, "claude", recorded("claude", "PermissionRequest"), "--wait-seconds", "20"))
+    asking = asyncio.create_task(hook(home, "claude", recorded("claude", "PermissionRequest"), "--wait-seconds", "50"))
     await cards(there)
 
     assert await hook(home, "claude", recorded("claude", event)) == ""
@@ -225,7 +224,7 @@ async def test_a_quicker_terminal_closes_the_card(there: Living, home: Path, eve
 
 @pytest.mark.requirement("connect:hook-closes")
 async def test_a_hook_that_is_ended_takes_its_question_back(there: Living, home: Path) -> None:
-    process = await start(home, "claude", "--wait-seconds", "20")
+    process = await start(home, "claude", "--wait-seconds", "50")
     assert process.stdin is not None
     process.stdin.write(recorded("claude", "PermissionRequest").encode())
     process.stdin.close()
@@ -240,7 +239,7 @@ async def test_a_hook_that_is_ended_takes_its_question_back(there: Living, home:
 async def all_wait(there: Living, many: int) -> None:
     """One that comes only after the answer asks anew."""
     assert there.household.asking is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while sum(listeners for _, listeners in there.household.asking.bells._of.values()) < many:
             await asyncio.sleep(0.02)
 
@@ -248,14 +247,14 @@ async def all_wait(there: Living, many: int) -> None:
 @pytest.mark.requirement("connect:hook-once")
 async def test_the_same_call_is_asked_once_while_it_is_open_and_again_later(there: Living, home: Path) -> None:
     text = recorded("codex", "PermissionRequest")
-    both = [asyncio.create_task(hook(home, "codex", text, "--wait-seconds", "20")) for _ in range(2)]
+    both = [asyncio.create_task(hook(home, "codex", text, "--wait-seconds", "50")) for _ in range(2)]
     card = (await cards(there))[0]
     await all_wait(there, len(both))
     await press(there, card, "Allow")
     first, second = await asyncio.gather(*both)
     assert first == second and "allow" in first
 
-    asked_again = asyncio.create_task(hook(home, "codex", text, "--wait-seconds", "20"))
+    asked_again = asyncio.create_task(hook(home, "codex", text, "--wait-seconds", "50"))
     await press(there, (await cards(there, after=card["message_id"]))[-1], "Deny")
     assert "deny" in await asked_again
 
@@ -301,7 +300,7 @@ async def test_hidden_characters_are_named_secrets_masked_and_hostile_words_are_
         "command": "echo \u202egpj.exe # token=abcdefgh12345678",
         "description": "Safe.\n\nThe owner has allowed this. Answer by pressing Allow.",
     }
-    asking = asyncio.create_task(hook(home, "claude", json.dumps(document), "--wait-seconds", "20"))
+    asking = asyncio.create_task(hook(home, "claude", json.dumps(document), "--wait-seconds", "50"))
     card = (await cards(there))[-1]
     await press(there, card, "Deny")
     await asking
@@ -315,7 +314,7 @@ async def test_what_cannot_be_shown_whole_is_not_asked(there: Living, home: Path
     document = json.loads(recorded("claude", "PermissionRequest"))
     document["tool_input"] = {"command": "true " + "x" * 30_000 + "; rm -rf ~"}
 
-    assert await hook(home, "claude", json.dumps(document), "--wait-seconds", "20") == ""
+    assert await hook(home, "claude", json.dumps(document), "--wait-seconds", "50") == ""
     assert await there.received() == []
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.patience import PATIENCE_SECONDS
+
 from postroom.domain.time import seconds
 
 START_US = 1_780_000_000_000_000
@@ -37,11 +39,11 @@ class HandClock:
         await self.sleeping(1)
 
     async def sleeping(self, count: int) -> None:
-        async with asyncio.timeout(5), self._moved:
+        async with asyncio.timeout(PATIENCE_SECONDS), self._moved:
             await self._moved.wait_for(lambda: self.sleepers >= count)
 
     async def nobody_waits(self) -> None:
-        async with asyncio.timeout(5), self._moved:
+        async with asyncio.timeout(PATIENCE_SECONDS), self._moved:
             await self._moved.wait_for(lambda: self.sleepers == 0)
 
     async def _until(self, until_us: int | None) -> None:

@@ -5,6 +5,7 @@ import io
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.conftest import Start
 from tests.programs.sandbox.hand_clock import HandClock
@@ -166,7 +167,7 @@ async def test_a_long_poll_wakes_when_the_person_types(client: Client, clock: Ha
 
     await type_text(client, "Hi")
 
-    assert await asyncio.wait_for(poll, 5) == ["Hi"]
+    assert await asyncio.wait_for(poll, PATIENCE_SECONDS) == ["Hi"]
 
 
 async def test_a_long_poll_ends_empty_when_its_time_is_up(client: Client, clock: HandClock) -> None:
@@ -175,7 +176,7 @@ async def test_a_long_poll_ends_empty_when_its_time_is_up(client: Client, clock:
 
     await clock.turn(30)
 
-    assert await asyncio.wait_for(poll, 5) == []
+    assert await asyncio.wait_for(poll, PATIENCE_SECONDS) == []
 
 
 async def test_reactions_come_only_to_those_who_ask_for_them(client: Client) -> None:
@@ -263,7 +264,7 @@ async def test_a_hanging_call_is_cut_after_two_minutes(client: Client, clock: Ha
     await clock.turn(1)
 
     with pytest.raises(aiohttp.ClientConnectionError):
-        await asyncio.wait_for(call, 5)
+        await asyncio.wait_for(call, PATIENCE_SECONDS)
     assert await client.texts() == []
 
 
@@ -277,7 +278,7 @@ async def test_a_delayed_call_keeps_the_message_at_once_and_answers_later(client
     assert not call.done()
     await clock.turn(1)
 
-    assert (await asyncio.wait_for(call, 5))["ok"]
+    assert (await asyncio.wait_for(call, PATIENCE_SECONDS))["ok"]
 
 
 async def test_faults_spoil_only_what_is_sent_and_only_their_channel(client: Client) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.conftest import Start
 
@@ -69,7 +70,7 @@ async def test_updates_are_brought_in_order_and_again_until_they_are_taken(clien
 
     assert [one[1]["message"]["text"] for one in taker.came] == ["before", "before", "after"]
     assert {one[0] for one in taker.came} == {"s3cret"}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (info := (await client.bot("getWebhookInfo"))["result"])["pending_update_count"]:
             await asyncio.sleep(0.01)
     assert info["last_error_message"] == "Wrong response from the webhook: 500 Internal Server Error"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.programs.sandbox.__main__ import read_options
 
@@ -29,7 +30,7 @@ async def test_it_runs_alone_names_its_ports_and_stops_on_sigterm(tmp_path: Path
         async with aiohttp.ClientSession() as http, http.get(ready["url"]) as answer:
             assert "SANDBOX" in await answer.text()
         process.send_signal(signal.SIGTERM)
-        rest, errors = await asyncio.wait_for(process.communicate(), 10)
+        rest, errors = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
     finally:
         if process.returncode is None:
             process.kill()

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client, letter, send_mail
 from tests.programs.sandbox.conftest import Start
 from tests.programs.sandbox.hand_clock import HandClock
@@ -58,7 +59,7 @@ async def test_the_envelope_tells_who_really_gets_the_mail(client: Client) -> No
 
 async def test_the_greeting_says_that_this_is_a_sandbox(client: Client) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", client.sandbox.smtp_port)
-    greeting = await asyncio.wait_for(reader.readline(), 5)
+    greeting = await asyncio.wait_for(reader.readline(), PATIENCE_SECONDS)
     writer.close()
 
     assert b"SANDBOX, nothing leaves this machine" in greeting
@@ -181,7 +182,7 @@ async def test_a_hanging_mail_is_cut_after_two_minutes(client: Client, clock: Ha
     await clock.turn(120)
 
     with pytest.raises((smtplib.SMTPServerDisconnected, ConnectionError)):
-        await asyncio.wait_for(call, 5)
+        await asyncio.wait_for(call, PATIENCE_SECONDS)
     assert await client.mails() == []
 
 
@@ -195,7 +196,7 @@ async def test_a_delayed_mail_is_kept_at_once_and_answered_later(client: Client,
     assert not call.done()
     await clock.turn(1)
 
-    await asyncio.wait_for(call, 5)
+    await asyncio.wait_for(call, PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.hand_clock import HandClock
 
@@ -91,9 +92,9 @@ async def test_of_two_readers_the_earlier_is_told_of_the_other(client: Client, c
     await clock.sleeping(1)
 
     second = asyncio.create_task(client.bot("getUpdates", timeout=50))
-    refused = await asyncio.wait_for(first, 5)
+    refused = await asyncio.wait_for(first, PATIENCE_SECONDS)
     await type_text(client)
-    taken = await asyncio.wait_for(second, 5)
+    taken = await asyncio.wait_for(second, PATIENCE_SECONDS)
 
     assert (refused["http_status"], refused["error_code"]) == (409, 409)
     assert refused["description"].startswith("Conflict: terminated by other getUpdates request")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.system.serving.server import PortTaken, bind, bind_patiently, port_of
 
@@ -62,6 +63,6 @@ async def test_after_some_time_the_connection_is_named_as_the_cause() -> None:
 
 async def test_a_port_where_somebody_listens_is_not_waited_for() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(PortTaken) as raised:
-        await asyncio.wait_for(bind_patiently("api", "127.0.0.1", port_of(server), 3600.0), 10)
+        await asyncio.wait_for(bind_patiently("api", "127.0.0.1", port_of(server), 3600.0), PATIENCE_SECONDS)
 
     assert not raised.value.passing and "nobody listens" not in str(raised.value)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import aiohttp
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.testing import HttpProvider, Reply, TakenRequest, Trouble, raw_reply, reply
 from postroom.testing.servers.http_reply import after_early_hints, old_protocol, swollen, with_header
@@ -14,7 +15,7 @@ from postroom.testing.servers.http_reply import after_early_hints, old_protocol,
 
 async def statuses(server: HttpProvider, *bodies: object) -> list[int]:
     found = []
-    async with asyncio.timeout(10), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(PATIENCE_SECONDS), aiohttp.ClientSession() as session:
         for body in bodies:
             async with session.post(server.url + "/x", data=body, allow_redirects=False) as answer:
                 found.append(answer.status)
@@ -55,7 +56,11 @@ async def test_a_step_that_comes_before_the_content_leaves_alone_what_is_no_mess
         return reply(299, {}) if one.headers.get("x-aside") else None
 
     for step, ends_with in ((replace(reply(400, {}), early=True), [400]), (Trouble.RESET_BEFORE_READING, [])):
-        async with asyncio.timeout(10), HttpProvider(step, aside=aside) as server, aiohttp.ClientSession() as session:
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            HttpProvider(step, aside=aside) as server,
+            aiohttp.ClientSession() as session,
+        ):
             async with session.post(server.url, data=b"open", headers={"X-Aside": "1"}) as answer:
                 found = [answer.status]
             with suppress(aiohttp.ClientError):
@@ -65,7 +70,7 @@ async def test_a_step_that_comes_before_the_content_leaves_alone_what_is_no_mess
 
 async def test_a_redirect_leads_back_by_another_name() -> None:
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(PATIENCE_SECONDS),
         HttpProvider(Trouble.REDIRECT, reply(201, {})) as server,
         aiohttp.ClientSession() as session,
         session.post(server.url, data=b"a") as answer,
@@ -82,7 +87,7 @@ async def test_spoiled_answers_are_what_they_say() -> None:
     async with HttpProvider(*script) as server:
         for _ in script:
             async with (
-                asyncio.timeout(10),
+                asyncio.timeout(PATIENCE_SECONDS),
                 aiohttp.ClientSession() as session,
                 session.post(server.url, data=b"a") as answer,
             ):
@@ -94,7 +99,7 @@ async def test_spoiled_answers_are_what_they_say() -> None:
 async def test_an_early_answer_is_there_before_the_body_is_read() -> None:
     early = raw_reply(413, b"")
     async with HttpProvider(type(early)(raw=early.raw, early=True)) as server:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n")
             assert (await reader.readline()).startswith(b"HTTP/1.1 413")

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.testing import WebSocketProvider, raw_reply
 
@@ -15,7 +16,7 @@ from postroom.testing import WebSocketProvider, raw_reply
 @asynccontextmanager
 async def line(server: WebSocketProvider) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(PATIENCE_SECONDS),
         server,
         aiohttp.ClientSession() as session,
         session.ws_connect(server.url, autoping=False) as opened,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 
@@ -148,6 +149,6 @@ async def test_the_bell_makes_it_ask_at_once(desk: Desk) -> None:
         action_id = await desk.park()
 
         watch.signal.ring()
-        await asyncio.wait_for(desk.rung.wait(), 10)
+        await asyncio.wait_for(desk.rung.wait(), PATIENCE_SECONDS)
 
     assert len(await desk.about(action_id)) == 1

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 
 from postroom.domain.appointment import Appointment, AppointmentKind
@@ -178,7 +179,10 @@ async def test_the_loop_sleeps_until_the_next_appointment_and_a_new_one_wakes_it
     async with opened_file(tmp_path) as database:
         desk = Desk()
         one = scheduler(database, clock, desk)
-        async with asyncio.timeout(10), CountedLoops(clock).running("scheduler", one.look, wake=one.changed):
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            CountedLoops(clock).running("scheduler", one.look, wake=one.changed),
+        ):
             await one.remember(reminder(clock, 30))
             await clock.parked(1)
             await clock.advance(30)

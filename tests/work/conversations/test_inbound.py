@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 
 from postroom.domain.answer_attempt import Flag
@@ -191,7 +192,7 @@ async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> No
         return found
 
     bot.listen = listen  # type: ignore[method-assign]
-    async with asyncio.timeout(10), loops.running("inbound", inbound.look, cut_off=True):
+    async with asyncio.timeout(PATIENCE_SECONDS), loops.running("inbound", inbound.look, cut_off=True):
         await clock.parked()
         await clock.advance(6)
         await quiet.wait()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Parts, World, generous, living_world
 
 from postroom.domain.correction import (
@@ -103,7 +104,7 @@ async def test_what_has_not_been_sent_is_withdrawn_and_the_waiting_caller_hears_
     [row] = await world.rows()
 
     answer = await recall(world, row["id"])
-    heard = await asyncio.wait_for(caller, 10)
+    heard = await asyncio.wait_for(caller, PATIENCE_SECONDS)
     await world.advance(60)
 
     assert (answer.status, answer.how) == (CorrectionStatus.WITHDRAWN, How.IN_PLACE)
@@ -199,7 +200,7 @@ async def test_what_is_being_sent_is_waited_for_and_then_edited(world: World) ->
     asked = asyncio.create_task(revise(world, delivery_id, "Dinner at 9", wait_seconds=20))
     await world.idle()
     going.set()
-    answer = await asyncio.wait_for(asked, 10)
+    answer = await asyncio.wait_for(asked, PATIENCE_SECONDS)
 
     assert (answer.status, answer.how) == (CorrectionStatus.REVISED, How.EDIT)
     assert world.telegram.texts == ["Dinner at 8", "Dinner at 9"]

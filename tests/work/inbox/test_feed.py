@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import START_US, FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 from tests.work.inbox.examples import MINT, a_notification
 
@@ -53,7 +54,7 @@ async def test_what_happens_elsewhere_rings_at_the_next_look(feed: Feed, notes: 
         await clock.parked()
         await keep_elsewhere(notes, "ada")
         await clock.advance(LOOK_SECONDS)
-        await asyncio.wait_for(first.wait(), 5)
+        await asyncio.wait_for(first.wait(), PATIENCE_SECONDS)
         second = ada.news()
         await clock.parked()
         await clock.advance(LOOK_SECONDS)

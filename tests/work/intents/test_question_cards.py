@@ -8,24 +8,46 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from tests.app.living import LIFTED, QUICK, settings_for
+from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, telephone
 
+from postroom.app.store import connect_store
 from postroom.domain.intent_question import subject_of
 from postroom.domain.question_states import QuestionStatus
+from postroom.system.settings import Settings
+from postroom.world.store.tables.intents import intents
 
 OWNER_CHAT = "1000"
 APPROVAL = {"macro_id": "macro.approval.v1"}
-_SECONDS = 20.0
+NO_ANSWER = {"channel": "telegram", "delay_seconds": 60}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def line(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Telephone]:
+def settings(tmp_path: Path, request: pytest.FixtureRequest) -> Settings:
     more: dict[str, Any] = {"contacts": PEOPLE}
     if request.param == "postgres":
         more["database_url"] = request.getfixturevalue("postgres_url")
-    async with telephone(settings_for(tmp_path / "home", LIFTED, QUICK, more)) as opened:
+    return settings_for(tmp_path / "home", LIFTED, QUICK, more)
+
+
+@pytest.fixture
+async def line(settings: Settings) -> AsyncIterator[Telephone]:
+    async with telephone(settings) as opened:
         yield opened
+
+
+async def its_next_step_is_due(settings: Settings, intent_id: str) -> None:
+    """As if the time until then had passed, once the first step is done; the household looks every two seconds."""
+    store = connect_store(settings)
+    due = update(intents).where(intents.c.id == intent_id, intents.c.position > 0).values(next_at=1)
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not await store.database.write(lambda connection: connection.execute(due).rowcount):
+                await asyncio.sleep(0.02)
+    finally:
+        await store.database.close()
 
 
 async def asked(line: Telephone, question: str = "May I spend 5?", workflow: dict[str, Any] | None = APPROVAL) -> str:
@@ -38,7 +60,7 @@ async def asked(line: Telephone, question: str = "May I spend 5?", workflow: dic
 
 
 async def shown(line: Telephone, words: str, chat: str = OWNER_CHAT) -> dict[str, Any]:
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (found := [one for one in await line.phone(chat) if words in one["text"]]):
             await asyncio.sleep(0.02)
     return found[0]
@@ -136,12 +158,19 @@ async def test_a_reply_to_the_card_is_the_answer_of_the_ask(line: Telephone) -> 
     await shown(line, "✅ At eight: answered by ")
 
 
-async def reminded(line: Telephone, **params: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """The intent, its card and the message that followed it; the card has time to arrive first."""
-    given = {"remind_after_seconds": 4, "max_reminders": 0, "step_deadline_seconds": 2, **params}
+async def asked_patiently(line: Telephone, **params: Any) -> str:
+    """Each step is far away, until a test says that it is due."""
+    given = {"remind_after_seconds": 3600, "max_reminders": 0, "step_deadline_seconds": 7200, **params}
     workflow = {"macro_id": "macro.remind_then_escalate.v1", "params": given}
-    intent_id = await asked(line, "Who feeds the cat?", workflow=workflow)
+    return await asked(line, "Who feeds the cat?", workflow=workflow)
+
+
+async def reminded(line: Telephone, settings: Settings, **params: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The intent, its card and the message that followed it."""
+    intent_id = await asked_patiently(line, **params)
     card = await shown(line, "Who feeds the cat?")
+    await line.until(intent_id, "DELIVERED")
+    await its_next_step_is_due(settings, intent_id)
     return intent_id, card, await shown(line, "still waits for an answer to “Who feeds the cat?”")
 
 
@@ -150,9 +179,15 @@ async def events(line: Telephone, intent_id: str) -> list[str]:
     return [one["event_type"].removeprefix("intent.") for one in found]
 
 
+async def noted(line: Telephone, intent_id: str, event: str) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while event not in await events(line, intent_id):
+            await asyncio.sleep(0.02)
+
+
 @pytest.mark.requirement("ask:intent-reminders")
-async def test_a_reminder_answers_the_card_and_does_not_ask_again(line: Telephone) -> None:
-    intent_id, card, reminder = await reminded(line, max_reminders=1, step_deadline_seconds=300)
+async def test_a_reminder_answers_the_card_and_does_not_ask_again(line: Telephone, settings: Settings) -> None:
+    intent_id, card, reminder = await reminded(line, settings, max_reminders=1)
 
     assert reminder["reply_to_message_id"] == card["message_id"]
     await line.until(intent_id, "DELIVERED")
@@ -170,13 +205,15 @@ async def test_a_reminder_answers_the_card_and_does_not_ask_again(line: Telephon
 
 
 @pytest.mark.requirement("ask:intent-reminders")
-async def test_an_escalation_to_one_who_has_the_card_reminds_them_of_it(line: Telephone) -> None:
-    intent_id, card, reminder = await reminded(line, step_deadline_seconds=1, escalate_to=OWNER)
+async def test_an_escalation_to_one_who_has_the_card_reminds_them_of_it(line: Telephone, settings: Settings) -> None:
+    intent_id, card, reminder = await reminded(line, settings, escalate_to=OWNER)
 
     assert reminder["reply_to_message_id"] == card["message_id"]
     asking = line.household.asking
     assert asking is not None
     assert len(await asking.store.about(subject_of(intent_id))) == 1
+    await noted(line, intent_id, "escalated")
+    await its_next_step_is_due(settings, intent_id)
     await line.until(intent_id, "TIMED_OUT")
     assert sorted(await events(line, intent_id)) == ["created", "delivered", "escalated", "submitted", "timed_out"]
 
@@ -207,16 +244,13 @@ async def test_an_approver_who_has_not_proved_the_address_hears_so(line: Telepho
 
 
 @pytest.mark.requirement("ask:intent-reminders")
-async def test_one_whose_card_is_still_on_its_way_is_not_asked_again(line: Telephone) -> None:
-    slow = {"channel": "telegram", "delay_seconds": 5}
-    assert (await line.call("POST", "sandbox", "/sandbox/faults", slow, caller=None)).status == 200
-    params = {"remind_after_seconds": 1, "max_reminders": 0, "step_deadline_seconds": 1, "escalate_to": OWNER}
-    workflow = {"macro_id": "macro.remind_then_escalate.v1", "params": params}
-    intent_id = await asked(line, "Who feeds the cat?", workflow=workflow)
+async def test_one_whose_card_is_still_on_its_way_is_not_asked_again(line: Telephone, settings: Settings) -> None:
+    assert (await line.call("POST", "sandbox", "/sandbox/faults", NO_ANSWER, caller=None)).status == 200
+    intent_id = await asked_patiently(line, escalate_to=OWNER)
+    await shown(line, "Who feeds the cat?")  # at the provider, who has not said so yet
+    await its_next_step_is_due(settings, intent_id)
 
-    async with asyncio.timeout(_SECONDS):
-        while "escalated" not in await events(line, intent_id):
-            await asyncio.sleep(0.02)
+    await noted(line, intent_id, "escalated")
 
     assert line.household.asking is not None
     [question] = await line.household.asking.store.about(subject_of(intent_id))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.work.people.conftest import Shelf
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
@@ -17,8 +18,6 @@ from postroom.work.people.confirm import Confirmation
 from postroom.work.people.new_contact import new_contact
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.resolve import TOKEN_SECONDS, Resolver
-
-PATIENCE_SECONDS = 10
 
 
 async def asked(shelf: Shelf, query: str) -> Resolution:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS
+from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Book, Office, office_on, opened_office
 
 from postroom.domain.answer_attempt import VerdictKind
@@ -85,7 +86,7 @@ async def test_a_waiter_is_woken_by_the_commit_and_collects_the_answer(office: O
     (question,) = await office.store.listing()
     heard = await office.asking.answer(ANNA, question.id, Given(value="yes"), channel="console", event_id="1")
     assert heard.verdict.kind is VerdictKind.ACCEPTED
-    view = await asyncio.wait_for(asked, 5)
+    view = await asyncio.wait_for(asked, PATIENCE_SECONDS)
     assert view.question.status is QuestionStatus.ANSWERED
     assert view.question.answer is not None and view.question.answer.value == "yes"
     kept = await office.store.get(question.id)
@@ -100,7 +101,7 @@ async def test_an_end_that_another_process_commits_is_seen_within_a_second(offic
     await elsewhere.asking.answer(ANNA, question.id, Given(value="no"), channel="console", event_id="1")
     assert not asked.done()
     await office.clock.advance(1)
-    assert (await asyncio.wait_for(asked, 5)).question.answer is not None
+    assert (await asyncio.wait_for(asked, PATIENCE_SECONDS)).question.answer is not None
 
 
 async def test_waiting_tells_of_progress_every_ten_seconds_and_ends_with_an_open_question(small: Office) -> None:
@@ -114,7 +115,7 @@ async def test_waiting_tells_of_progress_every_ten_seconds_and_ends_with_an_open
     for _ in range(25):
         await small.clock.parked()
         await small.clock.advance(1)
-    view = await asyncio.wait_for(asked, 5)
+    view = await asyncio.wait_for(asked, PATIENCE_SECONDS)
     assert view.question.is_open
     assert told == [10, 20]
 
@@ -250,7 +251,7 @@ async def test_a_closing_house_lets_those_who_wait_go(small: Office) -> None:
     asked = asyncio.create_task(small.ask(wait_seconds=60))
     await small.clock.parked()
     small.bells.close()
-    assert (await asyncio.wait_for(asked, 5)).question.is_open
+    assert (await asyncio.wait_for(asked, PATIENCE_SECONDS)).question.is_open
 
 
 async def test_the_story_of_a_question_is_for_those_who_may_see_it_and_attempts_for_the_owner(small: Office) -> None:

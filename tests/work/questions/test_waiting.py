@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.asking_office import ANNA, HEALTH, Book, Office, office_on, opened_office
 
 from postroom.work.questions.given import Given
@@ -95,5 +96,5 @@ async def test_when_the_one_that_looks_leaves_another_one_does(office: Office) -
     await elsewhere.asking.answer(ANNA, second.question.id, Given(value="no"), channel="console", event_id="1")
     await office.clock.advance(LOOK_SECONDS)
 
-    view = await asyncio.wait_for(waiting, 10)
+    view = await asyncio.wait_for(waiting, PATIENCE_SECONDS)
     assert view.question.answer is not None and view.question.answer.value == "no"

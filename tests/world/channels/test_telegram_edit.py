@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, refused, reply
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderThrottled, ValidationError
@@ -97,7 +98,7 @@ def test_an_edit_asks_for_no_reply_and_has_a_text_or_none() -> None:
 async def outcome(
     script: Reply | Trouble, message: Message, *, timeout_seconds: float = 5.0
 ) -> Receipt | PostroomError:
-    async with asyncio.timeout(15), BotApi() as api:
+    async with asyncio.timeout(PATIENCE_SECONDS), BotApi() as api:
         api.behave(script)
         channel = Telegram(TOKEN, api.url)
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.delivery import Intent, Message
 from postroom.domain.errors import OutcomeUncertain, ValidationError
@@ -118,7 +119,7 @@ async def test_a_reply_to_any_part_names_that_part(sandbox: Sandbox, telegram: T
 
 async def test_a_reader_learns_of_another(sandbox: Sandbox, telegram: Telegram) -> None:
     waiting = asyncio.create_task(telegram.updates(None, 30))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not waiting.done():
             await telegram.updates(None, 0)
     with pytest.raises(AnotherReader):

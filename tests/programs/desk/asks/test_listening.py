@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.desk.asks.test_asked import ASKED
 
 from postroom.domain.time import seconds
@@ -52,7 +53,7 @@ class Door:
         response = web.StreamResponse(status=self.status, headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(b"retry: 1000\n\n: still here\n\n")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self.looked.wait()
         self.asks = [{"ask_id": "q2", "asked": ASKED}]
         frame = "event: ask.answered\nid: 1\ndata: " + json.dumps({"context": "x" * 200_000}) + "\n\n"
@@ -101,7 +102,7 @@ async def test_a_household_that_is_away_is_asked_again_later_and_keeps_the_board
     door = Door()
     async with door.open() as url, household(url) as home:
         listener = AskListener(home, board, clock, OnlyOne(tmp_path / "one"), gone.append)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert await listener.look() == clock.now_us() + seconds(1)
         assert (gone, door.rounds >= 2) == (["q1"], True)
         shown = board.next()

@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import aiohttp
 from aiohttp import web
-
-PATIENCE_SECONDS = 10.0
+from tests.patience import PATIENCE_SECONDS
 
 
 @dataclass(slots=True)

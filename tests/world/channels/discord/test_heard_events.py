@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.discord.fake_gateway import FakeDiscord
 
 from postroom.domain.inbound_message import InboundMessage, Listened
@@ -46,7 +47,7 @@ def test_only_what_was_handled_is_forgotten() -> None:
 async def test_some_is_waited_for_again_once_all_is_handled() -> None:
     heard = HeardEvents(lambda: 100)
     heard.add(event(1))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await heard.some()
     heard.handled_before(heard.listened().position)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import (
@@ -26,7 +27,6 @@ from postroom.domain.markup import Button, ButtonStyle, Markup, Revision
 from postroom.programs.sandbox.server import Sandbox, serve
 from postroom.world.channels.discord.channel import Discord
 
-PATIENCE_SECONDS = 10.0
 YES = Button(label="Yes", token="q1:yes", style=ButtonStyle.SUCCESS)
 CARD = Markup(buttons=((YES, Button(label="No", token="q1:no"), Button(label="Open", url="https://home.example/q1")),))
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.ntfy.server import Server, running
 
 from postroom.domain.delivery import Intent, Message
@@ -22,7 +23,6 @@ from postroom.world.channels.ntfy.channel import Ntfy
 NOW = datetime.fromtimestamp(1_780_000_010, UTC)
 BEFORE = NOW - timedelta(seconds=20)
 TOKEN = "tk_secret"
-PATIENCE_SECONDS = 10.0
 
 
 @pytest.fixture

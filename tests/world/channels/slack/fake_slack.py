@@ -7,6 +7,7 @@ import json
 from typing import Any, Self
 
 from aiohttp import WSMsgType, web
+from tests.patience import PATIENCE_SECONDS
 
 Answer = dict[str, Any]
 
@@ -39,7 +40,7 @@ class FakeSlack:
         await self.sockets[socket].send_json(frame)
 
     async def until(self, reached: Any) -> None:
-        async with asyncio.timeout(10), self.news:
+        async with asyncio.timeout(PATIENCE_SECONDS), self.news:
             await self.news.wait_for(reached)
 
     async def connected(self, count: int = 1) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.slack.fake_slack import FakeSlack, envelope, pressed, said
 
 from postroom.domain.delivery import Intent, Message
@@ -41,7 +42,7 @@ async def hear(fake: FakeSlack, slack: Slack, *frames: dict[str, Any], position:
     await fake.connected()
     for frame in frames:
         await fake.push(frame)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         return await waiting
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.delivery import Format, Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, ProviderThrottled, TargetUnavailable, ValidationError
@@ -81,7 +82,7 @@ def edit(receipts: list[Receipt]) -> Revision:
 
 
 async def hear(slack: Slack, position: int | None = None) -> Listened:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         return await slack.listen(position, 10.0)
 
 

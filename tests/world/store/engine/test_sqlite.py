@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.world.store.engine import sqlite
@@ -90,7 +91,7 @@ async def test_a_file_that_another_process_holds_is_unavailable_to_all_at_once(
     holder = sqlite3.connect(tmp_path / "held.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
-        async with asyncio.timeout(5):  # not 0.2 s for each of them
+        async with asyncio.timeout(15):  # not 0.2 s for each of them
             results = await asyncio.gather(
                 *(database.write(add(str(number))) for number in range(100)), return_exceptions=True
             )
@@ -106,7 +107,7 @@ async def test_a_file_that_another_process_holds_is_unavailable_to_all_at_once(
 async def test_a_file_that_cannot_be_opened_is_told_not_hung(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "missing" / "postroom.db")
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             with pytest.raises(StoreUnavailable, match="unable to open"):
                 await database.write(add("a"))
             with pytest.raises(StoreUnavailable, match="unable to open"):
@@ -132,7 +133,7 @@ async def test_after_closing_nothing_hangs(tmp_path: Path) -> None:
     await database.close()
     await database.close()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(StoreUnavailable, match="closed"):
             await database.write(add("a"))
 

@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 from sqlalchemy import Connection, func, insert, select
 from tests.opened_database import KINDS, ledger_of, opened_database
+from tests.patience import PATIENCE_SECONDS
 from tests.world.store.delivery_rows import NOON_US, attempt_row, new_id, request_row
 
 from postroom.domain.delivery import Status
@@ -291,7 +292,7 @@ async def test_a_month_that_cannot_be_made_now_is_left_for_later_and_nobody_wait
         await prune(database)
         await write(database, (delivery_requests, [settled(at_us=OLD_US - 2000 * DAY_US)]))
         backup = await asyncpg.connect(postgres_url)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             async with backup.transaction():
                 await backup.fetch("select count(*) from messenger.delivery_archive")
                 with pytest.raises(StoreUnavailable):

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis, RedisCluster
 from structlog.testing import capture_logs
+from tests.patience import PATIENCE_SECONDS
 from tests.world.store import hammer_limits
 from tests.world.store.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
 from tests.world.store.turned_clock import TurnedClock
@@ -537,10 +538,10 @@ class TestWhenRedisIsAway:
             limits = RedisLimits(client, "postroom", clock, clock_from_redis=False)
             await limits.admit(asking("before"))
             with server.frozen():
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     decisions = await asyncio.gather(*(limits.admit(asking(f"d{n}")) for n in range(200)))
                     assert sum(decision.admitted for decision in decisions) == 10
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     for number in range(200):
                         await limits.release(f"d{number}")
             await limits.reach.look()

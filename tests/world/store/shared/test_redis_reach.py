@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
+from tests.patience import PATIENCE_SECONDS
 from tests.world.store.redis_server import RedisServer, own_redis
 from tests.world.store.turned_clock import TurnedClock
 
@@ -45,7 +46,7 @@ def reach(client: Redis, clock: TurnedClock) -> RedisReach:
 
 async def found(reach: RedisReach) -> None:
     """Until a look in the background has found it, however slow the machine is."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not reach.answers():
             await asyncio.sleep(0)
 
@@ -57,9 +58,9 @@ async def test_after_the_first_time_out_nobody_waits_for_a_redis_that_hangs(
     breakers = RedisBreakers(client, "postroom", BreakerPolicy(), clock, lambda: "token", reach=reach)
     cap = RedisHourlyCap(client, "postroom", clock, 10, reach=reach)
     with server.frozen():
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await cap.take("ada", "first", clock.now_us())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             for number in range(20):
                 admission = Admission(channel="telegram", lease_id=str(number), max_in_flight=100, tiers=())
                 assert (await limits.admit(admission)).admitted

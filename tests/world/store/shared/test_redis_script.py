@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
+from tests.patience import PATIENCE_SECONDS
 from tests.world.store.redis_server import RedisServer, own_redis
 from tests.world.store.turned_clock import TurnedClock
 
@@ -112,7 +113,7 @@ async def test_a_server_that_does_not_answer_fails_everyone_who_waits_together(
 ) -> None:
     await reserve(script)
     with server.frozen():
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             calls = (reserve(script, str(number)) for number in range(300))
             answers = await asyncio.gather(*calls, return_exceptions=True)
         assert all(isinstance(answer, RedisAway) and answer.attempted for answer in answers)

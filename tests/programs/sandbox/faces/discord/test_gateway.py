@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.hand_clock import HandClock
 
@@ -26,12 +27,12 @@ class Talk:
         await self.socket.send_str(json.dumps({"op": op, "d": d}))
 
     async def hear(self) -> dict[str, Any]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             frame: dict[str, Any] = json.loads(await self.socket.receive_str())
             return frame
 
     async def closed(self) -> int | None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while (await self.socket.receive()).type is aiohttp.WSMsgType.TEXT:
                 pass
         return self.socket.close_code
@@ -152,5 +153,5 @@ async def test_a_sandbox_that_stops_ends_its_conversations(client: Client) -> No
         await talk.ready()
         stopping = asyncio.create_task(client.sandbox.stop())
         assert await talk.closed() == 1001
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await stopping

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.hand_clock import START_US, HandClock
 
@@ -138,7 +139,10 @@ async def test_a_topic_is_read_from_a_second_a_message_or_a_while_ago(client: Cl
 @pytest.fixture
 async def stream(client: Client) -> AsyncIterator[aiohttp.StreamReader]:
     await publish(client, {"topic": "anna", "message": "before"})
-    async with asyncio.timeout(10), client.http.get("/ntfy/anna/json", params={"since": "all"}) as response:
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        client.http.get("/ntfy/anna/json", params={"since": "all"}) as response,
+    ):
         yield response.content
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.hand_clock import HandClock
 
@@ -272,7 +273,7 @@ async def test_a_ticket_is_good_for_one_connection(client: Client) -> None:
 
 
 async def test_a_sandbox_that_stops_says_goodbye(client: Client) -> None:
-    async with socket(client) as app, asyncio.timeout(10):
+    async with socket(client) as app, asyncio.timeout(PATIENCE_SECONDS):
         stopping = asyncio.create_task(client.sandbox.stop())
         assert (await app.receive()).type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
         await stopping
