@@ -44,7 +44,7 @@ class MemoryLimits:
     async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision:
         now = self._clock.now_us()
         in_flight = self._in_flight(now)
-        full = in_flight_wait_us(in_flight, admission.max_in_flight, held=self.holds(admission.lease_id))
+        full = in_flight_wait_us(in_flight, admission.max_in_flight, held=admission.lease_id in self._leases)
         waits, before, after = [self._throttled(admission.channel, now), full], [], []
         for tier in admission.tiers:
             arrival = self._arrival(tier, now)
