@@ -40,7 +40,7 @@ WISH_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
 
 def read_wish(fields: Fields) -> AttentionWish | None:
     """None when nothing is asked for; what is wrong is complained about."""
-    if not any(fields.has(name) for name in WISH_FIELDS):
+    if not fields.has_any(WISH_FIELDS):
         return None
     return AttentionWish(
         urgency=_URGENCIES.get(fields.choice("urgency", _URGENCIES, default="")),

@@ -128,6 +128,8 @@ def report(
 
 def _believable(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> Circuit:
     """Moments that this clock cannot have produced were written before it was set back; they count from now."""
+    if circuit.state is CircuitState.CLOSED:  # no moment counts in it
+        return circuit
     latest = now_us + policy.probe_lease_us
     if circuit.opened_at_us <= now_us and all(until <= latest for until in circuit.probes.values()):
         return circuit

@@ -50,6 +50,9 @@ class Fields:
     def has(self, name: str) -> bool:
         return self._data.get(name) is not None
 
+    def has_any(self, names: Collection[str]) -> bool:
+        return not self._data.keys().isdisjoint(names) and any(self.has(name) for name in names)
+
     def raw(self, name: str) -> Any:
         return self._data.get(name)
 

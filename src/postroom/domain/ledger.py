@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from operator import attrgetter
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.attachment import Attachment
@@ -60,7 +59,7 @@ class Carried:
 
     @property
     def file_bytes(self) -> int:
-        return sum(one.size for one in self.attachments)
+        return sum(one.size for one in self.attachments) if self.attachments else 0
 
     def to_message(self, *, repeated: bool = False) -> Message:
         return Message(
@@ -81,10 +80,6 @@ class Carried:
         )
 
 
-_CARRIED: Final = tuple(field.name for field in fields(Carried))
-_carried: Final = attrgetter(*_CARRIED)
-
-
 @record
 class NewDelivery(Carried):
     """A delivery that is about to be written down. `status` is pending, or awaiting_approval."""
@@ -98,9 +93,26 @@ class NewDelivery(Carried):
 
     def claimed(self, *, sending: bool) -> Claim:
         """The claim of whoever wrote the row, and leased it in doing so."""
-        carried: dict[str, Any] = dict(zip(_CARRIED, _carried(self), strict=True))
         return Claim(
-            **carried,
+            id=self.id,
+            request_id=self.request_id,
+            origin_butler=self.origin_butler,
+            channel=self.channel,
+            intent=self.intent,
+            address=self.address,
+            thread=self.thread,
+            message=self.message,
+            subject=self.subject,
+            emoji=self.emoji,
+            priority=self.priority,
+            on_uncertain=self.on_uncertain,
+            created_at_us=self.created_at_us,
+            trace_id=self.trace_id,
+            markup=self.markup,
+            revises=self.revises,
+            replay_of=self.replay_of,
+            format=self.format,
+            attachments=self.attachments,
             fence=FIRST_FENCE,
             attempts=0,
             calls=0,

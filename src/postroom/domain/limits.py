@@ -15,6 +15,7 @@ from postroom.domain.time import SECOND_US, seconds
 MINUTE_US: Final = 60 * SECOND_US
 IN_FLIGHT_HINT_US: Final = SECOND_US
 LEASE_US: Final = 10 * MINUTE_US
+_TOKEN_MILLIS: Final = 1000
 THROTTLE_LONGEST_US: Final = seconds(LONGEST_SECONDS)
 
 
@@ -35,6 +36,7 @@ class Tier:
     per_minute: int
     interval_us: int = field(init=False)
     capacity_us: int = field(init=False)
+    bucket: tuple[LimitType, str] = field(init=False)
 
     def __post_init__(self) -> None:
         """A token's interval is rounded up, so never faster; and even, so half a token is exact."""
@@ -43,10 +45,13 @@ class Tier:
         interval = -(-MINUTE_US // (2 * self.per_minute)) * 2
         object.__setattr__(self, "interval_us", interval)
         object.__setattr__(self, "capacity_us", interval * self.per_minute)
+        object.__setattr__(self, "bucket", (self.type, self.key))
 
     def cost_us(self, cost_millis: int) -> int:
         """What a cost weighs here; at most the whole bucket, because more could never be admitted."""
-        return min(-(-cost_millis * self.interval_us // 1000), self.capacity_us)
+        if cost_millis == _TOKEN_MILLIS:
+            return self.interval_us
+        return min(-(-cost_millis * self.interval_us // _TOKEN_MILLIS), self.capacity_us)
 
 
 @record
@@ -110,7 +115,7 @@ def spend(tier: Tier, arrival_us: int, now_us: int, cost_millis: int) -> tuple[i
     Returns the arrival time after spending, and how long the caller would have
     to wait before that would be allowed (0 or less: allowed now).
     """
-    after = max(arrival_us, now_us) + tier.cost_us(cost_millis)
+    after = (arrival_us if arrival_us > now_us else now_us) + tier.cost_us(cost_millis)
     return after, after - now_us - tier.capacity_us
 
 

@@ -108,28 +108,41 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
 
 def notify_document(outgoing: Outgoing) -> dict[str, Any]:
     """The envelope that says the same; what is not set is left out."""
-    delivery = {
+    envelope: dict[str, Any] = {
+        "schema_version": NOTIFY_V1,
+        "origin_butler": outgoing.origin_butler,
+        "delivery": _delivery_document(outgoing),
+    }
+    if outgoing.context:
+        envelope["request_context"] = _given({name: getattr(outgoing.context, name) for name in _CONTEXT_FIELDS})
+    if outgoing.idempotency_key is not None:
+        envelope["idempotency_key"] = outgoing.idempotency_key
+    if outgoing.priority is not Priority.MEDIUM:
+        envelope["priority"] = str(outgoing.priority)
+    if outgoing.on_uncertain is not None:
+        envelope["on_uncertain"] = str(outgoing.on_uncertain)
+    return envelope
+
+
+def _delivery_document(outgoing: Outgoing) -> dict[str, Any]:
+    delivery: dict[str, Any] = {
         "intent": str(outgoing.intent),
         "channel": outgoing.channel,
         "message": outgoing.message,
-        "recipient": outgoing.recipient,
-        "subject": outgoing.subject,
-        "emoji": outgoing.emoji,
-        "format": str(outgoing.format) if outgoing.format is not Format.PLAIN else None,
-        "attachments": [attachment_object(one) for one in outgoing.attachments] or None,
     }
-    envelope = {
-        "schema_version": NOTIFY_V1,
-        "origin_butler": outgoing.origin_butler,
-        "delivery": _given(delivery) | wish_object(outgoing.wish),
-        "request_context": _given({name: getattr(outgoing.context, name) for name in _CONTEXT_FIELDS})
-        if outgoing.context
-        else None,
-        "idempotency_key": outgoing.idempotency_key,
-        "priority": str(outgoing.priority) if outgoing.priority is not Priority.MEDIUM else None,
-        "on_uncertain": outgoing.on_uncertain and str(outgoing.on_uncertain),
-    }
-    return _given(envelope)
+    if outgoing.recipient is not None:
+        delivery["recipient"] = outgoing.recipient
+    if outgoing.subject is not None:
+        delivery["subject"] = outgoing.subject
+    if outgoing.emoji is not None:
+        delivery["emoji"] = outgoing.emoji
+    if outgoing.format is not Format.PLAIN:
+        delivery["format"] = str(outgoing.format)
+    if outgoing.attachments:
+        delivery["attachments"] = [attachment_object(one) for one in outgoing.attachments]
+    if outgoing.wish is not None:
+        delivery |= wish_object(outgoing.wish)
+    return delivery
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:

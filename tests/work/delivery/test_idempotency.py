@@ -123,3 +123,14 @@ def test_a_replay_of_a_replay_keeps_counting_on_the_original() -> None:
 @pytest.mark.requirement("content:format-carried", "content:plain-exact")
 def test_the_same_words_in_another_format_are_another_message() -> None:
     assert content_hash(replace(NOTIFY, format=Format.MARKDOWN)) != content_hash(NOTIFY)
+
+
+def test_the_keys_of_stored_deliveries_stay_what_they_were() -> None:
+    """A key that another version wrote is looked up by this one."""
+    asked = Outgoing(origin_butler=" Home ", channel="Telegram", message=" Grüße ", recipient="5", subject="S")
+    derived = identify(asked, request_id=" r1 ", target_identity="Ä:7")
+    own = identify(replace(asked, idempotency_key="k-1"), request_id="r2", target_identity="Ä:7")
+
+    assert derived.key == derived.fingerprint == "dd59b183309bff82d2491031b0471f9e7b20bf14609b5a457da3439e13353c17"
+    assert own.key == "9f2f53e56ca8575aee7c6823efe672fb0125b04abad80c95fd4077e7d36c565b"
+    assert own.fingerprint == "115e1e1dcd9b7ad6925913a895d09ddb76b738da8ee828281cdf7d0ca0247f80"

@@ -59,7 +59,7 @@ from postroom.work.delivery.together import Seat, take_seat
 from postroom.work.delivery.unsubscribing import ForStrangers
 from postroom.work.files.fit import check_fit
 
-_document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 @record

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from functools import lru_cache
 
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Format
 from postroom.domain.markup import markup_text
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Identity:
     """`fingerprint` tells whether two requests under one caller's key really are the same."""
 
@@ -25,17 +26,13 @@ def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Id
     A caller's own key stands for itself within its butler. Otherwise the key is
     the request and everything that would make it another message.
     """
-    same = [
-        _normal(outgoing.origin_butler),
-        _normal(outgoing.intent),
-        _normal(outgoing.channel),
-        _normal(target_identity),
-        content_hash(outgoing),
-    ]
+    way = _way(outgoing.origin_butler, outgoing.intent, outgoing.channel)
+    same = f"{way}{_part(_normal(target_identity))}{_part(content_hash(outgoing))}"
     if outgoing.idempotency_key is None:
-        derived = _digest([request_id.strip(), *same])
-        return Identity(derived, derived, fresh=outgoing.context is None)
-    return Identity(caller_key(outgoing.origin_butler, outgoing.idempotency_key), _digest(same), fresh=False)
+        derived = _hash(f"{_part(request_id.strip())}{same}")
+        return Identity(key=derived, fingerprint=derived, fresh=outgoing.context is None)
+    key = caller_key(outgoing.origin_butler, outgoing.idempotency_key)
+    return Identity(key=key, fingerprint=_hash(same), fresh=False)
 
 
 def caller_key(origin_butler: str, key: str) -> str:
@@ -60,10 +57,23 @@ def replay_key(original_key: str, number: int) -> str:
     return f"{original_key.split('::replay-')[0]}::replay-{number}"
 
 
+@lru_cache(maxsize=1024)  # there are few butlers, and fewer ways
+def _way(origin_butler: str, intent: str, channel: str) -> str:
+    return "".join([_part(_normal(one)) for one in (origin_butler, intent, channel)])
+
+
 def _normal(text: str) -> str:
     return folded(text.strip())
 
 
 def _digest(parts: list[str]) -> str:
-    """Each part with its length before it, so that no joint is ambiguous."""
-    return hashlib.sha256("".join([f"{len(part)}:{part}" for part in parts]).encode()).hexdigest()
+    return _hash("".join([_part(part) for part in parts]))
+
+
+def _part(text: str) -> str:
+    """With its length before it, so that no joint is ambiguous."""
+    return f"{len(text)}:{text}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

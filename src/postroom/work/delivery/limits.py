@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from postroom.domain.address_folding import folded
@@ -14,6 +14,7 @@ from postroom.domain.limits import Admission, AdmissionDecision, LimitType, Tier
 
 SCOPE: Final = "bot"  # the identity we send as; `user` scopes are configuration only
 SCOPES: Final = (SCOPE, "user")
+_REMEMBERED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ def admission(policy: LimitPolicy, *, lease_id: str, channel: str, intent: Inten
     return Admission(
         lease_id=lease_id,
         channel=channel,
-        tiers=(*standing_tiers(policy, channel), _recipient(policy, channel, address)),
+        tiers=_tiers(*_standing_limits(policy, channel), policy.recipient_per_minute, channel, address),
         cost_millis=cost_millis(policy, intent),
         max_in_flight=policy.in_flight,
     )
@@ -42,8 +43,12 @@ def admission(policy: LimitPolicy, *, lease_id: str, channel: str, intent: Inten
 
 def standing_tiers(policy: LimitPolicy, channel: str) -> tuple[Tier, ...]:
     """The tiers that exist whoever the recipient is."""
+    return _standing(*_standing_limits(policy, channel))
+
+
+def _standing_limits(policy: LimitPolicy, channel: str) -> tuple[int, str, int]:
     scope = f"{channel}.{SCOPE}"
-    return _standing(policy.global_per_minute, scope, policy.channel_per_minute(scope))
+    return policy.global_per_minute, scope, policy.channel_per_minute(scope)
 
 
 @cache
@@ -54,8 +59,12 @@ def _standing(global_per_minute: int, scope: str, per_minute: int) -> tuple[Tier
     )
 
 
-def _recipient(policy: LimitPolicy, channel: str, address: str) -> Tier:
-    return Tier(LimitType.RECIPIENT, f"recipient:{channel}:{folded(address)}", policy.recipient_per_minute)
+@lru_cache(maxsize=_REMEMBERED)  # people get more than one message
+def _tiers(
+    global_per_minute: int, scope: str, per_minute: int, recipient_per_minute: int, channel: str, address: str
+) -> tuple[Tier, ...]:
+    recipient = Tier(LimitType.RECIPIENT, f"recipient:{channel}:{folded(address)}", recipient_per_minute)
+    return (*_standing(global_per_minute, scope, per_minute), recipient)
 
 
 def cost_millis(policy: LimitPolicy, intent: Intent) -> int:

@@ -35,6 +35,8 @@ class DeliveryPolicy:
     def timeout_seconds(self, channel: str, file_bytes: int = 0) -> float:
         """Of one call; files get the time that they take on a slow line."""
         usual = self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
+        if not file_bytes:
+            return usual
         return usual + min(file_bytes / _FILE_BYTES_PER_SECOND, _LONGEST_UPLOAD_SECONDS)
 
     def sending_lease_seconds(self, channel: str, file_bytes: int = 0) -> float:

@@ -44,7 +44,7 @@ class MemoryLimits:
     async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision:
         now = self._clock.now_us()
         in_flight = self._in_flight(now)
-        full = in_flight_wait_us(in_flight, admission.max_in_flight, held=self.holds(admission.lease_id))
+        full = in_flight_wait_us(in_flight, admission.max_in_flight, held=admission.lease_id in self._leases)
         waits, before, after = [self._throttled(admission.channel, now), full], [], []
         for tier in admission.tiers:
             arrival = self._arrival(tier, now)
@@ -67,7 +67,7 @@ class MemoryLimits:
             return
         for tier in admission.tiers:
             arrival = refunded(tier, self._arrival(tier, now), admission.cost_millis)
-            self._arrivals.put((tier.type, tier.key), arrival, arrival, now)
+            self._arrivals.put(tier.bucket, arrival, arrival, now)
 
     async def throttles(self) -> Mapping[str, float]:
         now = self._clock.now_us()
@@ -94,16 +94,17 @@ class MemoryLimits:
         return lease_id in self._leases
 
     def _arrival(self, tier: Tier, now: int) -> int:
-        key = (tier.type, tier.key)
-        arrival = self._arrivals.get(key)
+        arrival = self._arrivals.get(tier.bucket)
+        if arrival <= now:  # a full bucket, and nearly all are: there is nothing to disbelieve
+            return arrival
         believed = believable(tier, arrival, now)
         if believed < arrival:
-            self._arrivals.put(key, believed, believed, now)
+            self._arrivals.put(tier.bucket, believed, believed, now)
         return believed
 
     def _consume(self, admission: Admission, arrivals: list[int], now: int) -> None:
         for tier, arrival in zip(admission.tiers, arrivals, strict=True):
-            self._arrivals.put((tier.type, tier.key), arrival, arrival, now)
+            self._arrivals.put(tier.bucket, arrival, arrival, now)
         if admission.lease_id:
             self._leases.pop(admission.lease_id, None)
             self._leases[admission.lease_id] = now + LEASE_US
