@@ -22,9 +22,12 @@ CHROMIUM = "/usr/bin/chromium-headless-shell"
 PICTURES = Path(__file__).parents[3] / "artefacts" / "console"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1200, "height": 900}
-BOTH_WAYS = (("light", DESKTOP), ("dark", PHONE))  # each palette and each width once
 _AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_FOUND = """async runOnly => {
+    const {violations} = await axe.run(document, {runOnly, resultTypes: ['violations']});
+    return violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html.slice(0, 160)}`));
+}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +101,29 @@ async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator
 async def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
     """What axe-core finds, by all rules or by these; beside the page's own policy, which would refuse the script."""
     if not await page.evaluate("'axe' in window"):
+        await page.add_init_script(_AXE)  # to send it again for every page that follows costs more than to look
         await page.evaluate(_AXE)
     asked = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": _RULES}
-    found = await page.evaluate("runOnly => axe.run(document, {runOnly, resultTypes: ['violations']})", asked)
-    return [f"{one['id']}: {node['html'][:160]}" for one in found["violations"] for node in one["nodes"]]
-
-
-async def picture(page: Page, name: str) -> Path:
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    path = PICTURES / f"{name}.png"
-    await page.screenshot(path=path, full_page=True)
-    return path
+    found: list[str] = await page.evaluate(_FOUND, asked)
+    if found:
+        await _picture(page)
+    return found
 
 
 async def is_wider_than_the_window(page: Page) -> bool:
-    return bool(await page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+    wider = bool(await page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+    if wider:
+        await _picture(page)
+    return wider
+
+
+async def _picture(page: Page) -> None:
+    """Of what is wrong, for those who mend it: named after the page, its palette and its width."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    palette = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'")
+    width = await page.evaluate("window.innerWidth")
+    name = path_of(page).strip("/").replace("/", "-")
+    await page.screenshot(path=PICTURES / f"{name}-{palette}-{width}.png", full_page=True)
 
 
 async def focused(page: Page) -> str:

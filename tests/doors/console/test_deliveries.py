@@ -9,16 +9,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 from tests.app.living import LIFTED, QUICK
-from tests.doors.console.browser import (
-    BOTH_WAYS,
-    PHONE,
-    Site,
-    console_site,
-    is_wider_than_the_window,
-    path_of,
-    picture,
-    violations,
-)
+from tests.doors.console.appearance import looks_right
+from tests.doors.console.browser import Site, console_site, path_of, violations
 
 from postroom.domain.principal import Principal, Role
 
@@ -155,16 +147,8 @@ async def test_long_lists_come_in_pages_that_follow_each_other(site: Site, sent:
     await expect(page.locator("tbody tr")).to_have_count(50)
 
 
-@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
-async def test_both_pages_are_accessible(
-    site: Site, sent: dict[str, Any], scheme: str, viewport: dict[str, int]
-) -> None:
-    for name, path in (("deliveries", "/deliveries"), ("delivery", f"/deliveries/{id_of(sent['waiting'])}")):
-        page = await site.signed_in(path=path, color_scheme=scheme, viewport=viewport)
-        await picture(page, f"{name}-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")
-        assert await violations(page) == []
-        assert not await is_wider_than_the_window(page)
-    assert site.mishaps == []
+async def test_both_pages_are_accessible(site: Site, sent: dict[str, Any]) -> None:
+    await looks_right(site, {"deliveries": "/deliveries", "delivery": f"/deliveries/{id_of(sent['waiting'])}"})
 
 
 @pytest.mark.requirement("content:console-formatted")

@@ -9,15 +9,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 from tests.app.living import QUICK
-from tests.doors.console.browser import (
-    BOTH_WAYS,
-    PHONE,
-    Site,
-    console_site,
-    is_wider_than_the_window,
-    picture,
-    violations,
-)
+from tests.doors.console.appearance import looks_right
+from tests.doors.console.browser import Site, console_site
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
@@ -77,11 +70,5 @@ async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:
     await expect(page.locator("#figures tbody tr").first).to_contain_text("50 %")
 
 
-@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
-async def test_health_is_accessible(site: Site, scheme: str, viewport: dict[str, int]) -> None:
-    page = await site.signed_in(path="/health", color_scheme=scheme, viewport=viewport)
-    await picture(page, f"health-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")
-
-    assert await violations(page) == []
-    assert not await is_wider_than_the_window(page)
-    assert site.mishaps == []
+async def test_health_is_accessible(site: Site) -> None:
+    await looks_right(site, {"health": "/health"})
