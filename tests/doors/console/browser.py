@@ -11,9 +11,11 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from tests.app.living import Living, living
+from tests.doors.console.http import calling
 
 from postroom.app.store import connect_store
 from postroom.domain.principal import OPERATOR, Principal
+from postroom.doors.console.root import ROOT
 from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.system.clock import SystemClock
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
@@ -22,6 +24,7 @@ CHROMIUM = "/usr/bin/chromium-headless-shell"
 PICTURES = Path(__file__).parents[3] / "artefacts" / "console"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1200, "height": 900}
+INSTALLED = {"service_workers": "allow"}  # it asks for every file of a page once more
 _AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _FOUND = """async runOnly => {
@@ -39,6 +42,8 @@ class Site:
     mishaps: list[str] = field(default_factory=list)
     sessions: dict[str, Any] = field(default_factory=dict)
     contexts: list[BrowserContext] = field(default_factory=list)
+    lent: list[tuple[str, Page]] = field(default_factory=list)
+    idle: dict[str, list[Page]] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
@@ -48,8 +53,8 @@ class Site:
         return await link_for(self.home, principal)
 
     async def page(self, **context: Any) -> Page:
-        """A browser of its own, not signed in."""
-        made = await self.browser.new_context(**{"viewport": DESKTOP, **context})
+        """A browser of its own, not signed in; the service worker comes where it is asked for, see INSTALLED."""
+        made = await self.browser.new_context(**{"viewport": DESKTOP, "service_workers": "block", **context})
         self.contexts.append(made)
         page = await made.new_page()
         page.set_default_timeout(10_000)
@@ -58,22 +63,55 @@ class Site:
         return page
 
     async def signed_in(self, principal: Principal = OPERATOR, path: str = "/", **context: Any) -> Page:
-        """Each person signs in once, in a browser; after that their session is lent to further ones."""
-        if str(principal) not in self.sessions:
-            first = await self.page()
-            await first.goto(await self.link(principal))
-            await first.get_by_role("button", name="Sign in").click()
-            await first.wait_for_url(self.url + "/")
-            self.sessions[str(principal)] = await first.context.storage_state()
-            await first.close()
-        page = await self.page(storage_state=self.sessions[str(principal)], **context)
+        """Each person signs in once; their page goes from test to test, but for one that asks for another kind."""
+        who = str(principal)
+        if who not in self.sessions:
+            self.sessions[who] = {"cookies": await self._cookies(principal)}
+        idle = self.idle.setdefault(who, [])
+        if idle and not context:
+            page = idle.pop()
+            self.contexts.append(page.context)
+        else:
+            page = await self.page(storage_state=self.sessions[who], **context)
+        if not context:
+            self.lent.append((who, page))
         await page.goto(self.url + path)
         return page
 
-    async def close_pages(self) -> None:
-        """An open page goes on listening, which the tests after this one would pay for."""
-        while self.contexts:
-            await self.contexts.pop().close()
+    async def _cookies(self, principal: Principal) -> list[dict[str, Any]]:
+        async with calling(self.home) as caller:
+            worn = await caller.sign_in(await self.link(principal))
+        place = {"domain": urlsplit(self.url).hostname, "path": ROOT, "httpOnly": True, "sameSite": "Strict"}
+        return [{"name": name, "value": value, **place} for name, value in worn.items()]
+
+    async def end_test(self) -> None:
+        """An open page goes on listening, which the tests after this one would pay for; those lent come to rest."""
+        while self.lent:
+            who, page = self.lent.pop()
+            if page.is_closed():
+                continue
+            await self._rest(who, page)
+            self.contexts.remove(page.context)
+            self.idle[who].append(page)
+        await self._close(self.contexts)
+
+    async def _rest(self, who: str, page: Page) -> None:
+        """With nothing left of what a test did to it."""
+        await page.goto(self.url + "/static/icon.svg")
+        await page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        await page.context.clear_cookies()
+        await page.context.add_cookies(self.sessions[who]["cookies"])
+        await page.emulate_media(color_scheme="null", reduced_motion="null")
+        await page.set_viewport_size({"width": DESKTOP["width"], "height": DESKTOP["height"]})
+        await page.mouse.move(0, 0)
+
+    async def close(self) -> None:
+        await self._close([page.context for pages in self.idle.values() for page in pages])
+        await self._close(self.contexts)
+
+    async def _close(self, contexts: list[BrowserContext]) -> None:
+        while contexts:
+            await contexts.pop().close()
 
 
 async def link_for(home: Living, principal: Principal = OPERATOR) -> str:
@@ -89,13 +127,23 @@ async def link_for(home: Living, principal: Principal = OPERATOR) -> str:
 
 
 @asynccontextmanager
-async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator[Site]:
-    async with living(home, *changes) as one, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+async def launched(program: str = CHROMIUM, *options: str) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *options])
         try:
-            yield Site(one, browser)
+            yield browser
         finally:
             await browser.close()
+
+
+@asynccontextmanager
+async def console_site(browser: Browser, home: Path, *changes: Mapping[str, Any]) -> AsyncIterator[Site]:
+    async with living(home, *changes) as one:
+        site = Site(one, browser)
+        try:
+            yield site
+        finally:
+            await site.close()
 
 
 async def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:

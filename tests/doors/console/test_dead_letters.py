@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site, tab_to, violations
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 HELD = {"delivery": {"telegram_chat_interval_seconds": 0, "on_uncertain_by_channel": {"telegram": "hold"}}}
 NEVER_OPEN = {"breaker": {"failure_threshold": 1000}}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, HELD, NEVER_OPEN) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, HELD, NEVER_OPEN) as one:
         yield one
 
 

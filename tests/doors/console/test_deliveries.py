@@ -7,25 +7,27 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site, path_of, violations
 
 from postroom.domain.principal import Principal, Role
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 OPEN_AFTER_FOUR = {"breaker": {"failure_threshold": 4, "recovery_seconds": 600}}
 MANY_MAILS = {"limits": {"channels": {"telegram.bot": 10**6, "email.bot": 10**6}}}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, OPEN_AFTER_FOUR, MANY_MAILS) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(
+        browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, OPEN_AFTER_FOUR, MANY_MAILS
+    ) as one:
         yield one
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def sent(site: Site) -> dict[str, dict[str, Any]]:
     """One of each kind; the last ones find the circuit open."""
     home = site.home

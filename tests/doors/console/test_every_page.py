@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 from tests.app.living import LIFTED, QUICK, Living
 from tests.doors.console.appearance import THEMED, seen_as
 from tests.doors.console.asked import ask
@@ -17,7 +17,7 @@ from tests.doors.console.every_page import every_page
 
 from postroom.work.inbox.request import Request
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
 
 OF_ONE_THING = {
     "/approvals/{id}",
@@ -59,10 +59,10 @@ async def some_of_each(home: Living) -> None:
     await say(home, "This can wait")
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     asking = {"approvals": {"enabled": True, "ask_owner": False}}
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, asking) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, asking) as one:
         await some_of_each(one.home)
         yield one
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import is_accessible
 from tests.doors.console.asked import ANNA, admit
@@ -23,18 +23,18 @@ from postroom.domain.principal import OPERATOR, Principal
 from postroom.domain.time import parse_text
 from postroom.system.clock import SystemClock
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
 ZONE = {"attention": {"zone": "Europe/Vienna"}}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, ZONE) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, ZONE) as one:
         await admit(one.home, ANNA)
         yield one
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def seeded(site: Site) -> Seeded:
     return await seed(site.home, SystemClock().now_us())
 

@@ -7,18 +7,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import QUICK
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     opens = {"breaker": {"failure_threshold": 3, "recovery_seconds": 600}}
-    async with console_site(tmp_path_factory.mktemp("home"), QUICK, opens) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), QUICK, opens) as one:
         await one.home.notify(channel="email", message="Hi", subject="Hi", recipient="ann@example.org")
         await one.home.fault(channel="telegram", times=3, status=503)
         await one.home.notify(message="Lost")

@@ -6,20 +6,20 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site, focused, tab_to, violations
 
 from postroom.domain.principal import Principal, Role
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     """With something of every kind: delivered, failed, given up."""
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         await one.home.notify(message="Take the pills")
         await one.home.notify(channel="email", message="Hello", subject="Hi", recipient="ann@example.org")
         await one.home.fault(channel="telegram", times=3, status=503)
