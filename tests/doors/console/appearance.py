@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from playwright.async_api import Page
-from tests.doors.console.browser import DESKTOP, PHONE, Site, is_wider_than_the_window, picture, violations
+from tests.doors.console.browser import DESKTOP, PHONE, Site, is_wider_than_the_window, violations
 
 from postroom.domain.principal import OPERATOR, Principal
 
@@ -14,7 +14,7 @@ THEMED = ["color-contrast"]  # of all that is looked for, only this depends on t
 
 
 async def looks_right(site: Site, paths: Mapping[str, str], who: Principal = OPERATOR) -> None:
-    """By the name of the picture: what the page at this path shows is accessible and fits, light and dark."""
+    """By a name: what the page at this path shows is accessible and fits, light and dark."""
     page = await site.signed_in(who)
     for name, path in paths.items():
         await page.goto(site.url + path)
@@ -23,18 +23,17 @@ async def looks_right(site: Site, paths: Mapping[str, str], who: Principal = OPE
 
 
 async def is_accessible(page: Page, name: str) -> None:
-    """Pictures are taken first, for whoever wants to see what was wrong."""
     found: dict[str, Any] = {}
-    await page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    await picture(page, f"{name}-light-desktop")
+    await seen_as(page, DESKTOP, "light")
     found["light"] = await violations(page)
-    await page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    await picture(page, f"{name}-dark-desktop")
+    await seen_as(page, DESKTOP, "dark")
     found["dark"] = await violations(page, THEMED)
-    await page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
-    await picture(page, f"{name}-dark-phone")
-    await page.emulate_media(color_scheme="light")
-    await picture(page, f"{name}-light-phone")
+    await seen_as(page, PHONE, "light")
     found["too wide for a phone"] = await is_wider_than_the_window(page)
-    await page.set_viewport_size({"width": DESKTOP["width"], "height": DESKTOP["height"]})
+    await seen_as(page, DESKTOP, "light")
     assert found == {"light": [], "dark": [], "too wide for a phone": False}, f"{name}: {found}"
+
+
+async def seen_as(page: Page, size: dict[str, int], scheme: Literal["light", "dark"]) -> None:
+    await page.set_viewport_size({"width": size["width"], "height": size["height"]})
+    await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from playwright.async_api import expect
-from tests.doors.console.browser import PHONE, Site, violations
+from tests.doors.console.browser import INSTALLED, PHONE, Site, violations
 
 from postroom.doors.console.app_files import MANIFEST, service_worker
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 KEPT = """async () => Promise.all((await caches.keys()).map(async name =>
     [name, (await (await caches.open(name)).keys()).map(one => new URL(one.url).pathname)]))"""
 
@@ -46,7 +46,7 @@ async def test_the_worker_is_another_one_when_a_file_of_the_console_is(site: Sit
 
 @pytest.mark.requirement("side:app-installable", "side:app-offline")
 async def test_without_a_network_the_app_says_so_and_has_kept_nothing_of_anyones(site: Site) -> None:
-    page = await site.signed_in(path="/questions", viewport=PHONE)
+    page = await site.signed_in(path="/questions", viewport=PHONE, **INSTALLED)
     assert await page.evaluate("navigator.serviceWorker.ready.then(one => new URL(one.scope).pathname)") == "/console/"
     await page.goto(f"{site.url}/inbox")
     await page.goto(f"{site.url}/devices")

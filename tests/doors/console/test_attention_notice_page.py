@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.asked import ANNA
@@ -17,12 +17,12 @@ from tests.doors.console.browser import Site, console_site, tab_to
 from postroom.domain.notice_states import NoticeState
 from postroom.domain.principal import OPERATOR, Principal
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         one.home.tokens.ensure([ANNA])
         await settle(one.home, "Anna")
         await wish(one.home, "owner", ALWAYS_QUIET)

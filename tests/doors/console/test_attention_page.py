@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import LIFTED, QUICK, living
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.asked import ANNA, BEN
@@ -20,7 +20,7 @@ from tests.doors.console.http import calling
 
 from postroom.domain.principal import Principal, Role
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 CARA = Principal(Role.PERSON, "cara")
 _HELD = 3
@@ -45,9 +45,9 @@ async def _settled(site: Site) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         home = one.home
         home.tokens.ensure([ANNA, BEN, CARA])
         await settle(home, "Anna", "Ben", "Cara")

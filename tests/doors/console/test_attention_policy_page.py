@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import is_accessible, looks_right
 from tests.doors.console.asked import ANNA, BEN
@@ -17,14 +17,14 @@ from tests.doors.console.browser import Site, console_site
 from postroom.work.attention.policy import Preset, policy_mapping
 from postroom.work.attention.policy_request import parse_policy
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 HOUSEHOLD = {"attention": {"zone": "Europe/Vienna", "ceiling": "time_sensitive"}}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, HOUSEHOLD) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, HOUSEHOLD) as one:
         one.home.tokens.ensure([ANNA, BEN])
         await settle(one.home, "Anna", "Ben")
         yield one

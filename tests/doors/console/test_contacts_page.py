@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import is_accessible, looks_right
 from tests.doors.console.browser import Site, console_site
@@ -16,15 +16,15 @@ from tests.doors.console.browser import Site, console_site
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.principal import Principal, Role
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 KNOWN = {"contacts": [{"name": "Doctor Weiss", "email": "weiss@clinic.example", "trusted": True}]}
 CARDS = "BEGIN:VCARD\nFN:Olga Petrova\nEMAIL:olga@example.org\nEND:VCARD\nBEGIN:VCARD\nFN:\nEND:VCARD\n"
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, KNOWN) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, KNOWN) as one:
         yield one
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import LIFTED, QUICK
 from tests.app.talking import PEOPLE
 from tests.doors.console.appearance import looks_right
@@ -18,15 +18,15 @@ from tests.doors.console.browser import PHONE, Site, console_site
 from postroom.domain.principal import OPERATOR
 from postroom.work.questions.given import Given
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 OPEN = "('received', 'routed', 'waiting', 'running')"
 TALK = {"conversations": {"sessions_per_day": 7}}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, PEOPLE, TALK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, PEOPLE, TALK) as one:
         await admit(one.home, ANNA, BEN)
         with _record(one) as connection:  # as pairing would
             connection.execute("UPDATE person_addresses SET verified_at = 1")

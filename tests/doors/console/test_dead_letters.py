@@ -6,27 +6,19 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
-from tests.doors.console.browser import (
-    BOTH_WAYS,
-    PHONE,
-    Site,
-    console_site,
-    is_wider_than_the_window,
-    picture,
-    tab_to,
-    violations,
-)
+from tests.doors.console.appearance import looks_right
+from tests.doors.console.browser import Site, console_site, tab_to, violations
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 HELD = {"delivery": {"telegram_chat_interval_seconds": 0, "on_uncertain_by_channel": {"telegram": "hold"}}}
 NEVER_OPEN = {"breaker": {"failure_threshold": 1000}}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, HELD, NEVER_OPEN) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, HELD, NEVER_OPEN) as one:
         yield one
 
 
@@ -146,7 +138,6 @@ async def test_all_that_the_list_finds_are_discarded_with_progress(site: Site) -
     await page.get_by_role("button", name="Discard for good").click()
 
     await finished(page)
-    await picture(page, "dead-letters-progress")
     assert await violations(page) == []
     rows = site.home.rows("delivery_dead_letter")
     assert all(row["discarded_at"] for row in rows)
@@ -185,12 +176,6 @@ async def test_enter_in_the_field_for_the_reason_never_replays(site: Site) -> No
     assert "Typed and entered" not in await site.home.texts()
 
 
-@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
-async def test_both_pages_are_accessible(site: Site, scheme: str, viewport: dict[str, int]) -> None:
+async def test_both_pages_are_accessible(site: Site) -> None:
     letter = await give_up(site, "A letter to look at")
-    for name, path in (("dead-letters", "/dead-letters"), ("dead-letter", f"/dead-letters/{letter}")):
-        page = await site.signed_in(path=path, color_scheme=scheme, viewport=viewport)
-        await picture(page, f"{name}-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")
-        assert await violations(page) == []
-        assert not await is_wider_than_the_window(page)
-    assert site.mishaps == []
+    await looks_right(site, {"dead-letters": "/dead-letters", "dead-letter": f"/dead-letters/{letter}"})

@@ -7,40 +7,34 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import LIFTED, QUICK
-from tests.doors.console.browser import (
-    BOTH_WAYS,
-    PHONE,
-    Site,
-    console_site,
-    is_wider_than_the_window,
-    path_of,
-    picture,
-    violations,
-)
+from tests.doors.console.appearance import looks_right
+from tests.doors.console.browser import Site, console_site, path_of, violations
 
 from postroom.domain.principal import Principal, Role
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 OPEN_AFTER_FOUR = {"breaker": {"failure_threshold": 4, "recovery_seconds": 600}}
 MANY_MAILS = {"limits": {"channels": {"telegram.bot": 10**6, "email.bot": 10**6}}}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, OPEN_AFTER_FOUR, MANY_MAILS) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(
+        browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, OPEN_AFTER_FOUR, MANY_MAILS
+    ) as one:
         yield one
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def many(site: Site) -> int:
     for n in range(52):
         await site.home.notify(channel="email", message=f"Number {n}", subject="Many", recipient="many@example.org")
     return 52
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def sent(site: Site, many: int) -> dict[str, dict[str, Any]]:
     """One of each kind, newer than the many; the last ones find the circuit open."""
     home = site.home
@@ -160,16 +154,8 @@ async def test_long_lists_come_in_pages_that_follow_each_other(site: Site, many:
     await expect(page.locator("tbody tr")).to_have_count(50)
 
 
-@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
-async def test_both_pages_are_accessible(
-    site: Site, sent: dict[str, Any], scheme: str, viewport: dict[str, int]
-) -> None:
-    for name, path in (("deliveries", "/deliveries"), ("delivery", f"/deliveries/{id_of(sent['waiting'])}")):
-        page = await site.signed_in(path=path, color_scheme=scheme, viewport=viewport)
-        await picture(page, f"{name}-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")
-        assert await violations(page) == []
-        assert not await is_wider_than_the_window(page)
-    assert site.mishaps == []
+async def test_both_pages_are_accessible(site: Site, sent: dict[str, Any]) -> None:
+    await looks_right(site, {"deliveries": "/deliveries", "delivery": f"/deliveries/{id_of(sent['waiting'])}"})
 
 
 @pytest.mark.requirement("content:console-formatted")

@@ -11,17 +11,17 @@ from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, Worker, async_playwright, expect
-from tests.app.living import LIFTED, QUICK, living
+from playwright.async_api import Page, Worker, expect
+from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import is_accessible, looks_right
 from tests.doors.console.asked import ask, now
-from tests.doors.console.browser import PHONE, Site
+from tests.doors.console.browser import INSTALLED, PHONE, Site, console_site, launched
 from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.webpush.push_service import PushService, push_service
 
 from postroom.domain.question_states import QuestionStatus
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 CHROMIUM = "/usr/bin/chromium"  # the small one without a window shows no notifications
 PUSH = {"kind": "webpush", "contact": "mailto:us@example.org", "allow_private": True}
 OWN = {"channels": {"push": PUSH}, "approvals": {"enabled": False}}
@@ -85,26 +85,22 @@ class Phone:
         return found
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def service() -> AsyncIterator[PushService]:
     async with push_service() as one:
         yield one
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    home = living(tmp_path_factory.mktemp("home"), LIFTED, QUICK, OWN)
-    async with home as one, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--headless=new"])
-        try:
-            yield Site(one, browser)
-        finally:
-            await browser.close()
+    home = tmp_path_factory.mktemp("home")
+    async with launched(CHROMIUM, "--headless=new") as shows, console_site(shows, home, LIFTED, QUICK, OWN) as one:
+        yield one
 
 
 async def phone(site: Site, service: PushService) -> Phone:
     """Switched on as a person does it, on the page itself."""
-    page = await site.signed_in(viewport=PHONE)
+    page = await site.signed_in(viewport=PHONE, **INSTALLED)
     await page.context.grant_permissions(["notifications"], origin=site.home.household.addresses["api"])
     keys = service.subscribe(21).subscription
     await page.add_init_script(f"({AGREES})({json.dumps([keys.endpoint, keys.p256dh, keys.auth])})")

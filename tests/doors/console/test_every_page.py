@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 from tests.app.living import LIFTED, QUICK, Living
-from tests.doors.console.appearance import THEMED
+from tests.doors.console.appearance import THEMED, seen_as
 from tests.doors.console.asked import ask
 from tests.doors.console.attended import ALWAYS_QUIET, say, wish
 from tests.doors.console.browser import DESKTOP, PHONE, Site, console_site, is_wider_than_the_window, violations
@@ -17,7 +17,7 @@ from tests.doors.console.every_page import every_page
 
 from postroom.work.inbox.request import Request
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
 
 OF_ONE_THING = {
     "/approvals/{id}",
@@ -59,17 +59,12 @@ async def some_of_each(home: Living) -> None:
     await say(home, "This can wait")
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     asking = {"approvals": {"enabled": True, "ask_owner": False}}
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, asking) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, asking) as one:
         await some_of_each(one.home)
         yield one
-
-
-async def seen_as(page: Page, size: dict[str, int], scheme: Literal["light", "dark"]) -> None:
-    await page.set_viewport_size({"width": size["width"], "height": size["height"]})
-    await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
 
 
 async def faults(page: Page) -> dict[str, Any]:

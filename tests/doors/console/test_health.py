@@ -7,25 +7,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import QUICK
-from tests.doors.console.browser import (
-    BOTH_WAYS,
-    PHONE,
-    Site,
-    console_site,
-    is_wider_than_the_window,
-    picture,
-    violations,
-)
+from tests.doors.console.appearance import looks_right
+from tests.doors.console.browser import Site, console_site
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     opens = {"breaker": {"failure_threshold": 3, "recovery_seconds": 600}}
-    async with console_site(tmp_path_factory.mktemp("home"), QUICK, opens) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), QUICK, opens) as one:
         await one.home.notify(channel="email", message="Hi", subject="Hi", recipient="ann@example.org")
         await one.home.fault(channel="telegram", times=3, status=503)
         await one.home.notify(message="Lost")
@@ -77,11 +70,5 @@ async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:
     await expect(page.locator("#figures tbody tr").first).to_contain_text("50 %")
 
 
-@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
-async def test_health_is_accessible(site: Site, scheme: str, viewport: dict[str, int]) -> None:
-    page = await site.signed_in(path="/health", color_scheme=scheme, viewport=viewport)
-    await picture(page, f"health-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")
-
-    assert await violations(page) == []
-    assert not await is_wider_than_the_window(page)
-    assert site.mishaps == []
+async def test_health_is_accessible(site: Site) -> None:
+    await looks_right(site, {"health": "/health"})

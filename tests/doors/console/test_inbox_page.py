@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site, tab_to
@@ -16,7 +16,7 @@ from tests.doors.console.browser import Site, console_site, tab_to
 from postroom.domain.principal import Principal, Role
 from postroom.work.inbox.request import Request
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 ANN = Principal(Role.USER, "ann")
 BEN = Principal(Role.USER, "ben")
@@ -35,10 +35,10 @@ def note(page: Page, text: str) -> str:
     return f".note:has-text('{text}')"
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     changes = {"inbox": {"hourly_cap": 1000}}
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, changes) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, changes) as one:
         await tell(one, ANN, "The parcel is with the neighbours.", link="https://example.org/parcel")
         await tell(one, ANN, "Water the plants tonight.", type="reminder")
         await tell(one, ANN, "The cellar door has been open for an hour.", type="warning")

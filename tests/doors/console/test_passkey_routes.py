@@ -9,12 +9,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import CDPSession, Page, expect
+from playwright.async_api import Browser, CDPSession, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.browser import PHONE, Site, console_site, is_wider_than_the_window, violations
 from tests.doors.console.comers import admissions, invitation, person
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 _DEVICE = {
     "protocol": "ctap2",
     "transport": "internal",
@@ -25,9 +25,9 @@ _DEVICE = {
 }
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         yield one
 
 

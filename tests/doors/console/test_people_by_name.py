@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.asked import ANNA, BEN, admit, ask
@@ -15,16 +15,16 @@ from tests.doors.console.http import Answer, Caller, calling
 
 from postroom.domain.principal import OPERATOR, Principal
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 KNOWN = {"contacts": [{"name": "Bea Example", "aliases": ["Auntie"], "email": "bea@example.org"}]}
 LINKED = "Read https://example.org/a and https://bank.example@evil.example/"
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     async with console_site(
-        tmp_path_factory.mktemp("home"), LIFTED, QUICK, KNOWN, {"retry": {"max_attempts": 1}}
+        browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, KNOWN, {"retry": {"max_attempts": 1}}
     ) as one:
         await one.home.notify(channel="email", message=LINKED, subject="To Bea", recipient="bea@example.org")
         for number in range(12):
@@ -37,7 +37,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
         yield one
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def caller(site: Site) -> AsyncIterator[Caller]:
     async with calling(site.home) as one:
         yield one

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import is_accessible, looks_right
 from tests.doors.console.asked import ANNA, BEN, HEALTH, admit, ask, asking, now
@@ -21,7 +21,7 @@ from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.questions.given import Given
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 FORM = {
     "type": "object",
@@ -41,9 +41,9 @@ FORM = {
 }
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         await admit(one.home, ANNA, BEN)
         yield one
 
@@ -254,8 +254,7 @@ async def test_the_same_press_twice_is_one_answer(site: Site) -> None:
 
 
 async def test_a_press_under_an_old_wording_does_not_count(site: Site) -> None:
-    page, asked = await opened(site, "Ship build 7?", kind="approve")
-    await page.route("**/events", lambda route: route.abort())
+    asked = await ask(site.home, "Ship build 7?", kind="approve")
     still = await site.signed_in(path=f"/questions/{asked.id}", java_script_enabled=False)
     await asking(site.home).revise(HEALTH, asked.id, {"question": "Ship build 8?"})
 

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site
@@ -20,14 +20,14 @@ from tests.patience import PATIENCE_SECONDS
 from postroom.domain.principal import Principal, Role
 from postroom.programs.sandbox.bot_name import SANDBOX_TOKEN
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 KEYBOARD = {"inline_keyboard": [[{"text": "Yes", "callback_data": "yes"}, {"text": "No", "callback_data": "no"}]]}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         await one.home.notify(message="Take the pills at eight.")
         await one.home.notify(channel="email", message="Dinner is at seven.", subject="Tonight", recipient="ann@e.org")
         yield one

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 from tests.app.asked_household import ask, shown
 from tests.app.living import LIFTED, QUICK, Living
 from tests.app.test_two_accounts import has_address
@@ -16,16 +16,16 @@ from tests.doors.console.browser import Site, console_site
 
 from postroom.domain.question_states import PresentationStatus
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 ADDRESSES = {"slack": "U1000", "discord": "user:2001", "ntfy": "anna"}
 SERVICES = pytest.mark.parametrize("name", ADDRESSES)
 WITHOUT_SCRIPT = {"java_script_enabled": False}
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         for name, address in ADDRESSES.items():
             await one.home.notify(channel=name, recipient=address, message=f"Tea is ready, says {name}.")
         yield one

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 from tests.app.living import LIFTED, QUICK, Living
 from tests.doors.console.asked import ANNA, admit, ask, asking
 from tests.doors.console.attended import ALWAYS_QUIET, attention_of, say, wish
@@ -29,7 +29,7 @@ from postroom.work.approvals.visible import reveal
 from postroom.work.inbox.request import Request
 from postroom.work.questions.given import Given
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
 
 OPEN = {
     "limits": LIFTED["limits"] | {"channels": {"telegram.bot": 10**6, "email.bot": 10**6}},
@@ -219,9 +219,9 @@ _TEXTS_OF_ERRORS = (
 )
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, OPEN) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, OPEN) as one:
         await fill(one.home)
         yield one
 
@@ -295,7 +295,8 @@ async def test_nothing_stored_ever_runs_and_all_of_it_is_shown_as_written(site: 
     assert [text for text in PAYLOADS if reveal(text) not in walk.texts["/approvals"]] == []
     assert [text for text in PAYLOADS if _named(text) not in walk.texts["/approvals/rules"]] == []
     for kind in ("/questions", "/questions/{id}"):
-        assert [text for text in PAYLOADS if _marked(text) not in " ".join(walk.texts[kind].split())] == [], kind
+        shown = " ".join(walk.texts[kind].split())
+        assert [text for text in PAYLOADS if _marked(text) not in shown] == [], kind
 
 
 def _marked(text: str) -> str:

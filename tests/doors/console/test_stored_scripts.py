@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 from sqlalchemy import Connection, insert
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.browser import Site, console_site
@@ -20,7 +20,7 @@ from postroom.domain.ids import IdMint
 from postroom.system.clock import SystemClock
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_dead_letter, delivery_requests
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
 _TOGETHER = 5  # in one text: any of them that ran would be noticed
 _mint = IdMint()
 
@@ -65,9 +65,9 @@ def hostile(payload: str, now_us: int) -> tuple[dict[str, Any], dict[str, Any], 
     return row, attempt, letter
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         now_us = SystemClock().now_us()
         rows = [hostile("\n".join(PAYLOADS[n : n + _TOGETHER]), now_us) for n in range(0, len(PAYLOADS), _TOGETHER)]
 

@@ -6,29 +6,20 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 from tests.app.living import LIFTED, QUICK
-from tests.doors.console.browser import (
-    BOTH_WAYS,
-    PHONE,
-    Site,
-    console_site,
-    focused,
-    is_wider_than_the_window,
-    picture,
-    tab_to,
-    violations,
-)
+from tests.doors.console.appearance import looks_right
+from tests.doors.console.browser import Site, console_site, focused, tab_to, violations
 
 from postroom.domain.principal import Principal, Role
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     """With something of every kind: delivered, failed, given up."""
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         await one.home.notify(message="Take the pills")
         await one.home.notify(channel="email", message="Hello", subject="Hi", recipient="ann@example.org")
         await one.home.fault(channel="telegram", times=3, status=503)
@@ -55,20 +46,13 @@ async def test_today_says_what_was_delivered_what_waits_and_what_is_wrong(site: 
     await expect(page.get_by_role("row").filter(has_text="ann@example.org")).to_contain_text("Delivered")
 
 
-@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
-async def test_today_is_accessible_and_fits_the_window(site: Site, scheme: str, viewport: dict[str, int]) -> None:
-    page = await site.signed_in(color_scheme=scheme, viewport=viewport)
-    await picture(page, f"today-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")
-
-    assert await violations(page) == []
-    assert not await is_wider_than_the_window(page)
-    assert site.mishaps == []
+async def test_today_is_accessible_and_fits_the_window(site: Site) -> None:
+    await looks_right(site, {"today": "/"})
 
 
 async def test_the_sign_in_page_is_accessible(site: Site) -> None:
     page = await site.page()
     await page.goto(await site.link())
-    await picture(page, "sign-in")
 
     assert await violations(page) == []
 
@@ -98,7 +82,7 @@ async def test_the_keyboard_alone_reaches_the_content_and_the_theme_switch(site:
     await page.keyboard.press("Enter")
 
     await expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
-    assert await page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    await expect(page.locator("html")).to_have_css("color-scheme", "light")
 
 
 async def test_a_user_sees_what_is_theirs_and_nothing_of_the_household(site: Site) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.asked import ask, now
 from tests.doors.console.browser import PHONE, Site, console_site, path_of, tab_to
@@ -14,14 +14,14 @@ from tests.doors.console.browser import PHONE, Site, console_site, path_of, tab_
 from postroom.domain.principal import OPERATOR
 from postroom.work.inbox.request import Request
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     """The owner is asked about each message as well, as households do by themselves."""
     changes = {"approvals": {"enabled": True}}
-    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, changes) as one:
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK, changes) as one:
         yield one
 
 
