@@ -12,7 +12,7 @@ import pytest
 from redis import Redis
 
 from postroom.system.garbage import collect_less_often
-from tests import property_tests, quick_fields, quick_logs
+from tests import property_tests, quick_fields, quick_logs, quick_statements
 from tests.clock import FakeClock
 from tests.services import databases, ports
 from tests.services.ready_databases import ReadyDatabases
@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
     property_tests.configure()
     quick_logs.configure()
     quick_fields.configure()
+    quick_statements.configure()
     is_worker = hasattr(config, "workerinput")
     if not (is_worker or config.option.collectonly or config.getoption("--no-services")):
         config.stash[_run_key] = ServiceRun()

@@ -108,7 +108,7 @@ def api_app(
     _add_open_pages(app, registry, failing, household)
     answer_in_one_shape(app)
     for router in routers:
-        app.include_router(router)
+        app.router.routes.extend(router.routes)  # as they are: a router included is understood route by route again
     if transport:
         app.router.routes.extend(transport.routes)
     declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))

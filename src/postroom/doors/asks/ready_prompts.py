@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -14,13 +15,19 @@ Act = Annotated[str, Field(description="What must not be done without a yes, suc
 
 
 def add_ready_prompts(server: MCPServer[Any]) -> None:
+    for prompt in _ready():
+        server.add_prompt(prompt)
+
+
+@cache
+def _ready() -> tuple[Prompt, ...]:
+    """The same on every server: they are made of words alone."""
     made = (
         (use_when_blocked, "Use Postroom when you are blocked", "Ask me on my phone instead of stopping or guessing."),
         (ask_before, "Ask before you deploy", "Ask me on my phone before what cannot be undone."),
         (what_did_i_miss, "What did I miss?", "Fetch the answers that came while you were away."),
     )
-    for prompt, title, description in made:
-        server.add_prompt(Prompt.from_function(prompt, title=title, description=description))
+    return tuple(Prompt.from_function(prompt, title=title, description=about) for prompt, title, about in made)
 
 
 def use_when_blocked() -> str:

@@ -75,7 +75,7 @@ def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
         lifespan=lifespan,
     )
     answer_in_one_shape(app)
-    app.include_router(_router(face, parts))
+    app.router.routes.extend(_router(face, parts).routes)
     declare_key(app, lambda path: path == _ADAPT)
     add_to_document(app, _declare_bearer)
     app.add_middleware(Guard, verifier=parts.verifier, public=_PUBLIC, hosts=parts.hosts, origins=parts.origins)

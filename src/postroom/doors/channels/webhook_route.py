@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 
 from postroom.domain.errors import PostroomError
 from postroom.domain.ports import Clock
+from postroom.doors.guard.late_route import LateRoute
 
 PATH: Final = "/channels"
 SECRET_HEADER: Final = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - the name of it
@@ -30,7 +31,7 @@ def channel_webhook_router(
     secrets: Mapping[str, str], pushes: KeepsPushes, clock: Clock, ring: Callable[[], None]
 ) -> APIRouter:
     """`secrets` by account. Stored first and acknowledged then: what is not stored the provider brings again."""
-    router = APIRouter(prefix=PATH, tags=["channels"])
+    router = APIRouter(route_class=LateRoute, prefix=PATH, tags=["channels"])
 
     @router.post(
         "/{account}/webhook",

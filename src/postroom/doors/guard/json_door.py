@@ -8,7 +8,6 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.exceptions import HTTPException
@@ -16,6 +15,7 @@ from starlette.exceptions import HTTPException
 from postroom.domain.error_shapes import failure_document
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.field_words import field_error
+from postroom.doors.guard.late_route import LateRoute
 from postroom.doors.guard.openapi_document import add_to_document
 
 _MOST_FIELDS = 20
@@ -94,7 +94,7 @@ def _add_failures(document: dict[str, Any]) -> None:
     document.setdefault("components", {}).setdefault("schemas", {}).update(schema["$defs"])
 
 
-class JsonRoute(APIRoute):
+class JsonRoute(LateRoute):
     """Turns every error of a route into the one shape."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -9,12 +9,12 @@ from typing import Any, Final
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from postroom.domain.error_shapes import field_list
 from postroom.domain.errors import FieldError, OverloadRejected, PostroomError, ValidationError, sentence
 from postroom.domain.field_words import field_error
+from postroom.doors.guard.late_route import LateRoute
 
 _STATUS: Final = {
     "validation_error": 400,
@@ -70,7 +70,7 @@ def renamed(error: ValidationError, name: Callable[[str], str]) -> NotTaken:
     return _of("invalid_field", [FieldError(name(one.field), one.error, one.code) for one in error.fields])
 
 
-class MessageRoute(APIRoute):
+class MessageRoute(LateRoute):
     """Turns every error of a route into the protocol's shape."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -8,14 +8,14 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 
 from postroom.domain.errors import StoreUnavailable, ValidationError
 from postroom.domain.field_words import words
 from postroom.domain.fields import printable
+from postroom.doors.guard.late_route import LateRoute
 
 
-class InboxRoute(APIRoute):
+class InboxRoute(LateRoute):
     """Repeating the input back, as FastAPI would, fails on text that is not Unicode."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -11,7 +11,6 @@ from postroom.doors.people.resolution_routes import resolution_router
 
 def registry_router(parts: RegistryParts) -> APIRouter:
     """Resolution first: the path of one contact would swallow `/contacts/memory`."""
-    router = APIRouter()
-    router.include_router(resolution_router(parts))
-    router.include_router(contact_router(parts))
+    router = resolution_router(parts)
+    router.routes.extend(contact_router(parts).routes)
     return router

@@ -12,6 +12,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.notify_response import argument_error
 from postroom.doors.butler.notify_many import MOST_TOGETHER, notify_together, read_batch
 from postroom.doors.guard.depends import Caller
+from postroom.doors.guard.late_route import LateRoute
 from postroom.doors.guard.sender import sender_of
 from postroom.doors.scripts.http_answer import http_answer, may_not_send
 from postroom.doors.scripts.notify_request import PROPERTIES
@@ -55,7 +56,7 @@ _RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def batch_router(sending: Sending) -> APIRouter:
-    router = APIRouter(tags=["notify"])
+    router = APIRouter(route_class=LateRoute, tags=["notify"])
 
     @router.post(
         BATCH,

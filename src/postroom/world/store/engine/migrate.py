@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -43,11 +44,13 @@ def _config() -> Config:
 
 def upgrade(connection: Connection, show: Shown | None = None) -> tuple[str | None, str | None]:
     """Returns the revision before and after; counts when the caller commits. `show` hears of each step."""
-    config = _config()
-    config.attributes["connection"] = connection
     if connection.dialect.name == "postgresql":  # several processes may start at once; one of them migrates
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})  # held until the commit
     before = known_revision(connection)
+    if before == newest():
+        return before, before
+    config = _config()
+    config.attributes["connection"] = connection
     if show is not None:
         config.attributes["applied"] = _counting(show, _steps_after(before))
     command.upgrade(config, "head")
@@ -69,8 +72,7 @@ def known_revision(connection: Connection) -> str | None:
 
 def is_newer(current: str | None) -> bool:
     """Revisions are never taken away, so that one we do not know was made after us."""
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-    return current is not None and current not in known
+    return current is not None and current not in _revisions()
 
 
 def _steps_after(before: str | None) -> int:
@@ -87,5 +89,11 @@ def _counting(show: Shown, total: int) -> Callable[..., None]:
     return applied
 
 
-def newest() -> str | None:
-    return ScriptDirectory.from_config(_config()).get_current_head()
+def newest() -> str:
+    return _revisions()[0]
+
+
+@cache
+def _revisions() -> tuple[str, ...]:
+    """Newest first. They come with the program: each is a file, and reading them all takes longer than looking."""
+    return tuple(script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions())
