@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import resource
 import statistics
 import time
 from dataclasses import dataclass
 
+import uvloop
+
+from benchmarks.page import made, verdict, write_part
 from benchmarks.plane import NoChannel, envelope, running
 from benchmarks.raw import raw_per_second
+from benchmarks.temporary_postgres import temporary_postgres
 from postroom.domain.ids import IdMint
 from postroom.domain.notify import parse_notify
 from postroom.doors.messenger.deliver_envelope import deliver_envelope
 from postroom.work.delivery.together import together
 
+SHARE_TARGET = 0.5
+TIME_TARGETS = {"accept": {50: 2}, "accept→provider": {50: 3, 99: 5}}  # by percentile, in ms
 WARM_UP = 100  # connections are opened and statements prepared once, not once a run
 
 _numbers = itertools.count()
@@ -105,21 +112,54 @@ async def latency(url: str, *, per_second: int, seconds: int) -> dict[str, list[
     return {"accept": accepted, "accept→provider": called}
 
 
-def percentiles(values: list[float]) -> str:
-    ordered = statistics.quantiles(values, n=100)
-    return f"p50 {ordered[49]:6.2f}   p95 {ordered[94]:6.2f}   p99 {ordered[98]:6.2f} ms"
+@dataclass(frozen=True)
+class Plane:
+    """Of one database: what was measured in turn with the bare driver, and at a gentle rate."""
+
+    ours: list[Throughput]
+    raws: list[float]
+    times: dict[str, list[float]]
 
 
-async def measure(name: str, url: str, *, rounds: int, count: int) -> None:
+async def measure(url: str, *, rounds: int, count: int) -> Plane:
     ours, raws = [], []
     for _ in range(rounds):
         raws.append(await raw_per_second(url, count=count))
         ours.append(await throughput(url, count=count, submitters=200))
-    rate = statistics.median(one.per_second for one in ours)
-    raw = statistics.median(raws)
-    cpu = statistics.median(one.cpu_us for one in ours)
-    print(
-        f"{name:<10} deliveries/s {rate:8.0f}   raw driver {raw:8.0f}   ours/raw {rate / raw:5.2f}   CPU {cpu:6.0f} µs"
-    )
-    for what, values in (await latency(url, per_second=50, seconds=6)).items():
-        print(f"{name:<10} {what:<16} {percentiles(values)}")
+    return Plane(ours, raws, await latency(url, per_second=50, seconds=6))
+
+
+async def _both(sqlite_url: str, postgres_url: str, rounds: int, count: int) -> dict[str, Plane]:
+    return {
+        "PostgreSQL": await measure(postgres_url, rounds=rounds, count=count),
+        "SQLite": await measure(sqlite_url, rounds=rounds, count=count),
+    }
+
+
+def table(planes: dict[str, Plane]) -> list[str]:
+    lines = [
+        "| database | deliveries/s | bare driver | ours against it | CPU of our process |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, one in planes.items():
+        rate, raw = statistics.median(done.per_second for done in one.ours), statistics.median(one.raws)
+        cpu = statistics.median(done.cpu_us for done in one.ours)
+        word = verdict(rate / raw >= SHARE_TARGET)
+        lines.append(f"| {name} | {rate:,.0f} | {raw:,.0f} | {rate / raw:.2f}, {word}: {SHARE_TARGET} | {cpu:.0f} µs |")
+    lines += ["", "| database | at 50 a second | p50, ms | p99, ms | target |", "|---|---|--:|--:|--:|"]
+    for name, one in planes.items():
+        for what, values in one.times.items():
+            cuts, targets = statistics.quantiles(values, n=100), TIME_TARGETS[what]
+            word = verdict(all(cuts[percent - 1] <= most for percent, most in targets.items()))
+            said = ", ".join(f"p{percent} {most} ms" for percent, most in targets.items())
+            lines.append(f"| {name} | {what} | {cuts[49]:.2f} | {cuts[98]:.2f} | {said}, {word} |")
+    return lines
+
+
+def main() -> None:
+    rounds, count = int(os.environ.get("ROUNDS", "3")), int(os.environ.get("COUNT", "5000"))
+    with temporary_postgres() as (server, folder):
+        urls = f"sqlite:///{folder}/bench.db", server.url("butlers")
+        planes = uvloop.run(_both(*urls, rounds, count))
+    how = f"{rounds} interleaved rounds of {count:,} deliveries by 200 callers, medians"
+    write_part("delivery", [made(how), "", *table(planes)])
