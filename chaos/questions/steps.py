@@ -74,7 +74,6 @@ def _sent(phase: Phase, passage: int) -> list[Moment]:
 
 MOMENTS: Final[list[Moment]] = [
     *around(Phase.ASK, "ask"),
-    *around(Phase.ASK, "plan"),
     Moment(phase=Phase.PRESENT, point=after("due")),
     *around(Phase.PRESENT, "issue"),
     *_sent(Phase.PRESENT, 1),

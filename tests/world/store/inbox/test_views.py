@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
 from tests.work.inbox.examples import MINT, a_notification
+from tests.world.store.query_plans import query_plans
 
 from postroom.domain.email_copy import Drop
 from postroom.domain.inbox_view import Shelf
@@ -121,3 +122,11 @@ def test_a_dismissed_one_is_nowhere_else(fields: dict[str, Any], has_bell: bool)
     shelf = shelf_of(a_notification(has_bell=has_bell, **fields), 1)
 
     assert (shelf is Shelf.DISMISSED) == (fields["dismissed_at_us"] is not None)
+
+
+async def test_what_sleeps_is_counted_along_its_index(tmp_path: Path) -> None:
+    async with opened_database("sqlite", tmp_path) as database:
+        with query_plans(database) as steps:
+            await StoredShelves(database).counts("ann", NOW)
+
+    assert any("ix_notifications_snoozed" in step for step in steps)

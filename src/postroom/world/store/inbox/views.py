@@ -78,7 +78,7 @@ def _on(shelf: Shelf, now_us: int) -> ColumnElement[bool]:
         case Shelf.READ:
             return and_(in_view, or_(_TABLE.read_at.is_not(None), not_(_TABLE.has_bell)))
         case Shelf.SNOOZED:
-            return and_(kept, not_(archived), asleep)
+            return and_(kept, not_(archived), _TABLE.snoozed_until > now_us)  # along the index of these
         case Shelf.ARCHIVED:
             return and_(kept, archived)
         case Shelf.DISMISSED:
