@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
+from tests.opened_database import KINDS, opened_database, opened_file
 from tests.work.inbox.examples import MINT, a_notification
 from tests.world.store.query_plans import query_plans
 
@@ -125,7 +125,7 @@ def test_a_dismissed_one_is_nowhere_else(fields: dict[str, Any], has_bell: bool)
 
 
 async def test_what_sleeps_is_counted_along_its_index(tmp_path: Path) -> None:
-    async with opened_database("sqlite", tmp_path) as database:
+    async with opened_file(tmp_path) as database:
         with query_plans(database) as steps:
             await StoredShelves(database).counts("ann", NOW)
 
