@@ -64,7 +64,7 @@ class House:
     def _parts(self, store: OpenedStore, mint: IdMint) -> AskingParts:
         parts = build_asking(self.settings, store, self.clock, mint)
         watch(parts.store, ["ask", "hear", "collect"], self.crash)
-        cards = ["due", "issue", "submitted", "presented"]
+        cards = ["due", "submitted", "presented"]
         watch(parts.presentations, cards, self.crash)
         return parts
 

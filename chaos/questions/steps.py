@@ -75,7 +75,6 @@ def _sent(phase: Phase, passage: int) -> list[Moment]:
 MOMENTS: Final[list[Moment]] = [
     *around(Phase.ASK, "ask"),
     Moment(phase=Phase.PRESENT, point=after("due")),
-    *around(Phase.PRESENT, "issue"),
     *_sent(Phase.PRESENT, 1),
     *around(Phase.PRESENT, "submitted"),
     *around(Phase.PRESENT, "presented"),
