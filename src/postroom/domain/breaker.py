@@ -92,7 +92,7 @@ def acquire(circuit: Circuit, policy: BreakerPolicy, channel: str, token: str, n
     circuit = _believable(circuit, policy, now_us)
     match state_at(circuit, policy, now_us):
         case CircuitState.CLOSED:
-            return circuit, _permit(circuit, channel)
+            return circuit, leave(circuit, channel)
         case CircuitState.OPEN:
             return circuit, _refusal(circuit, channel, remaining_us(circuit, policy, now_us))
         case CircuitState.HALF_OPEN:
@@ -111,7 +111,7 @@ def report(
     reason: str | None = None,
     error_class: str | None = None,
 ) -> Circuit:
-    if not _counts(circuit, permit) or (result is Report.SUCCESS and _healthy(circuit)):
+    if not _counts(circuit, permit) or (result is Report.SUCCESS and is_healthy(circuit)):
         return circuit
     probes = {name: until for name, until in circuit.probes.items() if name != permit.token}
     circuit = replace(circuit, probes=probes)
@@ -147,7 +147,7 @@ def _probe(circuit: Circuit, policy: BreakerPolicy, channel: str, token: str, no
     if len(circuit.probes) >= policy.half_open_probes:
         return circuit, _refusal(circuit, channel, min(circuit.probes.values()) - now_us)
     circuit = replace(circuit, probes={**circuit.probes, token: now_us + policy.probe_lease_us})
-    return circuit, _permit(circuit, channel, token)
+    return circuit, leave(circuit, channel, token)
 
 
 def _counts(circuit: Circuit, permit: Permit) -> bool:
@@ -157,7 +157,7 @@ def _counts(circuit: Circuit, permit: Permit) -> bool:
     return circuit.state is CircuitState.CLOSED or permit.token in circuit.probes
 
 
-def _healthy(circuit: Circuit) -> bool:
+def is_healthy(circuit: Circuit) -> bool:
     """Nothing that a success could improve: the common case, and it should cost nothing."""
     return (
         circuit.state is CircuitState.CLOSED and circuit.failures == 0 and circuit.reason is None and not circuit.probes
@@ -183,7 +183,8 @@ def _failed(
     )
 
 
-def _permit(circuit: Circuit, channel: str, token: str = "") -> Permit:
+def leave(circuit: Circuit, channel: str, token: str = "") -> Permit:
+    """To make a call; the token names a probe."""
     return Permit(channel=channel, allowed=True, state=circuit.state, generation=circuit.generation, token=token)
 
 

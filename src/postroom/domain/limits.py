@@ -49,8 +49,6 @@ class Tier:
 
     def cost_us(self, cost_millis: int) -> int:
         """What a cost weighs here; at most the whole bucket, because more could never be admitted."""
-        if cost_millis == _TOKEN_MILLIS:
-            return self.interval_us
         return min(-(-cost_millis * self.interval_us // _TOKEN_MILLIS), self.capacity_us)
 
 
@@ -115,7 +113,8 @@ def spend(tier: Tier, arrival_us: int, now_us: int, cost_millis: int) -> tuple[i
     Returns the arrival time after spending, and how long the caller would have
     to wait before that would be allowed (0 or less: allowed now).
     """
-    after = (arrival_us if arrival_us > now_us else now_us) + tier.cost_us(cost_millis)
+    cost = tier.interval_us if cost_millis == _TOKEN_MILLIS else tier.cost_us(cost_millis)
+    after = (arrival_us if arrival_us > now_us else now_us) + cost
     return after, after - now_us - tier.capacity_us
 
 
@@ -150,16 +149,22 @@ def strictest(waits: Sequence[tuple[LimitType, int]]) -> tuple[LimitType | None,
     return refusing[0][0], max(wait for _, wait in refusing) / SECOND_US
 
 
+def admitted(admission: Admission, arrivals_us: Sequence[int], in_flight: int, now_us: int) -> AdmissionDecision:
+    return AdmissionDecision(
+        admitted=True, in_flight=in_flight, tiers=admission.tiers, arrivals_us=tuple(arrivals_us), now_us=now_us
+    )
+
+
 def decision(
     admission: Admission, waits_us: Sequence[int], arrivals_us: Sequence[int], in_flight: int, now_us: int
 ) -> AdmissionDecision:
     """The answer in words; `waits_us` are those of the provider, the places in flight and each tier."""
-    limit_type, retry_after = None, 0.0
-    if max(waits_us) > 0:
-        kinds = (LimitType.PROVIDER, LimitType.IN_FLIGHT, *(tier.type for tier in admission.tiers))
-        limit_type, retry_after = strictest(tuple(zip(kinds, waits_us, strict=True)))
+    if max(waits_us) <= 0:
+        return admitted(admission, arrivals_us, in_flight, now_us)
+    kinds = (LimitType.PROVIDER, LimitType.IN_FLIGHT, *(tier.type for tier in admission.tiers))
+    limit_type, retry_after = strictest(tuple(zip(kinds, waits_us, strict=True)))
     return AdmissionDecision(
-        admitted=limit_type is None,
+        admitted=False,
         limit_type=limit_type,
         retry_after_seconds=retry_after,
         in_flight=in_flight,

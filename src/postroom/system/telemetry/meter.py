@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter
 
 from postroom.domain.delivery import Status
 from postroom.domain.ledger import Claim, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.system.telemetry.tallies import Spread, Tally
 
 _LATENCY_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 45, 60)
 
@@ -17,7 +16,7 @@ class DeliveryMeter:
     def __init__(self, registry: CollectorRegistry) -> None:
         labels = ["channel", "intent", "origin_butler"]
         self._log = structlog.get_logger("postroom.delivery").bind()  # once: it costs more than a line nobody wants
-        self._requested = Counter("postroom_delivery_requested", "Deliveries stored", labels, registry=registry)
+        self._requested = Tally("postroom_delivery_requested", "Deliveries stored", labels, registry)
         self._repeated = Counter(
             "postroom_delivery_deduplicated", "Requests answered from an earlier one", labels, registry=registry
         )
@@ -27,9 +26,7 @@ class DeliveryMeter:
             ["channel", "error_class", "limit_type"],
             registry=registry,
         )
-        self._settled = Counter(
-            "postroom_delivery_settled", "Attempts by what followed", ["channel", "status"], registry=registry
-        )
+        self._settled = Tally("postroom_delivery_settled", "Attempts by what followed", ["channel", "status"], registry)
         self._failures = Counter(
             "postroom_attempt_failed", "Failed provider calls", ["channel", "error_class"], registry=registry
         )
@@ -39,28 +36,15 @@ class DeliveryMeter:
             ["channel", "answer"],
             registry=registry,
         )
-        self._provider = Histogram(
-            "postroom_provider_latency_seconds",
-            "Provider call",
-            ["channel"],
-            buckets=_LATENCY_SECONDS,
-            registry=registry,
+        self._provider = Spread(
+            "postroom_provider_latency_seconds", "Provider call", "channel", _LATENCY_SECONDS, registry
         )
-        self._total = Histogram(
-            "postroom_delivery_latency_seconds",
-            "From stored to delivered",
-            ["channel"],
-            buckets=_LATENCY_SECONDS,
-            registry=registry,
+        self._total = Spread(
+            "postroom_delivery_latency_seconds", "From stored to delivered", "channel", _LATENCY_SECONDS, registry
         )
-
-        self._requested_by = cache(self._requested.labels)  # looking up what is labelled so costs more than counting it
-        self._settled_as = cache(self._settled.labels)
-        self._provider_of = cache(self._provider.labels)
-        self._total_of = cache(self._total.labels)
 
     def accepted(self, new: NewDelivery) -> None:
-        self._requested_by(new.channel, str(new.intent), new.origin_butler).inc()
+        self._requested.count(new.channel, new.intent, new.origin_butler)
 
     def repeated(self, snapshot: Snapshot) -> None:
         self._repeated.labels(snapshot.channel, str(snapshot.intent), snapshot.origin_butler).inc()
@@ -78,15 +62,15 @@ class DeliveryMeter:
 
     def settled(self, done: Settlement) -> None:
         claim, attempt = done.claim, done.attempt
-        self._settled_as(claim.channel, str(done.status)).inc()
+        self._settled.count(claim.channel, done.status)
         if attempt:
-            self._provider_of(claim.channel).observe(attempt.latency_ms / 1000)
+            self._provider.observe(claim.channel, attempt.latency_ms / 1000)
             if attempt.failure:
                 self._failures.labels(claim.channel, str(attempt.failure.error_class)).inc()
             if attempt.asked:
                 self._asked.labels(claim.channel, str(attempt.asked.presence)).inc()
         if done.status is Status.DELIVERED:
-            self._total_of(claim.channel).observe((done.at_us - claim.created_at_us) / 1_000_000)
+            self._total.observe(claim.channel, (done.at_us - claim.created_at_us) / 1_000_000)
         self._log.info(
             "delivery.settled",
             delivery_id=claim.id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Awaitable, Collection, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -56,9 +56,9 @@ class Dispatcher:
         self._clock = clock
         self._meter = meter
         self.stopping = stopping
-        self._busy: Counter[str] = Counter()
+        self._busy: defaultdict[str, int] = defaultdict(int)
         self._running: set[asyncio.Task[None]] = set()
-        self._in_hand: Counter[DeliveryId] = Counter()
+        self._in_hand: dict[DeliveryId, int] = {}
         self.woken = Signal()
         self._wake_at_us: int | None = None
         self._next_sweep_us = 0
@@ -80,7 +80,7 @@ class Dispatcher:
     def lease(self, new: NewDelivery, *, sending: bool) -> Lease:
         marked = self._policy.sending_lease_seconds(new.channel, new.file_bytes)
         length = marked if sending else self._policy.lease_seconds
-        return Lease(until_us=self._clock.now_us() + round(length * SECOND_US), sending=sending)
+        return Lease(until_us=self._clock.now_us() + int(length * SECOND_US), sending=sending)
 
     async def carry(self, claim: Claim, ready: Ready) -> None:
         """The attempt on a row that was written for us, in the task that wrote it."""
@@ -213,12 +213,14 @@ class Dispatcher:
 
     def _hold(self, claim: Claim) -> None:
         self._busy[claim.channel] += 1
-        self._in_hand[claim.id] += 1
+        self._in_hand[claim.id] = self._in_hand.get(claim.id, 0) + 1
 
     def _let_go(self, claim: Claim) -> None:
         self._busy[claim.channel] -= 1
-        self._in_hand[claim.id] -= 1
-        if self._in_hand[claim.id] <= 0:
+        still = self._in_hand[claim.id] - 1
+        if still:
+            self._in_hand[claim.id] = still
+        else:
             del self._in_hand[claim.id]
 
     def _free(self, channel: str) -> int:

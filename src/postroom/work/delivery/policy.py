@@ -34,14 +34,17 @@ class DeliveryPolicy:
 
     def timeout_seconds(self, channel: str, file_bytes: int = 0) -> float:
         """Of one call; files get the time that they take on a slow line."""
-        usual = self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
+        usual = self.timeouts_seconds.get(channel)
+        if usual is None:
+            usual = self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
         if not file_bytes:
             return usual
         return usual + min(file_bytes / _FILE_BYTES_PER_SECOND, _LONGEST_UPLOAD_SECONDS)
 
     def sending_lease_seconds(self, channel: str, file_bytes: int = 0) -> float:
         """A lease must outlast the call it covers."""
-        return max(self.lease_seconds, self.timeout_seconds(channel, file_bytes) + _MARGIN_SECONDS)
+        covered = self.timeout_seconds(channel, file_bytes) + _MARGIN_SECONDS
+        return covered if covered > self.lease_seconds else self.lease_seconds
 
     def asking_seconds(self, channel: str) -> float:
         """Asking whether something arrived must end well within the lease of the claim that asks."""

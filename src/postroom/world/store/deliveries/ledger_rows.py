@@ -24,14 +24,16 @@ Value = TypeVar("Value")
 
 _COPIED: Final = [(column.name, column.new) for column in DELIVERY_COLUMNS if column.new]
 _LEASED: Final = [(column.name, column.leased) for column in DELIVERY_COLUMNS if column.leased]
+_KEPT: Final = [(column.name, column.kept) for column in DELIVERY_COLUMNS if column.kept]
 _SETTLED: Final = [(column.name, column.settled) for column in DELIVERY_COLUMNS if column.settled]
 _copied: Final = attrgetter(*(field for _, field in _COPIED))
+_kept: Final = attrgetter(*(field for _, field in _KEPT))
 
 INSERT_COLUMNS: Final = (*(name for name, _ in _COPIED), *(name for name, _ in _LEASED))
 INITIALLY: Final = {column.name: column.initially for column in DELIVERY_COLUMNS if column.initially}
 CLAIMED: Final = ", ".join(column.name for column in DELIVERY_COLUMNS if column.claim)
 SNAPSHOT_COLUMNS: Final = tuple(column.name for column in DELIVERY_COLUMNS if column.snapshot)
-SETTLE_COLUMNS: Final = tuple(name for name, _ in _SETTLED)
+SETTLE_COLUMNS: Final = (*(name for name, _ in _KEPT), *(name for name, _ in _SETTLED))
 SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
 # Of a lost worker's row: it was written last when it was marked, or when the part before arrived.
 MARKED_SINCE: Final = "doubtful_since = COALESCE(doubtful_since, CASE WHEN sending THEN updated_at END)"
@@ -49,7 +51,7 @@ def settling(row: str, done: str) -> str:
         if column.keeps
         else f"{column.name} = {done}.{column.name}"
         for column in DELIVERY_COLUMNS
-        if column.settled
+        if column.settled or column.kept
     ]
     return ", ".join(written + [f"{column.name} = {column.let_go}" for column in DELIVERY_COLUMNS if column.let_go])
 
@@ -118,7 +120,7 @@ def mark_values(claim: Claim, lease_until_us: int, now_us: int) -> tuple[Any, ..
 
 def settle_values(done: Settlement) -> tuple[Any, ...]:
     """In the order of SETTLE_COLUMNS, then which row."""
-    return (*[value(done) for _, value in _SETTLED], done.claim.id, done.claim.fence)
+    return (*_kept(done), *[value(done) for _, value in _SETTLED], done.claim.id, done.claim.fence)
 
 
 def attempt_values(done: Settlement) -> tuple[Any, ...] | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from postroom.domain import breaker
 from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report
 from postroom.domain.ports import Clock
+
+_NEW: Final = Circuit()
 
 
 class MemoryBreakers:
@@ -17,23 +20,33 @@ class MemoryBreakers:
         self._clock = clock
         self._tokens = tokens
         self._circuits: dict[str, Circuit] = {}
+        self._leave: dict[str, Permit] = {}  # of channels whose circuit is closed: one is like the other
 
     async def acquire(self, channel: str) -> Permit:
-        now, known = self._clock.now_us(), self.known(channel)
-        token = "" if known.state is CircuitState.CLOSED else self._tokens()  # only a probe needs a name
-        self._circuits[channel], permit = breaker.acquire(known, self._policy, channel, token, now)
-        return permit
+        known = self.known(channel)
+        if known.state is not CircuitState.CLOSED:
+            now = self._clock.now_us()
+            self._circuits[channel], permit = breaker.acquire(known, self._policy, channel, self._tokens(), now)
+            return permit
+        leave = self._leave.get(channel)
+        if leave is None or leave.generation != known.generation:
+            leave = self._leave[channel] = breaker.leave(known, channel)
+        return leave
 
     async def report(
         self, permit: Permit, result: Report, *, reason: str | None = None, error_class: str | None = None
     ) -> Circuit:
-        now, known = self._clock.now_us(), self.known(permit.channel)
+        known = self.known(permit.channel)
+        if result is Report.SUCCESS and breaker.is_healthy(known):
+            return known
+        now = self._clock.now_us()
         circuit = breaker.report(known, self._policy, permit, result, now, reason=reason, error_class=error_class)
         self._circuits[permit.channel] = circuit
         return breaker.as_of(circuit, self._policy, now)
 
     async def circuit(self, channel: str) -> Circuit:
-        return breaker.as_of(self.known(channel), self._policy, self._clock.now_us())
+        known = self.known(channel)
+        return known if known.state is CircuitState.CLOSED else breaker.as_of(known, self._policy, self._clock.now_us())
 
     async def restore(self, channel: str, circuit: Circuit) -> None:
         if circuit.generation > self.known(channel).generation:
@@ -41,7 +54,7 @@ class MemoryBreakers:
 
     def known(self, channel: str) -> Circuit:
         """As it was written, whatever time it is now."""
-        return self._circuits.get(channel) or Circuit()
+        return self._circuits.get(channel, _NEW)
 
     def adopt(self, channel: str, circuit: Circuit) -> None:
         """Follow another breaker, even backwards."""

@@ -11,6 +11,7 @@ from postroom.domain.limits import (
     AdmissionDecision,
     LimitType,
     Tier,
+    admitted,
     believable,
     decision,
     in_flight_wait_us,
@@ -31,15 +32,16 @@ class MemoryLimits:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._arrivals = _Fading[tuple[LimitType, str]]()
-        self._reserved = _Fading[tuple[str, str]]()
+        self._arrivals = _Moments[tuple[LimitType, str]]()
+        self._reserved = _Moments[tuple[str, str]]()  # when the last call was
+        self._longest_interval = 0
         self._leases: dict[str, int] = {}  # lease -> its end, the earliest first
         self._throttles: dict[str, tuple[int, int]] = {}  # channel -> its end, its length
 
     @property
     def remembered(self) -> int:
         """How many buckets and reserved moments are kept."""
-        return len(self._arrivals) + len(self._reserved)
+        return len(self._arrivals.kept) + len(self._reserved.kept)
 
     async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision:
         now = self._clock.now_us()
@@ -55,7 +57,7 @@ class MemoryLimits:
         if not consume or max(waits) > 0:
             return decision(admission, waits, before, in_flight, now)
         self._consume(admission, after, now)
-        return decision(admission, waits, after, len(self._leases), now)
+        return admitted(admission, after, len(self._leases), now)
 
     async def release(self, lease_id: str) -> None:
         self._leases.pop(lease_id, None)
@@ -67,7 +69,7 @@ class MemoryLimits:
             return
         for tier in admission.tiers:
             arrival = refunded(tier, self._arrival(tier, now), admission.cost_millis)
-            self._arrivals.put(tier.bucket, arrival, arrival, now)
+            self._arrivals.put(tier.bucket, arrival, now)
 
     async def throttles(self) -> Mapping[str, float]:
         now = self._clock.now_us()
@@ -94,17 +96,17 @@ class MemoryLimits:
         return lease_id in self._leases
 
     def _arrival(self, tier: Tier, now: int) -> int:
-        arrival = self._arrivals.get(tier.bucket)
+        arrival = self._arrivals.kept.get(tier.bucket, 0)
         if arrival <= now:  # a full bucket, and nearly all are: there is nothing to disbelieve
             return arrival
         believed = believable(tier, arrival, now)
         if believed < arrival:
-            self._arrivals.put(tier.bucket, believed, believed, now)
+            self._arrivals.put(tier.bucket, believed, now)
         return believed
 
     def _consume(self, admission: Admission, arrivals: list[int], now: int) -> None:
         for tier, arrival in zip(admission.tiers, arrivals, strict=True):
-            self._arrivals.put(tier.bucket, arrival, arrival, now)
+            self._arrivals.put(tier.bucket, arrival, now)
         if admission.lease_id:
             self._leases.pop(admission.lease_id, None)
             self._leases[admission.lease_id] = now + LEASE_US
@@ -129,28 +131,24 @@ class MemoryLimits:
         return min(end - now, length)
 
     def _pace(self, key: tuple[str, str], interval: int, now: int) -> int:
-        last = self._reserved.get(key)
+        last = self._reserved.kept.get(key, 0)
         wait = min(last, now) + interval - now
         if wait <= 0 or last > now:  # a last time in the future: the clock was set back
-            self._reserved.put(key, now, now + interval, now)
-        return max(0, wait)
+            if interval > self._longest_interval:
+                self._longest_interval = interval
+            self._reserved.put(key, now, now - self._longest_interval)
+        return wait if wait > 0 else 0
 
 
-class _Fading(Generic[_Key]):
-    """Numbers that mean nothing after a moment; swept each time there are twice as many."""
+class _Moments(Generic[_Key]):
+    """Moments that mean nothing when they are long past; swept each time there are twice as many."""
 
     def __init__(self) -> None:
-        self._kept: dict[_Key, tuple[int, int]] = {}
+        self.kept: dict[_Key, int] = {}
         self._sweep_at = _SMALLEST_SWEEP
 
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, key: _Key) -> int:
-        return self._kept.get(key, (0, 0))[0]
-
-    def put(self, key: _Key, value: int, until_us: int, now_us: int) -> None:
-        self._kept[key] = (value, until_us)
-        if len(self._kept) >= self._sweep_at:
-            self._kept = {name: kept for name, kept in self._kept.items() if kept[1] > now_us}
-            self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self._kept))
+    def put(self, key: _Key, moment_us: int, past_us: int) -> None:
+        self.kept[key] = moment_us
+        if len(self.kept) >= self._sweep_at:
+            self.kept = {name: kept for name, kept in self.kept.items() if kept > past_us}
+            self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self.kept))

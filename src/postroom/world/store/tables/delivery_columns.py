@@ -24,8 +24,8 @@ class DeliveryColumn:
 
     `new` is the field of NewDelivery that an insert writes, `leased` computes it where a lease has a say, and
     `initially` is the same SQL for every row. `claim` and `snapshot` are the fields of Claim and Snapshot that are
-    read from it, through `read`. `settled` computes what a settlement writes, where one that `keeps` leaves what was
-    there before if there is nothing new; `let_go` is the same SQL for every settlement.
+    read from it, through `read`. `kept` is the field of Settlement that a settlement writes and `settled` computes it;
+    one that `keeps` leaves what was there if there is nothing new. `let_go` is the same SQL for every settlement.
     """
 
     name: str
@@ -38,6 +38,7 @@ class DeliveryColumn:
     claim: str | None = None
     snapshot: str | None = None
     read: Callable[[Any], Any] | None = None
+    kept: str | None = None
     settled: Callable[[Settlement], Any] | None = None
     keeps: bool = False
     let_go: str | None = None
@@ -110,7 +111,7 @@ DELIVERY_COLUMNS: Final = (
         initially="0",
         claim="attempts",
         snapshot="attempts",
-        settled=lambda done: done.attempts,
+        kept="attempts",
     ),
     DeliveryColumn(
         name="calls",
@@ -136,14 +137,14 @@ DELIVERY_COLUMNS: Final = (
         claim="possible_duplicate",
         snapshot="possible_duplicate",
         read=bool,
-        settled=lambda done: done.possible_duplicate,
+        kept="possible_duplicate",
     ),
     DeliveryColumn(
         name="not_before",
         type=BigInteger,
         new="created_at_us",
         snapshot="not_before_us",
-        settled=lambda done: done.not_before_us,
+        kept="not_before_us",
     ),
     DeliveryColumn(
         name="lease_until",
@@ -152,23 +153,21 @@ DELIVERY_COLUMNS: Final = (
         leased=lambda _, lease: lease.until_us if lease else None,
         let_go="NULL",
     ),
-    DeliveryColumn(
-        name="waiting_reason", required=False, snapshot="waiting_reason", settled=lambda done: done.waiting_reason
-    ),
+    DeliveryColumn(name="waiting_reason", required=False, snapshot="waiting_reason", kept="waiting_reason"),
     DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
     DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
     DeliveryColumn(
         name="provider_delivery_id",
         required=False,
         snapshot="provider_delivery_id",
-        settled=lambda done: done.receipt,
+        kept="receipt",
         keeps=True,
     ),
     DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
     DeliveryColumn(name="replay_of", required=False, new="replay_of", claim="replay_of"),
     DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
     DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
-    DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", settled=lambda done: done.at_us),
+    DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", kept="at_us"),
     DeliveryColumn(
         name="terminal_at",
         type=BigInteger,
@@ -194,7 +193,7 @@ DELIVERY_COLUMNS: Final = (
         type=BigInteger,
         required=False,
         claim="doubtful_since_us",
-        settled=lambda done: done.doubtful_since_us,
+        kept="doubtful_since_us",
     ),
     DeliveryColumn(
         name="format", required=False, leased=lambda new, _: stored_format(new.format), claim="format", read=read_format
