@@ -11,6 +11,7 @@ from typing import Any
 
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.capabilities import Style
+from postroom.domain.channel_names import AUTO
 from postroom.domain.delivery import DeliveryFailure, Intent, OnUncertain, Status
 from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.errors import (
@@ -190,7 +191,7 @@ class Acceptance:
         return await in_own_order(outgoing, self.book, self.channels)
 
     async def _draft(self, asked: Outgoing, request_id: str, seat: Seat | None = None) -> DeliveryDraft:
-        outgoing = await self.placed(asked)
+        outgoing = await self.placed(asked) if asked.channel == AUTO else asked
         channel = self._channel(outgoing.channel)
         target, revises = await self._target(outgoing, channel)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
@@ -199,7 +200,8 @@ class Acceptance:
         new = self._new(outgoing, channel, target, identity, request_id, revises, seat)
         if self.strangers is not None and channel.capabilities.comes_back:
             new = await self.strangers.marked(new)
-        new = await titled(new, channel, self.letters)
+        if new.intent is Intent.REPLY:
+            new = await titled(new, channel, self.letters)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Protocol
 
-from postroom.domain.delivery import Intent
 from postroom.domain.ledger import NewDelivery
 from postroom.domain.ports import Channel
 
@@ -17,9 +16,8 @@ class Letters(Protocol):
 
 
 async def titled(new: NewDelivery, channel: Channel, letters: Letters | None) -> NewDelivery:
-    """Its own subject stays; that is no part of what tells two messages apart."""
-    is_answer = new.intent is Intent.REPLY and new.thread is not None and not (new.subject or "").strip()
-    if letters is None or not is_answer or channel.capabilities.style != "letter" or new.thread is None:
+    """An answer with a subject of its own keeps it; that is no part of what tells two messages apart."""
+    if letters is None or channel.capabilities.style != "letter" or new.thread is None or (new.subject or "").strip():
         return new
     subject = await letters.subject(new.channel, new.address, new.thread)
     return replace(new, subject=subject) if subject else new
