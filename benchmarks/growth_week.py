@@ -17,17 +17,19 @@ from chaos.described import machine
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 
-from benchmarks.ask import Figures, one_notice, one_question, resident_megabytes
+from benchmarks.ask import Figures, new_word, one_question, resident_megabytes
 from benchmarks.ask_house import AskHouse, ask_house
 from benchmarks.growth_page import load_words, written
 from benchmarks.temporary_postgres import temporary_postgres
+from postroom.domain.outgoing import Outgoing
 
 DAYS: Final = 8
 MESSAGES: Final = int(os.environ.get("WEEK_MESSAGES", "2000"))  # of a day: more than one a minute
 MARK: Final = "growth_week"
 QUESTIONS: Final = int(os.environ.get("WEEK_QUESTIONS", "100"))
 REMEMBERED: Final = 10_000  # outcomes that a household keeps at hand: full before the first day, for what grows after
-AT_ONCE: Final = 20
+CHATS: Final = 20
+_ARRIVED_SECONDS: Final = 60.0
 MORE_GOAL_MB: Final = 10.0
 
 
@@ -69,9 +71,17 @@ async def week(
 
 
 async def _messages(house: AskHouse, many: int) -> None:
-    """No more on their way than are handed over meanwhile: they all go to one chat, and a card would wait for them."""
-    for first in range(0, many, AT_ONCE):
-        await asyncio.gather(*(one_notice(house, Figures()) for _ in range(min(AT_ONCE, many - first))))
+    """To several chats, because in one they go one after the other, and a question's card after all of them."""
+    for first in range(0, many, CHATS):
+        await asyncio.gather(*(_message(house, str(chat)) for chat in range(1, min(CHATS, many - first) + 1)))
+
+
+async def _message(house: AskHouse, chat: str) -> None:
+    word = new_word()
+    arrived = house.phone.expect(word)
+    outgoing = Outgoing(origin_butler="health", channel="telegram", message=f"{word} Shipped.", recipient=chat)
+    await house.plane.submit(outgoing, request_id=word, wait_seconds=0)
+    await asyncio.wait_for(arrived, _ARRIVED_SECONDS)
 
 
 def evening() -> Evening:
