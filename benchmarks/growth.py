@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import statistics
 import time
@@ -9,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import uvloop
@@ -18,12 +17,11 @@ from chaos.described import machine
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 
-from benchmarks.growth_crowd import OPEN, crowd, crowd_table
+from benchmarks import growth_crowd, growth_week
 from benchmarks.growth_fill import filled
 from benchmarks.growth_looks import FULL_AT, Asked, Look
+from benchmarks.growth_page import load_words, written
 from benchmarks.growth_rows import EVERY_MS
-from benchmarks.growth_week import MESSAGES, week_table, weeks
-from benchmarks.peers.table import write_between
 from benchmarks.plane import opened
 from benchmarks.temporary_postgres import temporary_postgres
 
@@ -33,9 +31,7 @@ LOOKS: Final = 15  # in a round; fewer of what takes long
 GOAL: Final = 1.5
 NOISE_MS: Final = 0.3  # a difference below this is not seen by anybody, and not measured reliably
 _LONG_SECONDS: Final = 1.0  # in a round, for one kind of look
-PAGE: Final = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
-BEGIN: Final = "<!-- written by `make bench ARGS=growth`: begin -->"
-END: Final = "<!-- written by `make bench ARGS=growth`: end -->"
+MARK: Final = "growth"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,23 +60,38 @@ def grown(name: str, times: Sequence[Sequence[float]], sizes: Sequence[int]) -> 
     return Grown(name=name, milliseconds=medians, fastest=fastest, full=full)
 
 
-async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
-    """A database of each size, asked in turn: what else the machine does meanwhile slows all of them alike."""
+async def grow(urls: Mapping[str, Mapping[int, str]], rounds: int = ROUNDS) -> dict[str, list[Grown]]:
+    """By the name of each database, of which there is one of each size."""
+    found: dict[str, list[Grown]] = {}
     async with AsyncExitStack() as houses:
-        looks = [await _filled(houses, url, size) for size, url in sorted(urls.items())]
-        taken = await asked_in_turn(looks, rounds)
-    return [grown(name, times, sorted(urls)) for name, times in taken.items()]
+        ready = {name: await _opened(houses, each) for name, each in urls.items()}
+        await asyncio.gather(*(_filled(some) for some in ready.values()))  # SQLite here, PostgreSQL in its own process
+        for name, some in ready.items():
+            taken = await asked_in_turn([one.looks() for one in some], rounds)
+            found[name] = [grown(look, times, sorted(urls[name])) for look, times in taken.items()]
+    return found
 
 
-async def _filled(houses: AsyncExitStack, url: str, size: int) -> Mapping[str, Look]:
-    now_ms = time.time_ns() // 1_000_000
-    database, ledger = await houses.enter_async_context(opened(url))
-    await filled(database, size, now_ms)
-    return Asked(database=database, ledger=ledger, now_us=now_ms * 1000, size=size).looks()
+async def _opened(houses: AsyncExitStack, urls: Mapping[int, str]) -> list[Asked]:
+    asked = []
+    for size, url in sorted(urls.items()):
+        database, ledger = await houses.enter_async_context(opened(url))
+        now_us = time.time_ns() // 1_000_000 * 1000
+        asked.append(Asked(database=database, ledger=ledger, now_us=now_us, size=size))
+    return asked
+
+
+async def _filled(some: Sequence[Asked]) -> None:
+    for one in some:
+        await filled(one.database, one.size, one.now_us // 1000)
 
 
 async def asked_in_turn(looks: Sequence[Mapping[str, Look]], rounds: int) -> dict[str, list[list[float]]]:
-    """Milliseconds of every single look, by its name and the place of its size."""
+    """
+    Milliseconds of every single look, by its name and the place of its size.
+
+    One size after the other for each look: what else the machine does meanwhile slows all of them alike.
+    """
     taken: dict[str, list[list[float]]] = {name: [[] for _ in looks] for name in looks[0]}
     for number in range(rounds + 1):
         for name, times in taken.items():
@@ -117,7 +128,7 @@ def _head(sizes: Sequence[int], rounds: int, load: float) -> str:
         "that of the fastest, because what else the machine does only ever adds to a time. "
         f"{per_day:,} deliveries a day with everything that hangs on them, so that the last day is the same at every "
         f"size; the goal is {GOAL} × the time at {sizes[0]:,}, where a difference below {NOISE_MS} ms counts as none. "
-        + _load_words(load)
+        + load_words(load)
     )
 
 
@@ -158,12 +169,6 @@ def _spans(results: Mapping[str, Sequence[Grown]]) -> list[str]:
     ]
 
 
-def _load_words(load: float) -> str:
-    """Of the minute before it began."""
-    busy = load > 0.5 * (os.cpu_count() or 1)
-    return f"Load at the beginning {load:.1f}: {'other work ran on the machine' if busy else 'nothing else ran'}."
-
-
 @contextmanager
 def postgres_urls(server: PostgresServer, sizes: Sequence[int]) -> Iterator[dict[int, str]]:
     with ExitStack() as made:
@@ -171,19 +176,14 @@ def postgres_urls(server: PostgresServer, sizes: Sequence[int]) -> Iterator[dict
 
 
 def main() -> None:
-    load = os.getloadavg()[0]
-    with temporary_postgres() as (server, folder):
-        with TemporaryDirectory(dir=folder) as files:  # gone before the other database needs the room
-            results = {"SQLite": uvloop.run(grow({size: f"sqlite:///{files}/{size}.db" for size in SIZES}))}
-        with postgres_urls(server, SIZES) as urls:
-            results["PostgreSQL"] = uvloop.run(grow(urls))
-        crowds = crowd(folder, server) if OPEN else {}
-        lived = weeks(folder, server) if MESSAGES else {}
-    more = [*([crowd_table(crowds)] if crowds else []), *([week_table(lived)] if lived else [])]
-    text = "\n\n".join([table(results, SIZES, ROUNDS, load), *more])
-    print(text)
-    if "DRY" not in os.environ:
-        write_between(PAGE, BEGIN, END, text)
+    """The looks, then who waits, then a week; each of the latter two is a part of its own as well."""
+    began, load = time.perf_counter(), os.getloadavg()[0]
+    with temporary_postgres() as (server, folder), postgres_urls(server, SIZES) as on_postgres:
+        on_sqlite = {size: f"sqlite:///{folder}/{size}.db" for size in SIZES}
+        results = uvloop.run(grow({"SQLite": on_sqlite, "PostgreSQL": on_postgres}))
+    written(MARK, table(results, SIZES, ROUNDS, load), began)
+    growth_crowd.main()
+    growth_week.main()
 
 
 if __name__ == "__main__":

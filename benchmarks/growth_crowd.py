@@ -8,11 +8,13 @@ import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import aiohttp
 import uvloop
+from chaos.described import machine
 from tests.app.living import Living, living
 from tests.doors.console.http import Caller
 from tests.services import databases
@@ -21,7 +23,10 @@ from tests.services.postgres import PostgresServer
 from benchmarks.ask import new_word, quiet, resident_megabytes
 from benchmarks.ask_house import ASKER, AskHouse, ask_house
 from benchmarks.delivery import cpu_seconds
+from benchmarks.growth_page import load_words, written
+from benchmarks.temporary_postgres import temporary_postgres
 
+MARK: Final = "growth_crowd"
 OPEN: Final = int(os.environ.get("OPEN", "10000"))
 WAITING: Final = int(os.environ.get("WAITING", "1000"))
 LISTENERS: Final = int(os.environ.get("LISTENERS", "200"))
@@ -152,6 +157,16 @@ def crowd_table(found: Mapping[str, Crowd]) -> str:
         asked, heard = f"{OPEN:,} open questions, {WAITING:,} callers", f"{LISTENERS} open pages (both ends)"
         lines += [_line(asked, name, one.empty, one.asked), _line(heard, name, one.alone, one.heard)]
     return "\n".join(lines)
+
+
+def main() -> None:
+    if not OPEN:
+        return
+    began, load = time.perf_counter(), os.getloadavg()[0]
+    with temporary_postgres() as (server, folder):
+        found = crowd(folder, server)
+    head = f"Made on {datetime.now(UTC):%Y-%m-%d}: {machine()}. {load_words(load)}"
+    written(MARK, f"{head}\n\n{crowd_table(found)}", began)
 
 
 def _line(who: str, database: str, before: Idle, after: Idle) -> str:

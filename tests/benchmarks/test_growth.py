@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 from benchmarks.ask_house import ask_house
-from benchmarks.growth import BEGIN, END, PAGE, Grown, grow, grown, table, verdicts
+from benchmarks.growth import Grown, grow, grown, table, verdicts
 from benchmarks.growth_crowd import Crowd, Idle, crowd_table, questions, settled
+from benchmarks.growth_page import PAGE, marks
 from benchmarks.growth_week import Evening, week, week_table
 
-from benchmarks import growth, growth_crowd
+from benchmarks import growth, growth_crowd, growth_week
 
 SMALL, LARGE = 100, 400
 
@@ -19,8 +20,9 @@ async def test_everything_is_asked_of_a_short_past_and_a_long_one(
     tmp_path: Path, new_postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(growth, "LOOKS", 1)
-    on_sqlite = await grow({size: f"sqlite:///{tmp_path}/{size}.db" for size in (SMALL, LARGE)}, rounds=1)
-    on_postgres = await grow({LARGE: new_postgres_url}, rounds=1)
+    files = {size: f"sqlite:///{tmp_path}/{size}.db" for size in (SMALL, LARGE)}
+    found = await grow({"SQLite": files, "PostgreSQL": {LARGE: new_postgres_url}}, rounds=1)
+    on_sqlite, on_postgres = found["SQLite"], found["PostgreSQL"]
 
     names = [one.name for one in on_sqlite]
     assert names == [one.name for one in on_postgres] and len(names) > 60
@@ -95,7 +97,7 @@ async def test_it_is_not_idle_until_a_stretch_costs_no_less_than_the_one_before(
 
 async def test_a_week_is_lived_through_and_looked_at_every_evening(tmp_path: Path) -> None:
     async with ask_house(tmp_path, "") as house:
-        evenings = await week(house, messages=2, questions=1)
+        evenings = await week(house, messages=2, questions=1, before=1)
 
     assert len(evenings) == 8 and all(one.megabytes > 0 and one.files > 0 for one in evenings)
 
@@ -105,10 +107,12 @@ def test_a_week_is_met_when_memory_and_files_stay() -> None:
     grew = [first, Evening(megabytes=111.0, files=20)]
     written = week_table({"SQLite": [first, first], "PostgreSQL": grew})
 
-    assert "| 100 → 100 MB | 20 → 20 | met |" in written and "| 100 → 111 MB | 20 → 20 | **missed** |" in written
+    assert "| 100 → 100 MB | +0.00 MB | 20 → 20 | met |" in written
+    assert "| 100 → 111 MB | +0.07 MB | 20 → 20 | **missed** |" in written
 
 
-def test_its_page_has_a_place_for_it() -> None:
-    page = PAGE.read_text()
+@pytest.mark.parametrize("part", [growth.MARK, growth_crowd.MARK, growth_week.MARK])
+def test_its_page_has_a_place_for_each_part(part: str) -> None:
+    page, (begin, end) = PAGE.read_text(), marks(part)
 
-    assert 0 < page.index(BEGIN) < page.index(END)
+    assert 0 < page.index(begin) < page.index(end)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 
 from starlette.responses import Response
 
@@ -23,22 +24,25 @@ def events_page(changes: Changes, clock: Clock, sessions: ConsoleSessions) -> Co
             except StoreUnavailable:
                 return False
 
-        async def look(ear: Ear) -> AsyncGenerator[StreamEvent | End, None]:
-            """
-            A topic and nothing else: what is shown is always read again, by the page, with its own rights.
-
-            Before each word the session is looked at again, so that one that was ended hears nothing more.
-            """
-            if not await is_signed_in():
-                yield End()
-            for topic in ear.take():
-                yield StreamEvent(name=topic, data="-")
-
         return EventStream(
-            look=look,
+            look=partial(told, is_signed_in),
             listening=changes.listening(inbox_of(visit.principal) or ""),
             clock=clock,
             first=StreamEvent(retry_ms=2000, name="listening", data="-"),
         ).response()
 
     return ConsolePage("/events", stream, open_to=anybody)
+
+
+async def told(is_signed_in: Callable[[], Awaitable[bool]], ear: Ear) -> AsyncGenerator[StreamEvent | End, None]:
+    """
+    A topic and nothing else: what is shown is always read again, by the page, with its own rights.
+
+    Before each word the session is looked at again, so that one that was ended hears nothing more. Silence needs no
+    session: pages that are only open cost the database nothing.
+    """
+    topics = ear.take()
+    if topics and not await is_signed_in():
+        yield End()
+    for topic in topics:
+        yield StreamEvent(name=topic, data="-")

@@ -199,7 +199,8 @@ class Attention:
     async def audit(self) -> tuple[str, ...]:
         """Every law over all that is kept; must be empty."""
         people = sorted(await self.book.store.policies())
-        return tuple([problem for person in people for problem in await self.reading.audit(person)])
+        lost = await self.reading.first_law()
+        return (*lost, *[problem for person in people for problem in await self.reading.audit(person)])
 
     async def _found(self, notice_id: str) -> NoticeRow:
         row = await self.book.store.notice(notice_id)

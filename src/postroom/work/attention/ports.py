@@ -59,7 +59,13 @@ class NoticeRecord(Protocol):
         """How many of a person's are in one of these, without counting the others."""
         ...
 
-    async def counts(self, person: str | None) -> NoticeCounts: ...
+    async def counts(self, person: str | None) -> NoticeCounts:
+        """Of one person or of all; what it costs does not grow with what is kept."""
+        ...
+
+    async def counts_twice(self) -> tuple[NoticeCounts, NoticeCounts]:
+        """Of all at one moment: every row read, and as tallied, which must come to the same."""
+        ...
 
 
 class SendQueue(Protocol):

@@ -96,8 +96,10 @@ class NoticeReading:
         return [problem for one in sorted(await self.book.store.policies()) for problem in await self._open_laws(one)]
 
     async def first_law(self) -> list[str]:
-        """Of all that is kept, row by row."""
-        return _first_law(await self.book.store.counts(None))
+        """Of all that is kept, row by row; and the tally, which is what is shown, must say the same."""
+        counts, tallied = await self.book.store.counts_twice()
+        wrong = [] if counts == tallied else [f"L1 {tallied.accepted} notices are tallied and {counts.accepted} kept"]
+        return _first_law(counts) or wrong
 
     async def _open_laws(self, person: str) -> list[str]:
         """Of what is open and recent; what looks wrong there is looked at whole."""

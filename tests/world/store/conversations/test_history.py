@@ -197,4 +197,5 @@ async def test_every_statement_goes_by_an_index(tmp_path: Path) -> None:
     read_whole = [one for one in steps if one.startswith("SCAN") and "newest" not in one and "CONSTANT" not in one]
     assert [one for one in read_whole if "USING" not in one] == [], steps
     assert any("ix_inbound_messages_conversation" in one for one in steps)
+    assert any("ix_inbound_messages_target" in one for one in steps)
     assert any("ix_question_people_person_id" in one for one in steps)

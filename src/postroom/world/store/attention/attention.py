@@ -18,12 +18,12 @@ from postroom.domain.notice_rows import (
     SettledSend,
     Wanted,
 )
+from postroom.world.store.attention import tallies
 from postroom.world.store.attention.rows import log_of, notice_of, send_of
 from postroom.world.store.attention.steps import load, lock_person, write
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.attention import (
-    IS_ACCEPTED,
     PENDING,
     attention_log,
     attention_people,
@@ -191,12 +191,11 @@ class StoredNotices:
         return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
 
     async def counts(self, person: str | None) -> NoticeCounts:
-        def work(connection: Connection) -> NoticeCounts:
-            return NoticeCounts(
-                states=_counted(connection, notices.c.state, person),
-                agents=_counted(connection, notices.c.agent, person),
-                logged=_logged(connection, person),
-            )
+        return await self._database.read(lambda connection: tallies.counted(connection, person))
+
+    async def counts_twice(self) -> tuple[NoticeCounts, NoticeCounts]:
+        def work(connection: Connection) -> tuple[NoticeCounts, NoticeCounts]:
+            return tallies.counted_row_by_row(connection), tallies.counted(connection, None)
 
         return await self._database.read(work)
 
@@ -216,18 +215,6 @@ def _page(person: str, states: Collection[str] | None, limit: int, last: NoticeR
 def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Select[Any]:
     asked = asked if last is None else asked.where(_older(last))
     return asked.order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit)
-
-
-def _counted(connection: Connection, column: Any, person: str | None) -> dict[str, int]:
-    asked = select(column, func.count()).group_by(column).order_by(column)
-    asked = asked.where(notices.c.person == person) if person is not None else asked
-    return {row[0]: int(row[1]) for row in connection.execute(asked)}
-
-
-def _logged(connection: Connection, person: str | None) -> int:
-    asked = select(func.count()).select_from(attention_log).where(IS_ACCEPTED)
-    asked = asked.where(attention_log.c.person == person) if person is not None else asked
-    return int(connection.execute(asked).scalar_one())
 
 
 def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, func, or_, select, tuple_
 
 from postroom.domain.address_folding import folded
 from postroom.domain.person import Person
@@ -21,10 +21,12 @@ from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.questions import presentations, question_people, questions
 
 LOOKED_AT: Final = 10_000
+_FIRST_LOOK: Final = 500
 _MOST_PLACES: Final = 100
 _MOST_TEXT: Final = 2_000
 _MOST_REPLIES: Final = 500
 _OF_CARD: Final = "ask:"
+Filters = Callable[[Subquery], Sequence[ColumnElement[bool]]]
 _in, _out, _asks, _cards = inbound_messages.c, delivery_requests.c, question_people.c, presentations.c
 
 
@@ -36,23 +38,25 @@ class StoredPersonHistory:
         """Each source by itself, with how far down it was read."""
 
         def work(connection: Connection) -> list[HistoryPart]:
+            places = _places(connection, person.id, wanted.channel)
             return [
-                *_written(connection, person.id, wanted),
-                _sent(connection, person, wanted),
+                *_written(connection, person.id, places, wanted),
+                _sent(connection, person, places, wanted),
                 _asked(connection, person.id, wanted),
             ]
 
         return await self._database.read(work)
 
 
-def _written(connection: Connection, person: str, wanted: HistoryQuery) -> Iterator[HistoryPart]:
-    """Place by place, because the index of messages is in order within a place only."""
-    for channel, place in _places(connection, person, wanted.channel):
-        here = (_in.person == person, _in.channel == channel, _in.place == place)
-        looked = select(_in.id, _in.target).where(*here, *_below(_in.id, wanted))
-        newest = _newest(looked, _in.id, wanted, wanted.butler is not None)
-        filters = [] if wanted.butler is None else [newest.c.target == wanted.butler]
-        ids, floor = _ids(connection, newest, filters, wanted)
+def _written(
+    connection: Connection, person: str, places: Sequence[tuple[str, str]], wanted: HistoryQuery
+) -> Iterator[HistoryPart]:
+    """Place by place, because the indexes of messages are in order within a place only."""
+    for channel, place in places:
+        here = [_in.person == person, _in.channel == channel, _in.place == place, *_below(_in.id, wanted)]
+        if wanted.butler is not None:
+            here.append(_in.target == wanted.butler)
+        ids, floor = _ids(connection, select(_in.id).where(*here), _in.id, lambda _: [], wanted)
         yield HistoryPart(entries=messages_of(connection, ids), floor=floor)
 
 
@@ -70,41 +74,54 @@ def _places(connection: Connection, person: str, channel: str | None) -> list[tu
     return found
 
 
-def _sent(connection: Connection, person: Person, wanted: HistoryQuery) -> HistoryPart:
-    """To the person's addresses, or in answer to them in a place of others; cards stand as their questions."""
+def _sent(
+    connection: Connection, person: Person, places: Sequence[tuple[str, str]], wanted: HistoryQuery
+) -> HistoryPart:
+    """
+    To the person's addresses, or in answer to them in a place of others; cards stand as their questions.
+
+    What was sent to neither is told by its own row: for everybody else's messages nothing is looked up.
+    """
     columns = (_out.id, _out.order_key, _out.channel, _out.address, _out.origin_butler, _out.request_id)
     looked = select(*columns).where(*_below(_out.id, wanted))
     if wanted.channel is not None:
         looked = looked.where(_out.channel == wanted.channel)
-    newest = _newest(looked, _out.id, wanted, True)
-    one, asked = newest.c, _in.id == newest.c.request_id
-    theirs = one.order_key.in_([f"{each.channel}:{folded(each.address)}" for each in person.addresses])
-    here = exists().where(asked, _in.person == person.id, _in.channel == one.channel, _in.place == one.address)
-    filters = [or_(theirs, here), ~_is_card(newest)]
-    if wanted.butler is not None:
-        filters.append(or_(one.origin_butler == wanted.butler, looked_up(asked, _in.target == wanted.butler)))
-    ids, floor = _ids(connection, newest, filters, wanted)
+
+    def filters(newest: Subquery) -> list[ColumnElement[bool]]:
+        one, asked = newest.c, _in.id == newest.c.request_id
+        theirs = one.order_key.in_([f"{each.channel}:{folded(each.address)}" for each in person.addresses])
+        mine = (asked, _in.person == person.id, _in.channel == one.channel, _in.place == one.address)
+        here = and_(one.address.in_([place for _, place in places]), looked_up(*mine))
+        found = [or_(theirs, here), ~_is_card(newest)]
+        if wanted.butler is not None:
+            found.append(or_(one.origin_butler == wanted.butler, looked_up(asked, _in.target == wanted.butler)))
+        return found
+
+    ids, floor = _ids(connection, looked, _out.id, filters, wanted)
     return HistoryPart(entries=deliveries_of(connection, ids), floor=floor)
 
 
 def _is_card(newest: Subquery) -> ColumnElement[bool]:
     """The card of a question, or what it was changed into."""
     request_id = newest.c.request_id
-    return exists().where(request_id.startswith(_OF_CARD), _cards.id == func.substr(request_id, len(_OF_CARD) + 1))
+    named = _cards.id == func.substr(request_id, len(_OF_CARD) + 1)
+    return and_(request_id.startswith(_OF_CARD), looked_up(named))
 
 
 def _asked(connection: Connection, person: str, wanted: HistoryQuery) -> HistoryPart:
     looked = select(_asks.question_id.label("id")).where(_asks.person_id == person, *_below(_asks.question_id, wanted))
-    is_filtered = wanted.butler is not None or wanted.channel is not None
-    newest = _newest(looked, _asks.question_id, wanted, is_filtered)
-    filters: list[ColumnElement[bool]] = []
-    if wanted.channel is not None:
-        shown = (_cards.question_id == newest.c.id, _cards.person_id == person, _cards.channel == wanted.channel)
-        filters.append(exists().where(*shown))
-    if wanted.butler is not None:
-        askers = [f"{role}:{wanted.butler}" for role in Role]
-        filters.append(exists().where(questions.c.id == newest.c.id, questions.c.asker.in_(askers)))
-    ids, floor = _ids(connection, newest, filters, wanted)
+
+    def filters(newest: Subquery) -> list[ColumnElement[bool]]:
+        found: list[ColumnElement[bool]] = []
+        if wanted.channel is not None:
+            shown = (_cards.question_id == newest.c.id, _cards.person_id == person, _cards.channel == wanted.channel)
+            found.append(looked_up(*shown))
+        if wanted.butler is not None:
+            askers = [f"{role}:{wanted.butler}" for role in Role]
+            found.append(looked_up(questions.c.id == newest.c.id, questions.c.asker.in_(askers)))
+        return found
+
+    ids, floor = _ids(connection, looked, _asks.question_id, filters, wanted)
     return HistoryPart(entries=questions_of(connection, ids), floor=floor)
 
 
@@ -112,23 +129,25 @@ def _below(column: ColumnElement[str], wanted: HistoryQuery) -> list[ColumnEleme
     return [] if wanted.before is None else [column < wanted.before]
 
 
-def _newest(looked: Select[Any], by: ColumnElement[str], wanted: HistoryQuery, is_filtered: bool) -> Subquery:
-    most = LOOKED_AT if is_filtered else wanted.limit + 1
-    return looked.order_by(by.desc()).limit(most).subquery("newest")
-
-
 def _ids(
-    connection: Connection, newest: Subquery, filters: Sequence[ColumnElement[bool]], wanted: HistoryQuery
+    connection: Connection, looked: Select[Any], by: ColumnElement[str], filters: Filters, wanted: HistoryQuery
 ) -> tuple[list[str], str | None]:
-    """With the id down to which everything that matches is among them; None when that is the end."""
-    asked = select(newest.c.id).where(*filters).order_by(newest.c.id.desc()).limit(wanted.limit + 1)
-    found = list(connection.execute(asked).scalars())
-    if len(found) > wanted.limit:
-        return found[:-1], found[-2]
-    if not filters:
-        return found, None
-    many, lowest = connection.execute(select(func.count(), func.min(newest.c.id))).one()
-    return found, lowest if many == LOOKED_AT else None
+    """
+    With the id down to which everything that matches is among them; None when that is the end.
+
+    Whoever was much spoken with is found among the newest few, and no more is read then.
+    """
+    found, lowest = list[str](), None
+    for most in sorted({min(_FIRST_LOOK, LOOKED_AT), LOOKED_AT}):
+        newest = looked.order_by(by.desc()).limit(most).subquery("newest")
+        asked = select(newest.c.id).where(*filters(newest)).order_by(newest.c.id.desc()).limit(wanted.limit + 1)
+        found = list(connection.execute(asked).scalars())
+        if len(found) > wanted.limit:
+            return found[:-1], found[-2]
+        many, lowest = connection.execute(select(func.count(), func.min(newest.c.id))).one()
+        if many < most:
+            return found, None
+    return found, lowest
 
 
 def messages_of(connection: Connection, ids: Sequence[str]) -> list[HistoryEntry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, select
 
 from postroom.domain.person_history import HistoryEntry
 from postroom.world.store.conversations.history import deliveries_of, messages_of, questions_of
@@ -13,7 +13,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.people import person_addresses
-from postroom.world.store.tables.questions import question_people, questions
+from postroom.world.store.tables.questions import question_people
 
 _LOOKED_AT: Final = 2_000
 
@@ -45,19 +45,19 @@ def _entries(connection: Connection, ids: list[str]) -> dict[str, HistoryEntry]:
     return {one.id: one for one in found}
 
 
-def _newest(table: Table, *columns: ColumnElement[Any]) -> Subquery:
-    return select(table.c.id, *columns).order_by(table.c.id.desc()).limit(_LOOKED_AT).subquery("newest")
+def _newest(by: ColumnElement[str], *columns: ColumnElement[Any]) -> Subquery:
+    return select(by.label("id"), *columns).order_by(by.desc()).limit(_LOOKED_AT).subquery("newest")
 
 
 def _written(connection: Connection) -> dict[str, str]:
-    newest = _newest(inbound_messages, inbound_messages.c.person)
+    newest = _newest(inbound_messages.c.id, inbound_messages.c.person)
     asked = select(newest.c.person, func.max(newest.c.id)).where(newest.c.person.is_not(None))
     return _pairs(connection, asked.group_by(newest.c.person))
 
 
 def _sent(connection: Connection, book: str) -> dict[str, str]:
     """Whose the addresses are is looked up by the index of addresses, with the channel compared afterwards."""
-    newest = _newest(delivery_requests, delivery_requests.c.order_key)
+    newest = _newest(delivery_requests.c.id, delivery_requests.c.order_key)
     asked = select(newest.c.order_key, func.max(newest.c.id)).group_by(newest.c.order_key)
     lasts = _pairs(connection, asked)
     theirs = person_addresses.c
@@ -72,10 +72,8 @@ def _sent(connection: Connection, book: str) -> dict[str, str]:
 
 
 def _asked(connection: Connection) -> dict[str, str]:
-    newest, asks = _newest(questions), question_people.c
-    of_newest = asks.question_id.in_(select(newest.c.id))
-    asked = select(asks.person_id, func.max(asks.question_id)).where(of_newest)
-    return _pairs(connection, asked.group_by(asks.person_id))
+    newest = _newest(question_people.c.question_id, question_people.c.person_id)
+    return _pairs(connection, select(newest.c.person_id, func.max(newest.c.id)).group_by(newest.c.person_id))
 
 
 def _pairs(connection: Connection, asked: Select[Any]) -> dict[str, str]:

@@ -11,7 +11,8 @@ OPEN = text("open")
 PENDING = text("pending")
 CLOSED = text("NOT open")
 HANDED_OVER = text("NOT pending")
-IS_ACCEPTED = text("kind = 'NoticeAccepted'")
+ACCEPTED = "NoticeAccepted"
+IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
 _FACT = text("notice IS NULL")
 _DUE = text("next_at IS NOT NULL")
 _KEYED = text("key IS NOT NULL")
@@ -49,6 +50,16 @@ notices = Table(
     Index("ix_notices_closed", "created_at", postgresql_where=CLOSED, sqlite_where=CLOSED),
     Index("ix_notices_open", "person", postgresql_where=OPEN, sqlite_where=OPEN),
     Index("ix_notices_key", "person", "agent", "key", postgresql_where=_KEYED, sqlite_where=_KEYED),
+    schema=SHARED,
+)
+
+notice_tallies = Table(  # of those that are over, how many in which state; and of acceptances in the log
+    "notice_tallies",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("agent", Text, primary_key=True),
+    Column("state", Text, primary_key=True),
+    Column("many", BigInteger, nullable=False),
     schema=SHARED,
 )
 

@@ -43,6 +43,7 @@ inbound_messages = Table(
     UniqueConstraint("channel", "event_id"),
     CheckConstraint(one_of("status", InboundStatus), name="status"),
     Index("ix_inbound_messages_conversation", "person", "channel", "place", "id"),
+    Index("ix_inbound_messages_target", "person", "channel", "place", "target", "id"),
     Index("ix_inbound_messages_received_at", "received_at"),
     Index("ix_inbound_messages_open", "id", postgresql_where=OPEN, sqlite_where=OPEN),
     schema=SHARED,

@@ -16,7 +16,7 @@ from tests.world.store.migrations.planned import Work, planned
 
 from postroom.domain.audit import AuditQuery
 from postroom.domain.retention import DAY_US, Retention
-from postroom.world.store.attention.attention import _logged, _page
+from postroom.world.store.attention.attention import _page
 from postroom.world.store.engine.database import Database
 from postroom.world.store.retention.records import STALE
 from postroom.world.store.shared.audit import _own
@@ -57,7 +57,6 @@ CASES: list[tuple[str, Work]] = [
     ("ix_attention_log_facts", pruned("facts about notices")),
     ("ix_notifications_updated_at", pruned("notes")),
     ("ix_questions_erased", pruned("questions")),
-    ("ix_attention_log_accepted", partial(_logged, person="p1")),
 ]
 
 
