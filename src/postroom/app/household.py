@@ -40,7 +40,7 @@ from postroom.app.sandbox import addresses_of, sandbox_elsewhere, start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
-from postroom.app.sign_in import sending_links
+from postroom.app.sign_in_post import sending_links
 from postroom.app.store import OpenedStore
 from postroom.app.switchboard import build_board
 from postroom.app.unsubscribing import leaving_router
