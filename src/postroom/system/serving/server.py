@@ -120,6 +120,7 @@ async def serving(
     config = uvicorn.Config(
         app,
         http=cast(type[asyncio.Protocol], partial(BoundedHttp, connections=shared)),
+        ws=asyncio.Protocol,  # never made: `BoundedHttp` refuses. By default a library is imported for it
         log_config=None,
         access_log=False,
         lifespan="on",
