@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-import uvicorn
 from fastapi import APIRouter
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
@@ -41,7 +40,7 @@ from postroom.app.sandbox import addresses_of, sandbox_elsewhere, start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
-from postroom.app.sign_in import sending_links
+from postroom.app.sign_in_post import sending_links
 from postroom.app.store import OpenedStore
 from postroom.app.switchboard import build_board
 from postroom.app.unsubscribing import leaving_router
@@ -67,7 +66,7 @@ from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.roster.endpoints import Endpoints
 from postroom.system.serving.connections import bounds_of
 from postroom.system.serving.listeners import Listeners
-from postroom.system.serving.server import serving
+from postroom.system.serving.server import Server, serving
 from postroom.system.settings import Settings
 from postroom.system.shared_clock import SharedClock
 from postroom.system.telemetry.hop_meter import HopMeter
@@ -122,7 +121,7 @@ class _Builder:
         self._servers: dict[str, GuardedServer] = {}
         self._butlers: list[Butler] = []
         self._listeners = Listeners(settings=settings, stack=stack)
-        self._serving: list[uvicorn.Server] = []
+        self._serving: list[Server] = []
         self._plane: Plane | None = None
         self._approvals: Approvals | None = None
         self._asking: AskingParts  # as soon as there is a store
@@ -169,7 +168,7 @@ class _Builder:
         if self._plane is not None:
             await self._plane.stop(DRAIN_SECONDS)
         for server in self._serving:
-            server.should_exit = True  # all at once: each of them grants its callers a few seconds
+            server.end()  # all at once: each of them grants its callers a few seconds
 
     async def _bind(self) -> None:
         known = fixed_ports(self._settings, self._roster)

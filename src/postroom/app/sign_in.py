@@ -1,10 +1,9 @@
-"""Signing in put together: who may, by which links and passkeys, and who sends the links."""
+"""Signing in put together: who may, and by which links and passkeys."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from postroom.app.known_channels import configured_channels
@@ -24,15 +23,12 @@ from postroom.doors.console.root import ROOT
 from postroom.doors.console.sign_in import SignInPages
 from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.guard.tokens import TokenFile
-from postroom.system.clock import SystemClock
-from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
-from postroom.work.delivery.plane import Plane
 from postroom.work.people.may_sign_in import SIGNING_IN, Admitted, admitted
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.passkeys import Passkeys
-from postroom.work.people.sign_in_links import SignInLinks, SignInPost
+from postroom.work.people.sign_in_links import SignInLinks
 from postroom.world.store.people.passkeys import StoredPasskeys
 from postroom.world.store.people.people_search import StoredPeopleSearch
 from postroom.world.store.people.sign_in_links import StoredSignInLinks
@@ -127,19 +123,3 @@ class Admissions:
         return lambda pages: PasskeyDoor(
             passkeys=passkeys, known=self.keys, admission=self, sessions=sessions, sign_in=pages
         )
-
-
-@asynccontextmanager
-async def sending_links(
-    store: OpenedStore, plane: Plane, mint: IdMint, base_url: str, due: Signal, loops: Loops
-) -> AsyncIterator[None]:
-    """Runs where the delivery plane runs."""
-    post = SignInPost(
-        queue=StoredSignInLinks(store.database, mint.mint),
-        outbound=plane,
-        channels=plane.known_channels.get,
-        clock=SystemClock(),
-        base_url=base_url,
-    )
-    async with loops.running("sign_in_links", post.look, wake=due):
-        yield

@@ -34,7 +34,8 @@ async def routes(home: Living, method: str) -> list[str]:
     )
     try:
         async with running_console(world, CountedLoops()) as console:
-            known = [route for route in console.app.routes if isinstance(route, Route)]
+            application = await console.app.application()
+            known = [route for route in application.routes if isinstance(route, Route)]
             return [route.path for route in known if method in (route.methods or ())]
     finally:
         await store.database.close()

@@ -7,10 +7,12 @@ import resource
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from postroom.system.serving import connections
 from postroom.system.serving.connections import Bounds, CallerConnections, raise_descriptor_limit, room_for_callers
 from postroom.system.serving.server import bind, port_of, serving
 
@@ -96,6 +98,16 @@ async def test_blanks_around_the_value_of_a_header_are_no_part_of_it() -> None:
     async with house() as one:
         assert await one.asks(REQUEST.replace(b"\r\n\r\n", b"\r\nMcp-Name: \t ask \t \r\n\r\n")) == b"HTTP/1.1 200 OK"
         assert (b"mcp-name", b"ask") in one.application.headers
+
+
+async def test_an_answer_bears_the_date_of_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = b"Sun, 06 Nov 1994 08:49:37 GMT", b"Sun, 06 Nov 1994 08:49:38 GMT"
+    async with house() as one:
+        for moment, date in ((784111777.9, first), (784111778.0, second)):
+            monkeypatch.setattr(connections, "time", SimpleNamespace(time=lambda moment=moment: moment))
+            reader, _ = await one.connect(REQUEST)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), SOON)
+            assert b"\r\ndate: " + date in head
 
 
 async def test_a_silent_caller_goes_before_one_that_was_answered() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Protocol
 from uuid import NAMESPACE_URL, uuid5
 
@@ -84,7 +84,7 @@ def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
 
 def _router(face: Face, parts: AdapterParts) -> APIRouter:
     router = APIRouter(route_class=JsonRoute)
-    whole, resolving = validator(face.schema()), validator(face.schema(resolving=True))
+    whole, resolving = _checker(face.schema()), _checker(face.schema(resolving=True))
 
     @router.post(
         _ADAPT,
@@ -118,11 +118,16 @@ def _router(face: Face, parts: AdapterParts) -> APIRouter:
     return router
 
 
+def _checker(schema: Mapping[str, Any]) -> Callable[[], Any]:
+    """Made for the first message: it takes some megabytes, and not everybody's assistant writes."""
+    return cache(partial(validator, schema))
+
+
 async def _answer(
-    face: Face, parts: AdapterParts, request: Request, checker: Any, *, resolve_only: bool
+    face: Face, parts: AdapterParts, request: Request, checker: Callable[[], Any], *, resolve_only: bool
 ) -> dict[str, Any]:
     principal = _principal(face, request)
-    body = await _body(request, checker)
+    body = await _body(request, checker())
     sender = parts.agency.sender(principal, body[face.wire("from_agent")], face.wire("from_agent"))
     call = face.call({**body, "resolve_only": True} if resolve_only else body, sender)
     key = None if resolve_only else idempotency_key_of(request)

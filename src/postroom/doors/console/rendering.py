@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from postroom.doors.console import words
 from postroom.doors.console.sandbox_news import SandboxNews
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 class Templates:
     def __init__(self, sandbox: SandboxNews | None = None) -> None:
         """`sandbox` is known to every page, also to those of nobody who is signed in."""
-        self.environment = Environment(
+        self._sandbox = sandbox
+
+    @cached_property
+    def environment(self) -> Environment:
+        """Made for the first page: a household whose console no one opens needs no templates."""
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+
+        environment = Environment(
             loader=PackageLoader("postroom.doors.console"),
             autoescape=True,
             undefined=StrictUndefined,
@@ -21,8 +30,9 @@ class Templates:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self.environment.filters |= words.FILTERS
-        self.environment.globals["sandbox"] = sandbox
+        environment.filters |= words.FILTERS
+        environment.globals["sandbox"] = self._sandbox
+        return environment
 
     def render(self, template: str, **values: Any) -> str:
         return self.environment.get_template(template).render(**values)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -90,6 +93,11 @@ def _longest_idle(callers: Iterable[BoundedHttp]) -> BoundedHttp | None:
     return answered
 
 
+@lru_cache(maxsize=1)
+def _date(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode()
+
+
 class BoundedHttp(HttpToolsProtocol):
     """One caller's connection."""
 
@@ -121,6 +129,11 @@ class BoundedHttp(HttpToolsProtocol):
         self._callers.leave(self)
         self._expect(None)
         super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """The date is of the request that is answered: no server here has a clock that ticks."""
+        super().on_message_begin()
+        self.server_state.default_headers = [(b"date", _date(int(time.time()))), *self.config.encoded_headers]
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Blanks around a value are no part of it (RFC 9110, 5.5); the parser leaves those after it."""

@@ -88,23 +88,39 @@ def port_of(listener: socket.socket) -> int:
     return port
 
 
-class _Server(uvicorn.Server):
-    """Signals belong to the household, which stops its parts in order."""
+class Server(uvicorn.Server):
+    """
+    Signals belong to the household, which stops its parts in order, and says so.
+
+    So it need not look ten times a second whether it should end; the date of an answer is made with the answer.
+    """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ending = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
+    async def main_loop(self) -> None:
+        await self._ending.wait()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._ending.set()
+
 
 @asynccontextmanager
 async def serving(
     app: ASGIApp, listener: socket.socket, connections: CallerConnections | None = None
-) -> AsyncIterator[uvicorn.Server]:
+) -> AsyncIterator[Server]:
     """`connections` are those of the whole process, when several servers share their bounds."""
     shared = connections or CallerConnections(UNCROWDED)
     config = uvicorn.Config(
         app,
         http=cast(type[asyncio.Protocol], partial(BoundedHttp, connections=shared)),
+        ws=asyncio.Protocol,  # never made: `BoundedHttp` refuses. By default a library is imported for it
         log_config=None,
         access_log=False,
         lifespan="on",
@@ -113,7 +129,7 @@ async def serving(
         server_header=False,
         proxy_headers=False,  # what a caller says of its own address is no fact: limits go by the connection
     )
-    server = _Server(config)
+    server = Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started:
         if task.done():
@@ -123,5 +139,5 @@ async def serving(
     try:
         yield server
     finally:
-        server.should_exit = True
+        server.end()
         await task

@@ -9,8 +9,6 @@ from importlib.resources import files
 from math import isfinite
 from typing import Any, Final
 
-import jsonschema_rs
-
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.intent import ASK, REPLY
@@ -33,6 +31,8 @@ def _validator(name: str) -> Any:
 
 
 def validator(document: Mapping[str, Any]) -> Any:
+    import jsonschema_rs  # three megabytes, for those to whom agents write
+
     return jsonschema_rs.validator_for(dict(document), validate_formats=True)
 
 

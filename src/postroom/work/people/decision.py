@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from postroom.domain.contact import DecisionMode, InputMode, MatchType
-from postroom.work.people.book import FoundEntry
+
+if TYPE_CHECKING:
+    from postroom.work.people.book import FoundEntry
 
 CONFIRM_FROM: Final = 0.66
 CONFIRM_FROM_VOICE: Final = 0.72

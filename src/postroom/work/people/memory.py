@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from postroom.domain.contact_book import Remembered
 from postroom.domain.person import Person
-from postroom.work.people.book import FoundEntry
 from postroom.work.people.normalise import normalise
+
+if TYPE_CHECKING:
+    from postroom.work.people.book import FoundEntry
 
 
 def still_holds(memory: Remembered, contact: Person | None, found: Sequence[FoundEntry]) -> bool:

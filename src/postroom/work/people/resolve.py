@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from postroom.domain.agent_address import CONTACT_PREFIX, parse_address
 from postroom.domain.contact import Candidate, DecisionMode, InputMode, MatchType, Resolution
@@ -15,11 +15,13 @@ from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.domain.time import seconds, to_text
-from postroom.work.people.book import Book, FoundEntry
 from postroom.work.people.decision import MatchVerdict, decide
 from postroom.work.people.hint import hint_of
 from postroom.work.people.memory import still_holds
 from postroom.work.people.normalise import keys_of, normalise
+
+if TYPE_CHECKING:
+    from postroom.work.people.book import Book, FoundEntry
 
 TOKEN_SECONDS: Final = 600
 _BOOKS_KEPT: Final = 50
@@ -148,6 +150,8 @@ class Resolver:
                 return held[1]
             book = held[1] if held else None
             if book is None:
+                from postroom.work.people.book import Book  # with what compares names, which not every household does
+
                 entries = await self.books.entries(owner_agent)
                 book = await asyncio.to_thread(Book, entries) if len(entries) > _INLINE else Book(entries)
             else:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.migrations.versions import m0022_corrections
 from postroom.world.store.tables import SCHEMAS, metadata
 
+VERSIONS = "postroom.world.store.migrations.versions"
 ROOT = Path(__file__).parents[4]
 MIGRATE = """
 import asyncio, sys
@@ -34,6 +36,17 @@ asyncio.run(PostgresDatabase(sys.argv[1]).migrate())
 
 def test_the_edges_the_database_guards_are_those_of_the_state_table() -> None:
     assert set(m0022_corrections.EDGES) == {(str(before), str(after)) for (before, _), after in TRANSITIONS.items()}
+
+
+def test_each_migration_is_named_after_its_revision() -> None:
+    """So the newest is known without Alembic, which takes as much memory as all of the store."""
+    scripts = Path(m0022_corrections.__file__).parent.glob("m*.py")
+    found = {one.stem[1:5]: import_module(f"{VERSIONS}.{one.stem}") for one in scripts}
+    before = ["", *sorted(found)]
+
+    assert {name: one.revision for name, one in found.items()} == {name: name for name in found}
+    assert [one.down_revision or "" for _, one in sorted(found.items())] == before[:-1]
+    assert newest() == before[-1]
 
 
 async def test_on_sqlite_migrations_and_tables_agree(tmp_path: Path) -> None:

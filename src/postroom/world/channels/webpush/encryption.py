@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from pywebpush import WebPusher
-
 from postroom.domain.push_device import PushSubscription
 
 MOST_BODY_BYTES: Final = 4_096  # what every push service takes
@@ -14,6 +12,8 @@ MOST_TEXT_BYTES: Final = MOST_BODY_BYTES - _ADDED_BYTES
 
 
 def encrypted(text: bytes, subscription: PushSubscription) -> bytes:
+    from pywebpush import WebPusher  # brings a whole HTTP client, for those who have a browser to push to
+
     keys = {"p256dh": subscription.p256dh, "auth": subscription.auth}
     pusher = WebPusher({"endpoint": subscription.endpoint, "keys": keys})
     return bytes(pusher.encode(text, content_encoding="aes128gcm")["body"])

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from pywebpush import Vapid
 
 from postroom.world.http.public_address import is_plainly_private
 
@@ -33,6 +32,8 @@ class PushIdentity:
 
     def proof(self, origin: str, now_seconds: int) -> str:
         """The header `Authorization`, for one service and half a day."""
+        from pywebpush import Vapid  # brings a whole HTTP client, for those who have a browser to push to
+
         claims = {"aud": origin, "exp": now_seconds + _GOOD_FOR_SECONDS, "sub": self.contact}
         return str(Vapid(private_key=self.key).sign(claims)["Authorization"])
 

@@ -22,6 +22,7 @@ from postroom.world.store.attention import tallies
 from postroom.world.store.attention.rows import log_of, notice_of, send_of
 from postroom.world.store.attention.steps import load, lock_person, write
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.attention import (
     PENDING,
@@ -42,6 +43,7 @@ Edit = Callable[[Loaded], NoticeChanges | None]
 class StoredNotices:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._repeated = Repeated(database)
 
     async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
         """Read, edit and write as one transaction under the person's lock; the edit may run again."""
@@ -61,8 +63,8 @@ class StoredNotices:
     async def policies(self) -> Mapping[str, str | None]:
         """Everybody who has a row, with their own policy."""
         asked = select(attention_people.c.person, attention_people.c.policy)
-        return await self._database.read(
-            lambda connection: {row.person: row.policy for row in connection.execute(asked)}
+        return await self._repeated.read(
+            "policies", lambda connection: {row.person: row.policy for row in connection.execute(asked)}
         )
 
     async def due(self, now_us: int, limit: int) -> Sequence[str]:

@@ -48,6 +48,7 @@ class SqliteDatabase:
         self._engine = _engine(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
+        self._watch: sqlite3.Connection | None = None
         self._writer = threading.Thread(target=self._write_forever, name="sqlite-writer", daemon=True)
         self._writer.start()
 
@@ -69,6 +70,16 @@ class SqliteDatabase:
         self._jobs.put(_Job(work, loop, future))
         return await future
 
+    def version(self) -> int | None:
+        """Another one after every commit, of whichever process; None when it cannot be told at once."""
+        try:
+            if self._watch is None:
+                self._watch = sqlite3.connect(self._path, isolation_level=None, timeout=0, check_same_thread=False)
+            version: int = self._watch.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error:  # the file is locked or away: a read waits, or says so
+            return None
+        return version
+
     async def migrate(self, show: migrate.Shown | None = None) -> tuple[str | None, str | None]:
         def run() -> tuple[str | None, str | None]:
             with self._engine.connect() as connection:
@@ -83,6 +94,9 @@ class SqliteDatabase:
             self._closed = True
             self._jobs.put(None)
             await asyncio.to_thread(self._writer.join)
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
         self._engine.dispose()
 
     def _write_forever(self) -> None:

@@ -13,6 +13,7 @@ from postroom.domain.intent import ASK, TERMINAL, AgentIntent, IntentChange, Int
 from postroom.domain.intent_question import ended_by, subject_of
 from postroom.domain.question import Subject
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.intents.order import LAST_POSITION, NEXT_POSITION, wait_for_turn
 from postroom.world.store.intents.rows import changing_columns, event_row, intent_row, read_event, read_intent
@@ -38,6 +39,7 @@ _GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, howev
 class StoredIntents:
     def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
         self._database = database
+        self._repeated = Repeated(database)
         self._mint = mint
 
     async def insert(self, change: IntentChange) -> tuple[AgentIntent, bool]:
@@ -161,7 +163,7 @@ class StoredIntents:
 
     async def offset(self, source: str) -> int | None:
         asked = select(inbound_offsets.c.position).where(inbound_offsets.c.source == source)
-        return await self._database.read(lambda connection: connection.execute(asked).scalar())
+        return await self._repeated.read(source, lambda connection: connection.execute(asked).scalar())
 
     async def save_offset(self, source: str, position: int) -> None:
         def work(connection: Connection) -> None:

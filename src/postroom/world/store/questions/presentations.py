@@ -19,6 +19,7 @@ from postroom.domain.presentation import (
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus, QuestionStatus, after_showing
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
     about,
@@ -57,6 +58,7 @@ class StoredPresentations:
 
     def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
         self._database = database
+        self._repeated = Repeated(database)
         self._mint = mint
 
     async def to_plan(self, limit: int) -> Sequence[Question]:
@@ -64,7 +66,7 @@ class StoredPresentations:
         people = question_people.c
         waiting = select(people.question_id).where(people.planned_at.is_(None)).distinct().limit(limit)
         asked = select(questions).where(questions.c.id.in_(waiting)).order_by(questions.c.id)
-        return await self._database.read(lambda connection: steps.found(connection, asked))
+        return await self._repeated.read(limit, lambda connection: steps.found(connection, asked))
 
     async def unplanned(self, question_id: str) -> frozenset[str]:
         """The people of it for whom that is so."""

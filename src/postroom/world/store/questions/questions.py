@@ -27,6 +27,7 @@ from postroom.domain.time import seconds
 from postroom.system.seal import Seal
 from postroom.world.store.engine.coalescer import Coalescer
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.questions import order, steps
 from postroom.world.store.questions.about import is_not_about
@@ -57,6 +58,7 @@ class StoredQuestions:
         rides: Mapping[SubjectKind, Ride] = {},  # never written to
     ) -> None:
         self._database = database
+        self._repeated = Repeated(database)
         self._seal = seal
         self._rides = rides
         self._asks: Coalescer[NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
@@ -185,7 +187,10 @@ class StoredQuestions:
         """In the order in which they were committed, so that nothing ever appears before `since` afterwards."""
         table = question_events
         asked = select(table).where(table.c.position > since).order_by(table.c.position).limit(limit)
-        return await self._read(asked if asker is None else asked.where(table.c.asker == asker), read_event)
+        asked = asked if asker is None else asked.where(table.c.asker == asker)
+        return await self._repeated.read(
+            (since, limit, asker), lambda connection: [read_event(row) for row in connection.execute(asked)]
+        )
 
     async def last_position(self) -> int:
         """Of the newest line of the feed, 0 when there is none."""
