@@ -14,13 +14,16 @@ from mcp.client import Client
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, ElicitationCapability, InputRequiredResult, TextContent, ToolAnnotations
 from mcp_types.version import LATEST_MODERN_VERSION
+from pydantic import ValidationError
 from starlette.types import Message
 
 from postroom.system.mcp_sdk.client_abilities import takes_forms
 from postroom.system.mcp_sdk.extensions import add_extension
+from postroom.system.mcp_sdk.given_arguments import given_arguments
 from postroom.system.mcp_sdk.inside import answer_of, call_context, run
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sdk.request_state import keep_request_state
@@ -91,6 +94,45 @@ async def test_an_answer_that_is_no_object_is_wrapped_as_the_sdk_wraps_it() -> N
 
     assert isinstance(answer, CallToolResult)
     assert answer.structured_content == {"result": 3}
+
+
+GIVEN_TEXTS = (
+    "telegram",
+    "",
+    " ",
+    "[1, 2]",
+    ' {"a": [null]}',
+    "{broken",
+    "[" * 100_000,
+    "null",
+    "\n null ",
+    "\u00a0null",
+    "nullify",
+    "true",
+    "-1.5",
+    "NaN",
+    '"quoted"',
+    "1" * 5000,
+)
+
+
+@pytest.mark.parametrize("value", [*GIVEN_TEXTS, None, 5, [1], {"a": 1}], ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("name", ["anything", "words", "copy", "number", "unknown"])
+def test_arguments_are_read_as_the_sdk_reads_them(name: str, value: Any) -> None:
+    def tool(anything: Any = None, words: str = "", copy: Any = "", number: int | None = 3) -> str:
+        return str((anything, words, copy, number))
+
+    theirs = Tool.from_function(tool).fn_metadata
+    ours = given_arguments(theirs)
+
+    def read(metadata: Any) -> Any:
+        try:
+            return metadata.validate_arguments({name: value})
+        except ValidationError as error:
+            return str(error)
+
+    assert repr(read(ours)) == repr(read(theirs))
+    assert ours.convert_result("said") == theirs.convert_result("said")
 
 
 def test_the_arguments_that_a_tool_declares_are_known_by_its_name() -> None:

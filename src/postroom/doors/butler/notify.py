@@ -19,6 +19,7 @@ from postroom.domain.notify_response import argument_error, notify_response
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Outbound, Peer
+from postroom.domain.record import record
 from postroom.work.files.taking import FileTaking
 
 MAX_WAIT_SECONDS: Final = 600.0
@@ -28,7 +29,7 @@ _SHOWN_CHARACTERS: Final = 80
 _INTENTS: Final = frozenset(map(str, Intent))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NotifyArguments:
     """As they came from the model: nothing about them is certain."""
 

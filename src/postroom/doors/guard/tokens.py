@@ -9,14 +9,18 @@ import secrets
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from postroom.domain.principal import Principal, Role
 from postroom.domain.time import to_text
 from postroom.doors.guard.last_use import LastUse
 from postroom.doors.guard.token_document import Held, add, agents, digest, has_own, held, put_own, remove, speak_for
 from postroom.system.settings import SettingsError
+
+if TYPE_CHECKING:
+    from postroom.system.clock import SystemClock
 
 
 class TokenFileError(SettingsError):
@@ -34,20 +38,22 @@ class TokenFile:
 
     def __init__(self, path: Path, now_us: Callable[[], int] | None = None) -> None:
         self._path = path
+        self._name = os.fspath(path)
         self._now_us = now_us or _system_now_us
         self.last_use = LastUse(path, self._now_us)
         self._stamp: tuple[int, int, int] | None = None
-        self._by_digest: dict[bytes, Held] = {}
+        self._by_digest: dict[bytes, tuple[str, Principal]] = {}  # the token's id, and whose it is
         self._for_agents: dict[str, tuple[str, ...]] = {}
 
     def verify(self, token: str) -> Principal | None:
         """Looked up by digest, so that timing tells nothing about a token."""
         self._refresh()
-        one = self._by_digest.get(digest(token))
-        if one is None:
+        known = self._by_digest.get(digest(token))
+        if known is None:
             return None
-        self.last_use.note(one.id)
-        return one.principal
+        token_id, principal = known
+        self.last_use.note(token_id)
+        return principal
 
     def held(self) -> list[Held]:
         """Every token; the household's own first, then in the order they were made."""
@@ -65,7 +71,7 @@ class TokenFile:
     def still_holds(self, ids: Collection[str]) -> bool:
         """Whether none of these tokens was revoked."""
         self._refresh()
-        return bool(ids) and {one.id for one in self._by_digest.values()}.issuperset(ids)
+        return bool(ids) and {token_id for token_id, _ in self._by_digest.values()}.issuperset(ids)
 
     def ensure(self, principals: Iterable[Principal]) -> None:
         """Make the tokens that are missing; the others keep theirs."""
@@ -106,11 +112,11 @@ class TokenFile:
     def _refresh(self) -> None:
         """A file that cannot be read lets nobody in."""
         try:
-            status = self._path.stat()
+            status = os.stat(self._name)  # noqa: PTH116  # for every call: a path object takes as long as the system
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
             if stamp != self._stamp:
                 document = self._read()
-                self._by_digest = {digest(one.token): one for one in held(document)}
+                self._by_digest = {digest(one.token): (one.id, one.principal) for one in held(document)}
                 self._for_agents = agents(document)
                 self._stamp = stamp
         except (OSError, TokenFileError):
@@ -177,11 +183,16 @@ def _check_program(document: dict[str, Any], principal: Principal) -> None:
 
 
 def _system_now_us() -> int:
+    return _system_clock().now_us()
+
+
+@cache
+def _system_clock() -> SystemClock:
     from postroom.system.clock import (
         SystemClock,  # a clock needs asyncio, and a command that reads a token needs no clock
     )
 
-    return SystemClock().now_us()
+    return SystemClock()
 
 
 def _new_token(principal: Principal) -> str:

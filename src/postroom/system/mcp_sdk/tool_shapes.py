@@ -12,6 +12,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import Icon, ToolAnnotations
 
+from postroom.system.mcp_sdk.given_arguments import given_arguments
+
 
 @dataclass(frozen=True, slots=True)
 class _Made:
@@ -44,12 +46,17 @@ def _shape(function: Callable[..., Any], name: str | None, structured: bool | No
     """Of this function, or of one that differs only in what it remembers."""
     inner = unwrap(function)
     if not (_is_plain(function) and _is_plain(inner)):
-        return Tool.from_function(function, name, structured_output=structured)
+        return _made(function, name, structured)
     key, declared = (function.__code__, inner.__code__, name, structured), _declared(function, inner)
     made = _MADE.get(key)
     if made is None or made.declared != declared:
-        made = _MADE[key] = _Made(Tool.from_function(function, name, structured_output=structured), declared)
+        made = _MADE[key] = _Made(_made(function, name, structured), declared)
     return made.tool
+
+
+def _made(function: Callable[..., Any], name: str | None, structured: bool | None) -> Tool:
+    tool = Tool.from_function(function, name, structured_output=structured)
+    return tool.model_copy(update={"fn_metadata": given_arguments(tool.fn_metadata)})
 
 
 def add_tool(server: MCPServer[Any], tool: Tool) -> None:

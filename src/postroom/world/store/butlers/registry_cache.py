@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+
 from postroom.domain.ports import Clock
 from postroom.domain.registry import Registration
 from postroom.domain.time import seconds
@@ -17,20 +20,34 @@ class CachedRegistry(StoredRegistry):
         super().__init__(stored._database, stored._mint)
         self._clock = clock
         self._known: dict[str, tuple[int, Registration | None]] = {}
+        self._looking: dict[str, asyncio.Task[Registration | None]] = {}
 
     async def find(self, name: str) -> Registration | None:
-        now = self._clock.now_us()
+        """A crowd that finds it too old looks once."""
         fresh_until, known = self._known.get(name, (0, None))
-        if now >= fresh_until:
-            known = await super().find(name)
-            self._known[name] = (now + seconds(_FRESH_SECONDS), known)
-        return known
+        if self._clock.now_us() < fresh_until:
+            return known
+        if (looking := self._looking.get(name)) is None:
+            looking = self._looking[name] = asyncio.create_task(super().find(name))
+            looking.add_done_callback(partial(self._found, name, self._clock.now_us() + seconds(_FRESH_SECONDS)))
+        return await asyncio.shield(looking)  # whoever leaves takes nobody along
+
+    def _found(self, name: str, fresh_until: int, looking: asyncio.Task[Registration | None]) -> None:
+        """What was changed here since is not undone by a look that began before it."""
+        if self._looking.get(name) is looking:
+            del self._looking[name]
+            if not looking.cancelled() and not looking.exception():
+                self._known[name] = (fresh_until, looking.result())
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._looking.clear()
 
     async def register(self, one: Registration) -> None:
         await super().register(one)
-        self._known.clear()
+        self._forget()
 
     async def quarantine(self, name: str, reason: str | None) -> bool:
         found = await super().quarantine(name, reason)
-        self._known.clear()
+        self._forget()
         return found

@@ -27,20 +27,29 @@ def taking_apart(statement: str) -> str:
 
 def columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[str]:
     """A column that is empty in every row stays empty: `unnest` fills it up."""
-    return [_joined(column) for column in zip(*rows, strict=True)] if rows else [""] * width
-
-
-def _is_text(column: tuple[Any, ...], nothing: int) -> bool:
-    """A column has one type, so its first value tells."""
-    return not nothing and type(column[0]) is str
-
-
-def _joined(column: tuple[Any, ...]) -> str:
-    nothing = column.count(None)
-    if nothing == len(column):
-        return ""
-    given = column if _is_text(column, nothing) else [_NOTHING if one is None else str(one) for one in column]
-    text = _BETWEEN + _BETWEEN.join(given)  # one before the first, for without it a lone empty text would be no text
-    if text.count(_SECRET) != len(column) + nothing:
+    if not rows:
+        return [""] * width
+    joined, marks = _alone(rows[0]) if len(rows) == 1 else _together(rows)
+    if "".join(joined).count(_SECRET) != marks:
         raise ValueError("a text cannot hold the mark between texts")
-    return text
+    return joined
+
+
+def _alone(row: Sequence[Any]) -> tuple[list[str], int]:
+    """As whoever calls alone hands it in. A mark before the first, for without it an empty text would be no text."""
+    joined = ["" if one is None else f"{_BETWEEN}{one!s}" for one in row]
+    return joined, len(joined) - joined.count("")
+
+
+def _together(rows: Sequence[Sequence[Any]]) -> tuple[list[str], int]:
+    """A column has one type, so its first value tells."""
+    joined, marks, height = [], 0, len(rows)
+    for column in zip(*rows, strict=True):
+        if (nothing := column.count(None)) == height:
+            joined.append("")
+            continue
+        plain = not nothing and type(column[0]) is str
+        given = column if plain else [_NOTHING if one is None else str(one) for one in column]
+        joined.append(_BETWEEN + _BETWEEN.join(given))
+        marks += height + nothing
+    return joined, marks

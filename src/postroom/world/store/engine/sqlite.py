@@ -23,6 +23,7 @@ from postroom.world.store.tables import SCHEMAS
 Result = TypeVar("Result")
 _MOST_AT_ONCE = 500
 _PATIENCE_SECONDS = 10.0
+_TO_WRITE = "BEGIN IMMEDIATE"
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class SqliteDatabase:
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         def run() -> Result:
-            with self._engine.connect().execution_options(postroom_reading=True) as connection:
+            with self._engine.connect().execution_options(postroom_begin="BEGIN") as connection:
                 return work(connection)
 
         try:
@@ -103,13 +104,19 @@ class SqliteDatabase:
         connection: Connection | None = None
         while batch := self._take():
             try:
-                connection = connection or self._engine.connect()
-                self._commit_together(connection, batch)
+                connection = connection or self._open()
+                _commit_together(connection, batch)
             except Exception as error:  # the file cannot be opened: nobody's fault, and perhaps not for ever
                 _fail(batch, error)
             _answer(batch)
         if connection is not None:
             connection.close()
+
+    def _open(self) -> Connection:
+        """In a transaction without end as the library sees it, so that those on the file are begun and ended by us."""
+        connection = self._engine.connect().execution_options(postroom_begin=None)
+        connection.begin()
+        return connection
 
     def _take(self) -> list[_Job]:
         """All that is waiting, at least one; empty means stop."""
@@ -127,18 +134,23 @@ class SqliteDatabase:
             self._jobs.put(None)
         return batch
 
-    def _commit_together(self, connection: Connection, batch: Sequence[_Job]) -> None:
-        transaction = connection.begin()  # fails for all alike: somebody else holds the file
-        try:
-            with transaction:
-                for job in batch:
-                    job.result = job.work(connection)
-        except Exception as error:  # any of them spoils the batch, so each gets a transaction of its own
-            if len(batch) == 1:
-                _fail(batch, error)
-                return
-            for job in batch:
-                self._commit_together(connection, [job])
+
+def _commit_together(connection: Connection, batch: Sequence[_Job]) -> None:
+    """On the driver: what the library does to begin and to commit takes longer than most of what is written."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101  # narrows the type; the engine is ours
+    driver.execute(_TO_WRITE)  # fails for all alike: somebody else holds the file
+    try:
+        for job in batch:
+            job.result = job.work(connection)
+        driver.execute("COMMIT")
+    except Exception as error:  # any of them spoils the batch, so each gets a transaction of its own
+        driver.rollback()
+        if len(batch) == 1:
+            _fail(batch, error)
+            return
+        for job in batch:
+            _commit_together(connection, [job])
 
 
 def _fail(batch: Sequence[_Job], error: Exception) -> None:
@@ -186,7 +198,7 @@ def _engine(path: Path) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        reading = connection.get_execution_options().get("postroom_reading", False)
-        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+        if begin := connection.get_execution_options().get("postroom_begin", _TO_WRITE):
+            connection.exec_driver_sql(begin)
 
     return engine
