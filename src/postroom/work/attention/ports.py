@@ -67,6 +67,8 @@ class NoticeRecord(Protocol):
         """Of all at one moment: every row read, and as tallied, which must come to the same."""
         ...
 
+    async def tally_again(self) -> None: ...
+
 
 class SendQueue(Protocol):
     """What was decided and is to be handed over. A lease and a fence let any number of workers empty it."""

@@ -201,6 +201,9 @@ class StoredNotices:
 
         return await self._database.read(work)
 
+    async def tally_again(self) -> None:
+        await self._database.write(tallies.tally_again)
+
 
 def _page(person: str, states: Collection[str] | None, limit: int, last: NoticeRow | None) -> Select[Any]:
     """State by state along the index of states: rows of other states, of which there may be many, are not read."""

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, literal, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.notice_rows import Loaded, NoticeChanges, NoticeCounts
 from postroom.world.store.tables.attention import (
     ACCEPTED,
+    CLOSED,
     IS_ACCEPTED,
     OPEN,
     attention_log,
@@ -65,6 +66,20 @@ def _add(connection: Connection, deltas: Deltas) -> None:
     )
     for row in rows:
         connection.execute(once, row)
+
+
+def tally_again(connection: Connection) -> None:
+    """From what is kept. Whoever ends a notice meanwhile waits with its tally, and adds it to ours."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"LOCK TABLE {notice_tallies.fullname} IN EXCLUSIVE MODE"))
+    connection.execute(delete(notice_tallies))
+    ended = (_one.person, _one.agent, _one.state)
+    logged = attention_log.c.person
+    for kept in (
+        select(*ended, func.count()).where(CLOSED).group_by(*ended),
+        select(logged, literal(""), literal(LOGGED), func.count()).where(IS_ACCEPTED).group_by(logged),
+    ):
+        connection.execute(insert(notice_tallies).from_select(notice_tallies.c.keys(), kept))
 
 
 def counted(connection: Connection, person: str | None) -> NoticeCounts:
