@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from tests.opened_database import KINDS, opened_database
 from tests.work.people.known_people import owner
 
@@ -140,3 +142,39 @@ async def test_the_operator_vouches_for_the_owners_address_even_if_another_had_p
 
     found = {one.id: one.addresses[0].verified_at_us for one in await people.at(BOOK, "email", "HOME@x.org")}
     assert found == {eve.id: None, "owner": 1}
+
+
+async def statements(people: StoredPeople, *file: NewPerson, now_us: int) -> int:
+    """How many a start with this file takes."""
+    seen: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
+        seen.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        await people.keep_in_step(BOOK, file, now_us=now_us)
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    return len(seen)
+
+
+def contacts(first: int, last: int) -> list[NewPerson]:
+    return [
+        new_contact(name=f"Contact {n}", aliases=[f"C{n}"], agent=f"agent://c{n}", email=f"c{n}@x.org")
+        for n in range(first, last)
+    ]
+
+
+async def test_hundreds_of_new_and_gone_people_take_no_more_statements_than_two(people: StoredPeople) -> None:
+    few = await statements(people, *contacts(0, 2), now_us=1), await statements(people, now_us=2)
+    many = await statements(people, *contacts(10, 310), now_us=3), await statements(people, now_us=4)
+
+    assert many <= few
+    assert await people.page(BOOK, after=None, limit=50) == []
+
+
+async def test_of_two_new_people_with_one_agent_address_the_first_has_it(people: StoredPeople) -> None:
+    found = await started(people, ANN, *(new_contact(name=name, agent="agent://x", email=None) for name in ("B", "C")))
+
+    assert set(found) == {"Ann", "B"}

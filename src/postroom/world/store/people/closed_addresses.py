@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.address_folding import folded
@@ -63,6 +63,14 @@ def close(connection: Connection, one: ClosedAddress) -> None:
 def reopen(connection: Connection, channel: str, address: str, only: Closing | None = None) -> None:
     gone = delete(closed_addresses).where(_at(channel, address))
     connection.execute(gone if only is None else gone.where(_closed.reason == str(only)))
+
+
+def forget_bounces(connection: Connection, places: Iterable[tuple[str, str]]) -> None:
+    """At these addresses on these channels, in one statement for all of them."""
+    here = _closed.channel == bindparam("on_channel"), _closed.folded == bindparam("at_address")
+    rows = [{"on_channel": channel, "at_address": folded(address.strip())} for channel, address in places]
+    if rows:
+        connection.execute(delete(closed_addresses).where(*here, _closed.reason == str(Closing.BOUNCED)), rows)
 
 
 def closed_of(row: Row[Any]) -> ClosedAddress:

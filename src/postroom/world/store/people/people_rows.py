@@ -41,7 +41,7 @@ def read_people(connection: Connection, owner_agent: str, ids: Sequence[str]) ->
     found: dict[str, RowMapping] = {}
     names: dict[str, list[str]] = {}
     places: dict[str, list[PersonAddress]] = {}
-    for some in _slices(ids):
+    for some in slices(ids):
         mine = people.c.owner_agent == owner_agent
         rows = connection.execute(select(people).where(mine, people.c.id.in_(some))).mappings()
         found |= {row["id"]: row for row in rows}
@@ -114,7 +114,7 @@ def read_entries(connection: Connection, owner_agent: str, only: set[str] | None
     if only is None:
         rows = list(connection.execute(asked))
     else:
-        rows = [row for some in _slices(sorted(only)) for row in connection.execute(asked.where(table.id.in_(some)))]
+        rows = [row for some in slices(sorted(only)) for row in connection.execute(asked.where(table.id.in_(some)))]
     return [
         Entry(
             row.id,
@@ -158,7 +158,7 @@ def _address_of(row: Row[Any]) -> PersonAddress:
     )
 
 
-def _slices(values: Iterable[str]) -> Iterable[list[str]]:
+def slices(values: Iterable[str]) -> Iterable[list[str]]:
     """Databases take only so many parameters at once."""
     everything = list(values)
     for start in range(0, len(everything), _MOST_PARAMETERS):

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from postroom.domain.address_folding import folded
 from postroom.domain.address_order import is_at, with_proof
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
-from postroom.domain.closed_address import Closing
 from postroom.domain.contact_book import Keys
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
 from postroom.domain.principal import OWNER
-from postroom.world.store.people.closed_addresses import reopen
-from postroom.world.store.people.people_rows import raise_version, read_people
+from postroom.world.store.people.closed_addresses import forget_bounces, reopen
+from postroom.world.store.people.people_rows import raise_version, read_people, slices
 from postroom.world.store.tables.contacts import contact_aliases
 from postroom.world.store.tables.people import people, people_seeds, person_addresses
+
+_TAKEN: Final = "another contact in this book has this agent address"
 
 
 class PersonWriter:
@@ -33,25 +34,28 @@ class PersonWriter:
     def insert(
         self, connection: Connection, owner_agent: str, person_id: str, new: NewPerson, source: str, now_us: int
     ) -> Person:
-        address = self._new_address(connection, owner_agent, person_id, new, source)
-        row = {
-            "id": person_id,
-            "owner_agent": owner_agent,
-            **_columns(new, address),
-            "source": source,
-            "created_at": now_us,
-            "updated_at": now_us,
-        }
-        connection.execute(insert(people), row)
-        self._add_names(connection, owner_agent, person_id, self._names(new), now_us)
-        self._place(connection, owner_agent, person_id, new.addresses, now_us)
-        _open_new(connection, owner_agent, new, ())
-        raise_version(connection, owner_agent)
+        self.insert_many(connection, owner_agent, {person_id: new}, source, now_us)
         return read_people(connection, owner_agent, [person_id])[0]
+
+    def insert_many(
+        self, connection: Connection, owner_agent: str, fresh: Mapping[str, NewPerson], source: str, now_us: int
+    ) -> None:
+        """By their ids; as many statements for ten thousand as for one, but where an address is proved or taken."""
+        addresses = self._new_addresses(connection, owner_agent, fresh, source)
+        about = {"owner_agent": owner_agent, "source": source, "created_at": now_us, "updated_at": now_us}
+        rows = [{"id": one, **about, **_columns(new, addresses[one])} for one, new in fresh.items()]
+        connection.execute(insert(people), rows)
+        self._add_names(connection, owner_agent, {one: self._names(new) for one, new in fresh.items()}, now_us)
+        self._add_places(connection, owner_agent, {one: new.addresses for one, new in fresh.items()}, now_us)
+        _open_new(connection, owner_agent, [place for new in fresh.values() for place in new.addresses])
+        raise_version(connection, owner_agent)
 
     def update(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> Person:
         """By hand: from now on the settings file has no say in what was changed."""
-        _open_new(connection, known.owner_agent, new, known.addresses)
+        there = [
+            one for one in new.addresses if not any(is_at(each, one.channel, one.address) for each in known.addresses)
+        ]
+        _open_new(connection, known.owner_agent, there)
         changed = self.apply(connection, known, new, now_us)
         if said(changed.as_written) != said(known.as_written):
             mine = people_seeds.c.person_id == known.id
@@ -59,14 +63,17 @@ class PersonWriter:
         return changed
 
     def apply(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> Person:
-        book, address = known.owner_agent, _kept_address(known, new)
-        refuse_taken(connection, book, known.id, address)
-        values = {**_columns(new, address), "updated_at": now_us}
+        refuse_taken(connection, known.owner_agent, known.id, _kept_address(known, new))
+        self.rewrite(connection, known, new, now_us)
+        raise_version(connection, known.owner_agent)
+        return read_people(connection, known.owner_agent, [known.id])[0]
+
+    def rewrite(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> None:
+        """For a caller that changes many: it looks at their agent addresses, and raises the version once."""
+        values = {**_columns(new, _kept_address(known, new)), "updated_at": now_us}
         connection.execute(update(people).where(people.c.id == known.id).values(values))
-        self._rename(connection, book, known.id, new, now_us)
-        self._place(connection, book, known.id, new.addresses, now_us)
-        raise_version(connection, book)
-        return read_people(connection, book, [known.id])[0]
+        self._rename(connection, known.owner_agent, known.id, new, now_us)
+        self._place(connection, known.owner_agent, known.id, new.addresses, now_us)
 
     def prove(self, connection: Connection, person_id: str, channel: str, address: str, now_us: int) -> Person:
         """Of one of the household's people; raises Refused when another has proved the address before."""
@@ -77,12 +84,15 @@ class PersonWriter:
         reopen(connection, channel, address)
         return self.update(connection, known[0], with_proof(known[0], channel, address, now_us), now_us)
 
-    def remove(self, connection: Connection, owner_agent: str, person_id: str) -> bool:
-        gone = delete(people).where(people.c.id == person_id, people.c.owner_agent == owner_agent)
-        if not connection.execute(gone).rowcount:
-            return False
-        raise_version(connection, owner_agent)
-        return True
+    def remove(self, connection: Connection, owner_agent: str, *person_ids: str) -> bool:
+        """Whether one of them was there."""
+        removed = 0
+        for some in slices(person_ids):
+            gone = delete(people).where(people.c.id.in_(some), people.c.owner_agent == owner_agent)
+            removed += connection.execute(gone).rowcount
+        if removed:
+            raise_version(connection, owner_agent)
+        return removed > 0
 
     def name_again(self, connection: Connection, known: Person, now_us: int) -> None:
         """For people who came into the book by a way that knows nothing of how names are compared."""
@@ -101,18 +111,20 @@ class PersonWriter:
     def normal(self, name: str) -> str:
         return self._keys_of(name).normal
 
-    def _new_address(
-        self, connection: Connection, owner_agent: str, person_id: str, new: NewPerson, source: str
-    ) -> str:
-        if new.role is PersonRole.OWNER:
-            return HOUSEHOLD_OWNER
-        if new.agent_address is not None:
-            refuse_taken(connection, owner_agent, person_id, new.agent_address)
-            return new.agent_address
-        own = user_address(person_id) if source == SIGN_IN else ""
-        if own and not is_taken(connection, owner_agent, person_id, own):
-            return own
-        return CONTACT_PREFIX + person_id
+    def _new_addresses(
+        self, connection: Connection, owner_agent: str, fresh: Mapping[str, NewPerson], source: str
+    ) -> dict[str, str]:
+        own = {one: _own_address(one, new, source) for one, new in fresh.items()}
+        taken = taken_of(connection, owner_agent, [address for address in own.values() if address])
+        for one, new in fresh.items():
+            if new.agent_address is not None and own[one] in taken:
+                raise Refused(Code.CONTACT_EXISTS, _TAKEN)
+        return {
+            one: HOUSEHOLD_OWNER
+            if fresh[one].role is PersonRole.OWNER
+            else (address if address and address not in taken else CONTACT_PREFIX + one)
+            for one, address in own.items()
+        }
 
     def _rename(self, connection: Connection, owner_agent: str, person_id: str, new: NewPerson, now_us: int) -> None:
         """An alias row never changes: what is no longer said goes, what is new comes under a new id."""
@@ -124,14 +136,13 @@ class PersonWriter:
         if gone:
             connection.execute(delete(contact_aliases).where(table.id.in_(gone)))
         missing = {key: keys for key, keys in wanted.items() if key not in known}
-        self._add_names(connection, owner_agent, person_id, missing, now_us)
+        self._add_names(connection, owner_agent, {person_id: missing}, now_us)
 
     def _add_names(
         self,
         connection: Connection,
         owner_agent: str,
-        person_id: str,
-        names: Mapping[tuple[str, bool], Keys],
+        named: Mapping[str, Mapping[tuple[str, bool], Keys]],
         now_us: int,
     ) -> None:
         rows = [
@@ -143,6 +154,7 @@ class PersonWriter:
                 "is_name": is_name,
                 **_key_columns(keys),
             }
+            for person_id, names in named.items()
             for (alias, is_name), keys in names.items()
         ]
         if rows:
@@ -168,6 +180,15 @@ class PersonWriter:
         now_us: int,
     ) -> None:
         connection.execute(delete(person_addresses).where(person_addresses.c.person_id == person_id))
+        self._add_places(connection, owner_agent, {person_id: addresses}, now_us)
+
+    def _add_places(
+        self,
+        connection: Connection,
+        owner_agent: str,
+        placed: Mapping[str, tuple[PersonAddress, ...]],
+        now_us: int,
+    ) -> None:
         rows = [
             {
                 "id": self.mint(now_us),
@@ -180,6 +201,7 @@ class PersonWriter:
                 "verified_at": one.verified_at_us,
                 "label": one.label,
             }
+            for person_id, addresses in placed.items()
             for one in _distinct(addresses)
         ]
         for row in rows:
@@ -189,11 +211,17 @@ class PersonWriter:
             connection.execute(insert(person_addresses), rows)
 
 
-def _open_new(connection: Connection, book: str, new: NewPerson, before: tuple[PersonAddress, ...]) -> None:
+def _own_address(person_id: str, new: NewPerson, source: str) -> str:
+    """What a person is to be called at; nothing for who has a contact's address anyway."""
+    if new.role is PersonRole.OWNER:
+        return ""
+    return new.agent_address or (user_address(person_id) if source == SIGN_IN else "")
+
+
+def _open_new(connection: Connection, book: str, places: Sequence[PersonAddress]) -> None:
     """Who writes an address down in the household's book means it: that mail to it came back is forgotten."""
-    for one in new.addresses if book == HOUSEHOLD_OWNER else ():
-        if not any(is_at(known, one.channel, one.address) for known in before):
-            reopen(connection, one.channel, one.address, Closing.BOUNCED)
+    if book == HOUSEHOLD_OWNER:
+        forget_bounces(connection, [(one.channel, one.address) for one in places])
 
 
 def said(person: NewPerson) -> str:
@@ -205,7 +233,7 @@ def said(person: NewPerson) -> str:
 
 def refuse_taken(connection: Connection, owner_agent: str, person_id: str, address: str) -> None:
     if is_taken(connection, owner_agent, person_id, address):
-        raise Refused(Code.CONTACT_EXISTS, "another contact in this book has this agent address")
+        raise Refused(Code.CONTACT_EXISTS, _TAKEN)
 
 
 def refuse_role(known: Person | None, new: NewPerson) -> None:
@@ -239,6 +267,15 @@ def is_taken(connection: Connection, owner_agent: str, person_id: str, address: 
         people.c.owner_agent == owner_agent, people.c.agent_address == address, people.c.id != person_id
     )
     return connection.execute(asked).first() is not None
+
+
+def taken_of(connection: Connection, owner_agent: str, addresses: Sequence[str]) -> set[str]:
+    """Those of these agent addresses that someone in the book has."""
+    found: set[str] = set()
+    for some in slices(addresses):
+        mine = people.c.owner_agent == owner_agent, people.c.agent_address.in_(some)
+        found.update(connection.execute(select(people.c.agent_address).where(*mine)).scalars())
+    return found
 
 
 def _kept_address(known: Person, new: NewPerson) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from postroom.domain.address_folding import folded
 from postroom.domain.person import FROM_SETTINGS, INBOX, NewPerson, Overruled, Person, PersonAddress, PersonRole
 from postroom.domain.principal import OWNER
-from postroom.world.store.people.people_rows import read_people
-from postroom.world.store.people.person_writer import PersonWriter, is_taken, said
+from postroom.world.store.people.people_rows import raise_version, read_people, slices
+from postroom.world.store.people.person_writer import PersonWriter, is_taken, said, taken_of
 from postroom.world.store.tables.people import people_seeds, person_addresses
 
 _NAMELESS: Final = "Owner"
@@ -29,15 +29,11 @@ class Seeds:
         """Those that stay keep their ids; those the file no longer names go first, as another may want the address."""
         rows = _rows(connection, owner_agent)
         pairs = _paired(rows, wanted)
-        kept = {row.person_id for _, row in pairs if row is not None}
-        for gone in rows:
-            if gone.person_id not in kept and gone.person_id != OWNER:
-                self._drop(connection, gone)
-        for new, row in pairs:
-            if row is None:
-                self._add(connection, owner_agent, new, now_us)
-            elif row.said != said(new):
-                self._renew(connection, row, new, now_us)
+        kept = {OWNER, *(row.person_id for _, row in pairs if row is not None)}
+        self._drop(connection, owner_agent, [one for one in rows if one.person_id not in kept])
+        differing = [(new, row) for new, row in pairs if row is not None and row.said != said(new)]
+        self._renew(connection, owner_agent, differing, now_us)
+        self._add_all(connection, owner_agent, [new for new, row in pairs if row is None], now_us)
 
     def overruled(self, connection: Connection, owner_agent: str, wanted: Sequence[NewPerson]) -> list[Overruled]:
         found = []
@@ -69,6 +65,22 @@ class Seeds:
         ]
         return tuple(name for name, differs in fields if differs)
 
+    def _add_all(self, connection: Connection, owner_agent: str, news: Sequence[NewPerson], now_us: int) -> None:
+        """Those of whom nothing is vouched for, as contacts are, all together: there may be thousands."""
+        vouched = [one for one in news if _is_vouched(one)]
+        for one in vouched:
+            self._add(connection, owner_agent, one, now_us)
+        plain = [one for one in news if not _is_vouched(one)]
+        taken = taken_of(connection, owner_agent, [one.agent_address for one in plain if one.agent_address])
+        fresh: dict[str, NewPerson] = {}
+        for one in plain:
+            if one.agent_address is None or one.agent_address not in taken:
+                taken |= {one.agent_address} if one.agent_address else set()
+                fresh[self._writer.mint(now_us)] = one
+        if fresh:
+            self._writer.insert_many(connection, owner_agent, fresh, FROM_SETTINGS, now_us)
+            connection.execute(insert(people_seeds), [_seed(owner_agent, *one) for one in fresh.items()])
+
     def _add(self, connection: Connection, owner_agent: str, new: NewPerson, now_us: int) -> None:
         if _cannot_have_its_address(connection, owner_agent, new):
             return
@@ -76,35 +88,44 @@ class Seeds:
         person_id = OWNER if is_owner else self._writer.mint(now_us)
         known = read_people(connection, owner_agent, [person_id]) if is_owner else []
         if known:  # the owner had an inbox before there were people
-            self._apply(connection, known[0], new, now_us)
+            if self._apply(connection, known[0], new, now_us):
+                raise_version(connection, owner_agent)
         else:
             _claim_proofs(connection, owner_agent, person_id, new)
             named = replace(new, name=new.name or _NAMELESS)
             self._writer.insert(connection, owner_agent, person_id, named, FROM_SETTINGS, now_us)
-        row = {"person_id": person_id, "owner_agent": owner_agent, "name": new.name, "said": said(new)}
-        connection.execute(insert(people_seeds), row | {"changed": False})
+        connection.execute(insert(people_seeds), _seed(owner_agent, person_id, new))
 
-    def _renew(self, connection: Connection, row: Row[Any], new: NewPerson, now_us: int) -> None:
-        known = read_people(connection, row.owner_agent, [row.person_id])
-        if known and not row.changed:
-            self._apply(connection, known[0], new, now_us)
-        mine = people_seeds.c.person_id == row.person_id
-        connection.execute(update(people_seeds).where(mine).values(said=said(new)))
+    def _renew(
+        self, connection: Connection, owner_agent: str, differing: Sequence[tuple[NewPerson, Row[Any]]], now_us: int
+    ) -> None:
+        ids = [row.person_id for _, row in differing if not row.changed]
+        known = {one.id: one for one in read_people(connection, owner_agent, ids)}
+        meant = [(known[row.person_id], new) for new, row in differing if row.person_id in known]
+        if sum(self._apply(connection, one, new, now_us) for one, new in meant):
+            raise_version(connection, owner_agent)
+        mine = people_seeds.c.person_id == bindparam("whose")
+        rows = [{"whose": row.person_id, "says": said(new)} for new, row in differing]
+        if rows:
+            connection.execute(update(people_seeds).where(mine).values(said=bindparam("says")), rows)
 
-    def _apply(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> None:
+    def _apply(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> bool:
+        """Whether that changed something; who asked for it raises the version of the book."""
         wanted = self._writer.as_kept(_beside_what_is_known(new, known), known)
         if wanted == known.as_written or is_taken(connection, known.owner_agent, known.id, wanted.agent_address or ""):
-            return
+            return False
         _claim_proofs(connection, known.owner_agent, known.id, wanted)
-        self._writer.apply(connection, known, wanted, now_us)
+        self._writer.rewrite(connection, known, wanted, now_us)
+        return True
 
-    def _drop(self, connection: Connection, row: Row[Any]) -> None:
+    def _drop(self, connection: Connection, owner_agent: str, rows: Sequence[Row[Any]]) -> None:
         """Those that were changed stay, and so does the row, in case the file names them again."""
-        known = read_people(connection, row.owner_agent, [row.person_id])
-        if known and row.changed:
-            return
-        self._writer.remove(connection, row.owner_agent, row.person_id)
-        connection.execute(delete(people_seeds).where(people_seeds.c.person_id == row.person_id))
+        changed = [row.person_id for row in rows if row.changed]
+        staying = {one.id for one in read_people(connection, owner_agent, changed)}
+        gone = [row.person_id for row in rows if row.person_id not in staying]
+        self._writer.remove(connection, owner_agent, *gone)
+        for some in slices(gone):
+            connection.execute(delete(people_seeds).where(people_seeds.c.person_id.in_(some)))
 
 
 def _rows(connection: Connection, owner_agent: str) -> list[Row[Any]]:
@@ -131,6 +152,15 @@ def _paired(rows: Sequence[Row[Any]], wanted: Sequence[NewPerson]) -> list[Pair]
 
 def _key(new: NewPerson) -> str:
     return _OWNERS_KEY if new.role is PersonRole.OWNER else new.name
+
+
+def _seed(owner_agent: str, person_id: str, new: NewPerson) -> dict[str, Any]:
+    about = {"person_id": person_id, "owner_agent": owner_agent, "name": new.name}
+    return about | {"said": said(new), "changed": False}
+
+
+def _is_vouched(new: NewPerson) -> bool:
+    return new.role is PersonRole.OWNER or any(one.verified_at_us is not None for one in new.addresses)
 
 
 def _cannot_have_its_address(connection: Connection, owner_agent: str, new: NewPerson) -> bool:
