@@ -66,7 +66,7 @@ from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.roster.endpoints import Endpoints
 from postroom.system.serving.connections import bounds_of
 from postroom.system.serving.listeners import Listeners
-from postroom.system.serving.server import Server, serving
+from postroom.system.serving.server import HttpServer, serving
 from postroom.system.settings import Settings
 from postroom.system.shared_clock import SharedClock
 from postroom.system.telemetry.hop_meter import HopMeter
@@ -121,7 +121,7 @@ class _Builder:
         self._servers: dict[str, GuardedServer] = {}
         self._butlers: list[Butler] = []
         self._listeners = Listeners(settings=settings, stack=stack)
-        self._serving: list[Server] = []
+        self._serving: list[HttpServer] = []
         self._plane: Plane | None = None
         self._approvals: Approvals | None = None
         self._asking: AskingParts  # as soon as there is a store

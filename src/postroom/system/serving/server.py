@@ -88,7 +88,7 @@ def port_of(listener: socket.socket) -> int:
     return port
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """
     Signals belong to the household, which stops its parts in order, and says so.
 
@@ -114,7 +114,7 @@ class Server(uvicorn.Server):
 @asynccontextmanager
 async def serving(
     app: ASGIApp, listener: socket.socket, connections: CallerConnections | None = None
-) -> AsyncIterator[Server]:
+) -> AsyncIterator[HttpServer]:
     """`connections` are those of the whole process, when several servers share their bounds."""
     shared = connections or CallerConnections(UNCROWDED)
     config = uvicorn.Config(
@@ -129,7 +129,7 @@ async def serving(
         server_header=False,
         proxy_headers=False,  # what a caller says of its own address is no fact: limits go by the connection
     )
-    server = Server(config)
+    server = HttpServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started:
         if task.done():

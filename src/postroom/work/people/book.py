@@ -32,7 +32,7 @@ class Book:
         self._numbers: dict[str, int] = {}
         self._by_form: dict[str, set[int]] = {}
         self._latin: dict[int, str] = {}
-        self._bones: dict[int, str] = {}
+        self._bones: dict[int, str] = {}  # these two with their words in order, as they are compared
         self._folded: dict[int, str] = {}
         self._index = TrigramIndex()
         self._next = 0
@@ -54,9 +54,10 @@ class Book:
         for form in _forms(keys):
             self._by_form.setdefault(form, set()).add(number)
         self._latin[number] = keys.latin
-        self._bones[number] = keys.skeletons[0] if keys.skeletons else ""
-        self._folded[number] = keys.folded
-        self._index.add(number, f"{keys.latin} {self._bones[number]}")
+        bones = _bones(keys)
+        self._bones[number] = _in_order(bones)
+        self._folded[number] = _in_order(keys.folded)
+        self._index.add(number, f"{keys.latin} {bones}")
 
     def remove(self, entry_id: str) -> None:
         number = self._numbers.pop(entry_id)
@@ -84,19 +85,27 @@ class Book:
         return exact | self._from_comparison(query)
 
     def _from_index(self, query: Keys) -> set[int]:
-        bones = query.skeletons[0] if query.skeletons else ""
-        nearest = self._index.nearest(f"{query.latin} {bones}", 2 * _FROM_INDEX)
+        nearest = self._index.nearest(f"{query.latin} {_bones(query)}", 2 * _FROM_INDEX)
         return set([number for number in nearest if number in self._entries][:_FROM_INDEX])
 
     def _from_comparison(self, query: Keys) -> set[int]:
-        bones = query.skeletons[0] if query.skeletons else ""
+        bones, folded = _in_order(_bones(query)), _in_order(query.folded)
         by_letters, by_bones, as_written = _SHARES
         found = process.extract(query.latin, self._latin, scorer=fuzz.WRatio, limit=by_letters)
-        found += process.extract(bones, self._bones, scorer=fuzz.token_sort_ratio, limit=by_bones)
-        found += process.extract(query.folded, self._folded, scorer=fuzz.token_sort_ratio, limit=as_written)
+        found += process.extract(bones, self._bones, scorer=fuzz.ratio, limit=by_bones)
+        found += process.extract(folded, self._folded, scorer=fuzz.ratio, limit=as_written)
         return {number for _, _, number in found}
+
+
+def _bones(keys: Keys) -> str:
+    return keys.skeletons[0] if keys.skeletons else ""
+
+
+def _in_order(text: str) -> str:
+    """So that the order of the words does not count, whichever name they are compared with."""
+    return " ".join(sorted(text.split()))
 
 
 def _forms(keys: Keys) -> set[str]:
     """Whatever makes two names exactly the same; a name of one character has these too."""
-    return {keys.normal, keys.folded, " ".join(sorted(keys.folded.split()))}
+    return {keys.normal, keys.folded, _in_order(keys.folded)}

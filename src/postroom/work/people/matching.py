@@ -41,16 +41,20 @@ def _exact(query: Keys, alias: Keys) -> Match | None:
 
 def _alike(query: Keys, alias: Keys) -> Match:
     same_script = query.script == alias.script
+    latin: float | None = None
     best = Match(0.0, MatchType.SMART_FUZZY, "nothing alike")
     if same_script:
         score, coverage = similarity(query.folded, alias.folded)
+        if (query.folded, alias.folded) == (query.latin, alias.latin):  # nearly everybody's: then it is known by now
+            latin = score
         whole = coverage >= _WHOLE
         best = Match(
             score,
             MatchType.FUZZY if whole else MatchType.SMART_FUZZY,
             "written almost the same" if whole else "a part of the name",
         )
-    latin, _ = similarity(query.latin, alias.latin)
+    if latin is None:
+        latin, _ = similarity(query.latin, alias.latin)
     if not same_script and _CROSS_SCRIPT * latin > best.score:
         best = Match(_CROSS_SCRIPT * latin, MatchType.SMART_FUZZY, "the same name in another script")
     if latin > 0.3 or not same_script:
