@@ -44,9 +44,10 @@ _numbers = itertools.count(1)
 
 @dataclass(slots=True)
 class Timings:
-    """Of one tool at one concurrency: the rate of each round, and every single call."""
+    """Of one tool at one concurrency: rate and processor time of the household in each round, and every single call."""
 
     rates: list[float] = field(default_factory=list)
+    processor_us: list[float] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
 
     @property
@@ -96,9 +97,16 @@ async def burst(http: aiohttp.ClientSession, url: str, what: str, at_once: int, 
     into.rates.append(count / (time.perf_counter() - began))
 
 
-async def measure(name: str, url: str, token: str, results: Results) -> None:
+def processor_us(process: int) -> float:
+    """What all threads of a process have used."""
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return sum(int((one / "schedstat").read_text().split()[0]) for one in threads) / 1000
+
+
+async def measure(name: str, living: dict[str, Any], results: Results) -> None:
+    url, process = living["url"], living["process"]
     headers = {
-        "Authorization": f"Bearer {token}",
+        "Authorization": f"Bearer {living['token']}",
         "Accept": "application/json, text/event-stream",
         "MCP-Protocol-Version": "2026-07-28",
         "Mcp-Method": "tools/call",
@@ -111,11 +119,13 @@ async def measure(name: str, url: str, token: str, results: Results) -> None:
                 tools = (TRIVIAL, STORED, DELIVERED)
                 for what in tools[number % 3 :] + tools[: number % 3]:
                     into = results.setdefault((name, what, at_once), Timings())
-                    await burst(http, url, what, at_once, CALLS if at_once > 1 else CALLS // 3, into)
+                    count, before = CALLS if at_once > 1 else CALLS // 3, processor_us(process)
+                    await burst(http, url, what, at_once, count, into)
+                    into.processor_us.append((processor_us(process) - before) / count)
 
 
 @contextmanager
-def household(home: Path, database: str) -> Iterator[dict[str, str]]:
+def household(home: Path, database: str) -> Iterator[dict[str, Any]]:
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.door_household", str(home), database],
         stdin=subprocess.PIPE,
@@ -126,7 +136,7 @@ def household(home: Path, database: str) -> Iterator[dict[str, str]]:
     )
     assert process.stdin is not None and process.stdout is not None
     try:
-        yield json.loads(process.stdout.readline())
+        yield {**json.loads(process.stdout.readline()), "process": process.pid}
     finally:
         process.stdin.close()
         process.wait(30)
@@ -135,16 +145,18 @@ def household(home: Path, database: str) -> Iterator[dict[str, str]]:
 def table(results: Results) -> str:
     lines = [
         f"Made on {datetime.now(UTC):%Y-%m-%d}, {ROUNDS} interleaved rounds; rates are medians (lowest–highest), "
-        f"times are of every call: {machine()}. The caller is another process on the same cores.",
+        f"times are of every call: {machine()}. CPU is the household's. The caller is "
+        "another process on the same cores.",
         "",
-        "| database | tool | at once | calls/s | p50 / p95 ms | p50 against the trivial tool |",
-        "|---|---|--:|--:|--:|--:|",
+        "| database | tool | at once | calls/s | p50 / p95 ms | p50 against the trivial tool | CPU, µs/call |",
+        "|---|---|--:|--:|--:|--:|--:|",
     ]
     for (name, what, at_once), made in sorted(results.items(), key=lambda one: (one[0][0], one[0][2], one[1].p50)):
         ratio = made.p50 / results[name, TRIVIAL, at_once].p50
         lines.append(
             f"| {name} | {what} | {at_once} | {statistics.median(made.rates):,.0f} ({min(made.rates):,.0f}–"
-            f"{max(made.rates):,.0f}) | {made.p50:.2f} / {percentile(made.milliseconds, 95):.2f} | {ratio:.2f}× |"
+            f"{max(made.rates):,.0f}) | {made.p50:.2f} / {percentile(made.milliseconds, 95):.2f} | {ratio:.2f}× | "
+            f"{statistics.median(made.processor_us):,.0f} |"
         )
     return "\n".join([*lines, "", *(f"- {one}." for one in verdicts(results))])
 
@@ -164,7 +176,7 @@ def main() -> None:
     with temporary_postgres() as (server, folder):
         for name, database in (("SQLite", ""), ("PostgreSQL", server.url())):
             with household(folder / name, database) as living:
-                uvloop.run(measure(name, living["url"], living["token"], results))
+                uvloop.run(measure(name, living, results))
     text = table(results)
     print(text)
     if "DRY" not in os.environ:
