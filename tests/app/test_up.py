@@ -24,10 +24,10 @@ from mcp.client.streamable_http import streamable_http_client
 
 from postroom.doors.guard.tokens import TokenFile
 from tests.app.processes import command, environment, part, wait_for
+from tests.patience import PATIENCE_SECONDS
 from tests.services.warm_process import WarmProcess, run
 
 STOP_SECONDS = 10.0
-WAIT_SECONDS = 30.0
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -74,7 +74,7 @@ async def sandbox(variables: Mapping[str, str], verb: str, path: str, body: obje
 
 
 async def arrived(variables: Mapping[str, str], channel: str, texts: list[str]) -> None:
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await received(variables, channel) != texts:
             await asyncio.sleep(0.05)
 
@@ -177,7 +177,7 @@ def test_a_household_that_a_script_started_in_the_background_stops_all_the_same(
         try:
             wait_for(process, "Postroom is up.")
             process.send_signal(number)
-            said, _ = process.communicate(timeout=WAIT_SECONDS)
+            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
         finally:
             process.kill()
 
@@ -222,7 +222,7 @@ async def test_a_stop_takes_ten_seconds_at_most_whoever_is_waiting(home: Path) -
 
 async def in_progress(variables: Mapping[str, str], number: int) -> None:
     """Until that many calls are being made, as the ledger has it."""
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await asyncio.to_thread(_sending, variables) < number:
             await asyncio.sleep(0.05)
 
