@@ -22,14 +22,11 @@ up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DI
 	@exec $(BIN)/postroom up $(ARGS)
 
 # Types are checked on one core; meanwhile the other one compiles the tests, which otherwise each worker would do.
-# Real processes and windows can miss a moment on a busy machine, so what fails beside others is tried once more by itself.
 test: $(VENV)/.dev-installed $(VENV)/.examples-installed $(VENV)/.clients-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
 	@sh scripts/debian-packages.sh
 	@$(BIN)/python -m pytest --collect-only -q >/dev/null & $(MAKE) --no-print-directory check && wait
 	@export TMPDIR=$$(sh scripts/quick-folder.sh) && \
-		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) || { \
-		echo "Once more, by themselves, those that failed:"; \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
+		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 chaos: $(VENV)/.dev-installed ## break everything on purpose and write what was lost into the docs; ARGS="--short --only kill"
 	@sh scripts/debian-packages.sh

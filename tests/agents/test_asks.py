@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from tests.app.asked_household import phone, press, write
 from tests.app.living import QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.agents.asks import AskRefused, HouseholdAsks, Unanswered, key_of, to_answer, to_approve
 from postroom.domain.errors import UserError
@@ -32,7 +33,7 @@ def asks_of(house: Living, **more: Any) -> HouseholdAsks:
 async def answered(house: Living, key: str, body: dict[str, Any], button: str) -> Any:
     waiting = asyncio.create_task(asks_of(house).answer(key, body))
     await press(house, await phone(house, body["question"]), button)
-    return await asyncio.wait_for(waiting, 20)
+    return await asyncio.wait_for(waiting, PATIENCE_SECONDS)
 
 
 async def test_an_option_is_answered_by_its_value(house: Living) -> None:
@@ -48,7 +49,7 @@ async def test_words_are_answered_as_they_were_written(house: Living) -> None:
     card = await phone(house, "Which colour?")
     await write(house, "Blue, please", reply_to_message_id=card["message_id"])
 
-    assert await asyncio.wait_for(waiting, 20) == "Blue, please"
+    assert await asyncio.wait_for(waiting, PATIENCE_SECONDS) == "Blue, please"
 
 
 @pytest.mark.parametrize(("button", "refusal"), [("Approve", None), ("Deny", "The person said no; it was not run.")])
@@ -58,7 +59,7 @@ async def test_an_approval_is_yes_or_what_to_tell_the_model(house: Living, butto
     card = await phone(house, body["question"])
     await press(house, card, button)
 
-    assert await asyncio.wait_for(waiting, 20) == refusal
+    assert await asyncio.wait_for(waiting, PATIENCE_SECONDS) == refusal
     assert "/tmp/ä" in card["text"]
 
 

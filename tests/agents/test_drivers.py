@@ -15,6 +15,7 @@ from tests.agents.messages_api import messages_api
 from tests.agents.test_examples import ROOT, interpreter
 from tests.app.asked_household import phone, press, until
 from tests.app.living import QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 
 BASH = {"command": "echo release-17 >> deployed.txt", "description": "Deploy"}
 APPROVED = [
@@ -57,7 +58,7 @@ class Runs:
         """What it had said until then."""
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        output, _ = await asyncio.wait_for(process.communicate(), 30)
+        output, _ = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
         return output.decode()
 
     async def finish(self) -> str:

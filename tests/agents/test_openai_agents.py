@@ -10,6 +10,7 @@ import pytest
 from agents.testing import ScriptedModel, assistant_message, function_call
 from tests.app.asked_household import press, until
 from tests.app.living import QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 
 from agents import Agent, RunConfig, function_tool
 from postroom.agents.asks import HouseholdAsks, Unanswered
@@ -66,7 +67,7 @@ async def test_the_same_call_later_in_the_run_is_asked_about_again(home: Path) -
         second = asyncio.create_task(run.drive(*same))
         await press(house, (await cards(house, 2))[1], "Approve")
 
-        assert await asyncio.wait_for(second, 30) == "Both."
+        assert await asyncio.wait_for(second, PATIENCE_SECONDS) == "Both."
         assert (done_first, run.done) == (["1"], ["1", "1"])
 
 
@@ -78,7 +79,7 @@ async def test_calls_of_one_turn_are_asked_about_together_and_decided_apart(home
         for card in await cards(house, 2):
             await press(house, card, "Deny" if '"1"' in card["text"] else "Approve")
 
-        assert await asyncio.wait_for(running, 30) == "One."
+        assert await asyncio.wait_for(running, PATIENCE_SECONDS) == "One."
         assert run.done == ["2"]
 
 

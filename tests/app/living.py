@@ -20,6 +20,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Ports, Settings
 from postroom.world.peers.http import HttpPeer
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 
 PORTS = tuple(Ports.model_fields)
@@ -64,7 +65,7 @@ class Living:
 
     async def settled(self) -> None:
         """Once nothing is under way any more, so that the next fault meets the next message and no earlier one."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while {"pending", "in_progress"} & {row["status"] for row in self.rows("delivery_requests")}:
                 await asyncio.sleep(0.02)
 

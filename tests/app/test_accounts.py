@@ -15,6 +15,7 @@ from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import Principal, Role
 from postroom.world.channels.kinds import KINDS
 from tests.app.living import QUICK, Living, living, settings_for
+from tests.patience import PATIENCE_SECONDS
 
 SHIPPED_KINDS = {name: KINDS[name] for name in ("telegram", "email")}
 ASKED_FOR = (
@@ -53,7 +54,7 @@ async def test_a_person_sees_every_account_with_what_it_can_do(home: Path) -> No
 
 async def stricken(household: Living) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """The health of both, once the answers of their providers are known."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             _, answer = await channels(household, household.token("operator"))
             telegram, email = (one["health"] for one in answer["channels"][:2])

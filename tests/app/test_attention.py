@@ -22,12 +22,12 @@ from postroom.work.attention.attention import Attention
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.policy_request import parse_policy
 from tests.app.living import LIFTED, QUICK, Living, living, settings_for
+from tests.patience import PATIENCE_SECONDS
 
 ALWAYS_QUIET = {
     "zone": "UTC",
     "quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}],
 }
-_SECONDS = 30.0
 
 
 def attention_of(alive: Living) -> Attention:
@@ -36,7 +36,7 @@ def attention_of(alive: Living) -> Attention:
 
 
 async def until(true: Callable[[], Any]) -> None:
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not await true():
             await asyncio.sleep(0.02)
 
@@ -178,7 +178,7 @@ async def test_doctor_and_the_gauge_count_what_is_unaccounted_for(home: Path) ->
         (well,) = await look_at_notices(alive.settings)
         async with alive.http.get(alive.household.addresses["api"] + "/metrics") as response:
             metrics = await response.text()
-        async with asyncio.timeout(20):  # the household may still be writing down what it has decided
+        async with asyncio.timeout(PATIENCE_SECONDS):  # the household may still be writing down what it has decided
             while (stuck := await _made_idle(alive.settings)).ok:
                 pass
         with sqlite3.connect(home / "postroom.db") as connection:

@@ -17,6 +17,7 @@ from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain
 from postroom.domain.inbound_message import LateNews, Listened, NewsKind
 from tests.app.living import QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 
 SETTINGS: dict[str, Any] = {
     "channels": {"parrot": {"factory": f"{__name__}:Parrot"}},
@@ -77,7 +78,7 @@ async def test_what_was_cut_off_is_found_and_its_news_is_shown(home: Path) -> No
 
 async def told(household: Living, delivery_id: str) -> list[str]:
     """Once the news is there."""
-    async with asyncio.timeout(20), ledger_view(household.settings) as view:
+    async with asyncio.timeout(PATIENCE_SECONDS), ledger_view(household.settings) as view:
         while True:
             found = await view.trace(delivery_id)
             if found["deliveries"][0]["news"]:

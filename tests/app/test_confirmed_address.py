@@ -16,6 +16,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings.load import load
 from postroom.work.inbox.request import Request
 from tests.doors.notifications.api import NO_PORTS
+from tests.patience import PATIENCE_SECONDS
 
 STRANGER = "stranger@example.com"
 _LINK = re.compile(r"http://\S+/confirm/[A-Za-z0-9_-]+")
@@ -23,7 +24,7 @@ _LINK = re.compile(r"http://\S+/confirm/[A-Za-z0-9_-]+")
 
 async def mails(http: aiohttp.ClientSession, household: RunningHousehold, count: int) -> list[dict[str, Any]]:
     """What the mail server holds, once it holds that many."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             async with http.get(f"{household.addresses['sandbox']}email/messages") as answer:
                 found: list[dict[str, Any]] = (await answer.json())["messages"]

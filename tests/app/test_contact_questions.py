@@ -13,9 +13,9 @@ from postroom.domain.principal import OWNER as OWNER_ID
 from postroom.domain.principal import Principal, Role
 from postroom.world.peers.http import HttpPeer
 from tests.app.living import LIFTED, QUICK, settings_for
+from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, telephone
 
-_SECONDS = 20.0
 _OWNER_CHAT = "1000"
 pytestmark = pytest.mark.requirement("ask:contact-questions")
 
@@ -41,7 +41,7 @@ async def looked_up(line: Telephone, door: str) -> str:
         return str(answer["decision_mode"])
     peer = HttpPeer("api", line.url("api") + "/mcp", str(line.tokens.token_of(CHATGPT)))
     try:
-        return str((await peer.call("resolve_contact", {"name": "Anna"}, _SECONDS))["decision_mode"])
+        return str((await peer.call("resolve_contact", {"name": "Anna"}, PATIENCE_SECONDS))["decision_mode"])
     finally:
         await peer.close()
 
@@ -60,7 +60,7 @@ async def test_the_owner_says_whom_a_name_means_and_it_is_remembered(line: Telep
     line.tokens.ensure([owner])
     assert (await line.post(answer_path, {"value": chosen}, owner)).status == 200
 
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await looked_up(line, "rest") != "resolved":
             await asyncio.sleep(0.02)
     [memory] = (await line.get("/contacts/memory")).body["memory"]

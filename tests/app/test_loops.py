@@ -16,9 +16,9 @@ from postroom.app.parts import shipped
 from postroom.cli.doctor_checks.loops import look_at_loops
 from postroom.system.loop import Look, Loop, Loops
 from tests.app.living import LIFTED, PORTS, QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 
-_SECONDS = 30.0
 _BUTLERS = ("general", "health", "messenger", "switchboard")
 APPROVALS = {"approvals": {"enabled": True, "ask_owner": False}}
 LOOPS = {
@@ -80,7 +80,7 @@ async def test_a_failure_in_any_loop_of_a_household_ends_none_of_them(
         loops = alive.household.loops
         assert isinstance(loops, StumblingLoops)
         assert {loop.name for loop in loops.all} == LOOPS
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not all(looks >= 1 for looks in loops.looks.values()):
                 await asyncio.sleep(0.02)
 
@@ -133,7 +133,7 @@ def _wake(alive: Living, name: str) -> None:
 
 
 async def _until(alive: Living, status: str) -> dict[str, Any]:
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (told := await _health(alive, "api"))["status"] != status:
             await asyncio.sleep(0.02)
         return told

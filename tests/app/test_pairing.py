@@ -18,6 +18,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.work.conversations.strangers import SENTENCE
 from tests.app.asked_household import ask, parts, phone, press, until, write
 from tests.app.living import LIFTED, QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ADA = Principal(Role.PERSON, "ada")
@@ -222,5 +223,5 @@ async def test_a_code_is_good_after_a_restart(tmp_path: Path) -> None:
     async with living(tmp_path, LIFTED, QUICK) as house:
         await write(house, code, chat_id="5011")
         await said_to(house, "5011")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             assert ("telegram", "5011", True) in await places(house, "owner")

@@ -14,6 +14,7 @@ from postroom.work.delivery import limits
 from postroom.world.store.shared.limits_memory import MemoryLimits
 from postroom.world.store.tables.deliveries import delivery_requests
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Parts, generous, living_world
 
 
@@ -70,7 +71,7 @@ async def test_whoever_waits_for_a_delivery_that_was_taken_over_hears_how_it_end
         gate.set()
         await world.idle()
 
-        answer = await asyncio.wait_for(caller, 20)
+        answer = await asyncio.wait_for(caller, PATIENCE_SECONDS)
         assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "9")
 
 

@@ -23,10 +23,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from postroom.doors.guard.tokens import TokenFile
-from tests.app.processes import environment, part, wait_for
+from tests.app.processes import command, environment, part, wait_for
+from tests.patience import PATIENCE_SECONDS
+from tests.services.warm_process import WarmProcess, run
 
 STOP_SECONDS = 10.0
-WAIT_SECONDS = 30.0
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -73,17 +74,12 @@ async def sandbox(variables: Mapping[str, str], verb: str, path: str, body: obje
 
 
 async def arrived(variables: Mapping[str, str], channel: str, texts: list[str]) -> None:
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await received(variables, channel) != texts:
             await asyncio.sleep(0.05)
 
 
-def postroom(variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "postroom", *arguments]
-    return subprocess.run(command, env=dict(variables), capture_output=True, text=True, timeout=60, check=False)
-
-
-def stop(process: subprocess.Popen[str]) -> tuple[int, float]:
+def stop(process: WarmProcess) -> tuple[int, float]:
     """Exit code and seconds."""
     told = time.monotonic()
     process.send_signal(signal.SIGTERM)
@@ -101,8 +97,8 @@ async def test_a_first_message_arrives_once_and_its_trace_tells_the_whole_way(
         assert (answer["status"], answer["delivery"]["channel"]) == ("ok", channel)
         assert await received(variables, channel) == ["Hello"]
         request_id, delivery_id = answer["request_context"]["request_id"], answer["delivery"]["delivery_id"]
-        told = json.loads(postroom(variables, "trace", request_id, "--json").stdout)
-        shown = postroom(variables, "trace", delivery_id).stdout
+        told = json.loads(run(variables, "trace", request_id, "--json").stdout)
+        shown = run(variables, "trace", delivery_id).stdout
 
     assert [hop["source_butler"] for hop in told["hops"]] == ["health"]
     [delivery] = told["deliveries"]
@@ -165,7 +161,7 @@ async def test_a_second_start_on_the_same_data_continues_where_the_first_stopped
         assert stop(first)[0] == 0
     with part(variables):
         await arrived(variables, "telegram", ["Later"])
-        told = json.loads(postroom(variables, "trace", answer["delivery"]["delivery_id"], "--json").stdout)
+        told = json.loads(run(variables, "trace", answer["delivery"]["delivery_id"], "--json").stdout)
 
     assert told["deliveries"][0]["possible_duplicate"] in (False, 0)
 
@@ -181,7 +177,7 @@ def test_a_household_that_a_script_started_in_the_background_stops_all_the_same(
         try:
             wait_for(process, "Postroom is up.")
             process.send_signal(number)
-            said, _ = process.communicate(timeout=WAIT_SECONDS)
+            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
         finally:
             process.kill()
 
@@ -199,7 +195,7 @@ async def test_a_stop_lets_the_call_that_is_being_made_finish(variables: dict[st
     assert (code, seconds < STOP_SECONDS) == (0, True)
     assert answer["status"] in ("ok", "accepted")
     with part(variables):
-        told = json.loads(postroom(variables, "trace", answer["delivery"]["delivery_id"], "--json").stdout)
+        told = json.loads(run(variables, "trace", answer["delivery"]["delivery_id"], "--json").stdout)
         assert await received(variables, "telegram") == ["Slow"]
     assert [attempt["outcome"] for attempt in told["deliveries"][0]["attempts"]] == ["success"]
 
@@ -226,7 +222,7 @@ async def test_a_stop_takes_ten_seconds_at_most_whoever_is_waiting(home: Path) -
 
 async def in_progress(variables: Mapping[str, str], number: int) -> None:
     """Until that many calls are being made, as the ledger has it."""
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while await asyncio.to_thread(_sending, variables) < number:
             await asyncio.sleep(0.05)
 
@@ -245,7 +241,7 @@ def test_a_taken_port_gives_one_clear_sentence(home: Path, taken: str) -> None:
         other.bind(("127.0.0.1", int(variables[name])))
         other.listen()
 
-        done = postroom(variables, "up")
+        done = run(variables, "up")
 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -256,7 +252,7 @@ def test_a_taken_port_gives_one_clear_sentence(home: Path, taken: str) -> None:
 def test_two_households_on_one_sqlite_file_are_refused(home: Path) -> None:
     first = environment(home)
     with part(first):
-        done = postroom(environment(home), "up")
+        done = run(environment(home), "up")
 
     assert done.returncode == 1
     assert "Another household is already working" in done.stderr
@@ -266,7 +262,7 @@ def test_two_households_on_one_sqlite_file_are_refused(home: Path) -> None:
 def test_a_database_that_is_not_there_gives_one_clear_sentence(home: Path, free_port: int) -> None:
     url = f"postgresql://postgres@127.0.0.1:{free_port}/butlers"
 
-    done = postroom(environment(home, POSTROOM_DATABASE_URL=url), "up")
+    done = run(environment(home, POSTROOM_DATABASE_URL=url), "up")
 
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
@@ -277,19 +273,9 @@ async def test_a_worker_beside_a_household_sends_what_the_household_only_stored(
     home: Path, new_postgres_url: str
 ) -> None:
     variables = environment(home, POSTROOM_DATABASE_URL=new_postgres_url)
-    command = [sys.executable, "-m", "postroom", "worker"]
-    with part(variables):
-        worker = subprocess.Popen(
-            command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-        )
-        try:
-            assert worker.stdout is not None
-            assert any("Postroom is up." in line for line in worker.stdout)
-            answer = await notify(variables, channel="telegram", message="Hello")
-            assert answer["status"] == "ok"
-        finally:
-            code, seconds = stop(worker)
-            assert worker.stdout is not None
-            worker.stdout.close()
+    with part(variables), command(variables, "worker") as worker:
+        answer = await notify(variables, channel="telegram", message="Hello")
+        assert answer["status"] == "ok"
+        code, seconds = stop(worker)
 
     assert (code, seconds < STOP_SECONDS) == (0, True)

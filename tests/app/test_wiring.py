@@ -12,6 +12,7 @@ import pytest
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine import sqlite
 from tests.app.living import LIFTED, QUICK, living
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 
 
@@ -225,7 +226,7 @@ async def test_a_retry_that_meets_an_open_circuit(tmp_path: Path) -> None:
         answer = await home.notify(wait_seconds=1)
 
         assert (answer["status"], answer["delivery"]["status"]) == ("accepted", "pending")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while home.rows("delivery_requests")[0]["waiting_reason"] != "the circuit of telegram is open":
                 await asyncio.sleep(0)
         assert await home.texts() == []

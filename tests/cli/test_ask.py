@@ -16,6 +16,7 @@ from postroom.work.questions.given import Given
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import postroom, postroom_beside
 from tests.doors.console.asked import ANNA, HEALTH, admit, asking
+from tests.patience import PATIENCE_SECONDS
 
 FORM = {
     "type": "object",
@@ -43,7 +44,7 @@ async def there(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 async def opened(there: Living) -> str:
     """The newest question, once it is there."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (found := await asking(there).listing(OPERATOR)):
             await asyncio.sleep(0.02)
     return found[0].question.id

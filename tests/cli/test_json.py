@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from scripts.reference.json_shapes import SHAPES, WITHOUT, Shape
 from tests.app.living import PORTS, QUICK, living
 from tests.cli.command import postroom_beside
 from tests.cli.walk import commands, options_of
+from tests.services import warm_process
 from tests.services.ports import free_port
 
 pytestmark = pytest.mark.requirement("side:words-json")
@@ -120,9 +120,8 @@ def test_what_went_wrong_is_json_on_standard_error(
     home: Path, arguments: list[str], code: str, ending: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POSTROOM_PORTS__API", str(free_port()))
-    command = [sys.executable, "-m", "postroom", *arguments, "--json"]
 
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = warm_process.run(os.environ, *arguments, "--json")
 
     assert (done.returncode, done.stdout) == (ending, "")
     error = json.loads(done.stderr)["error"]
@@ -131,8 +130,6 @@ def test_what_went_wrong_is_json_on_standard_error(
 
 
 def test_a_word_after_two_dashes_is_not_ours(home: Path) -> None:
-    command = [sys.executable, "-m", "postroom", "headless", "--", "nothing-of-this-name", "-p", "x", "--json"]
-
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = warm_process.run(os.environ, "headless", "--", "nothing-of-this-name", "-p", "x", "--json")
 
     assert done.returncode == 1 and done.stderr.startswith("postroom: ")

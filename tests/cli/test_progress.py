@@ -14,6 +14,7 @@ import pytest
 
 from postroom.cli.progress import lines
 from tests.cli.command import postroom
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 
 
@@ -42,7 +43,7 @@ def test_elsewhere_a_line_comes_now_and_then() -> None:
     written: queue.Queue[str] = queue.Queue()
 
     with lines("Migrating", written.put, every_seconds=0.01) as show:
-        assert re.fullmatch(r"Migrating: still at it, \d+ s", written.get(timeout=10))
+        assert re.fullmatch(r"Migrating: still at it, \d+ s", written.get(timeout=PATIENCE_SECONDS))
         show(12, None)
         assert _until(written, "12 so far")
         show(1_200, 3_000)
@@ -98,4 +99,4 @@ def on_terminal(*arguments: str) -> tuple[int, bytes]:
 
 
 def _until(written: queue.Queue[str], words: str) -> bool:
-    return any(words in written.get(timeout=10) for _ in range(1_000))
+    return any(words in written.get(timeout=PATIENCE_SECONDS) for _ in range(1_000))

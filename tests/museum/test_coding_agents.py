@@ -12,6 +12,7 @@ import pytest_asyncio
 from postroom.domain.principal import Principal, Role
 from tests.app.asked_household import labels, press, until
 from tests.museum.house import House
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.hook.recorded import recorded
 from tests.programs.hook.test_run import hook, join
 
@@ -67,7 +68,7 @@ async def test_an_answer_at_the_terminal_ends_the_waiting_hook_and_its_card(join
     card = await until(asked)
     await heard(joined, "claude", "PostToolUse")
 
-    assert await asyncio.wait_for(waiting, 20) == ""
+    assert await asyncio.wait_for(waiting, PATIENCE_SECONDS) == ""
 
     async def closed() -> bool:
         return not any(labels(one) for one in await joined.received() if one["message_id"] == card["message_id"])

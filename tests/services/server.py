@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE_SECONDS
+
 START_SECONDS = 60.0
-STOP_SECONDS = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -64,10 +65,10 @@ class Server:
             return
         process.send_signal(with_signal)
         try:
-            process.wait(STOP_SECONDS)
+            process.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait(STOP_SECONDS)
+            process.wait(PATIENCE_SECONDS)
 
     def _await(self, is_ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + START_SECONDS

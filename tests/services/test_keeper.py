@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
+
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60.0
-STOP_SECONDS = 20.0
 
 IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # a shell's background job inherits an ignored Ctrl-C
 RUN = """
@@ -57,7 +58,7 @@ def test_nothing_is_left_when_the_run_is_gone(number: signal.Signals, services: 
         assert len(facts.servers) >= len(services)
 
         run.send_signal(number)
-        run.wait(STOP_SECONDS)
+        run.wait(PATIENCE_SECONDS)
 
     _await_gone({facts.keeper, *facts.servers})
     assert not facts.directory.exists()
@@ -69,7 +70,7 @@ def test_the_servers_do_not_outlive_their_keeper() -> None:
 
         _await_gone(facts.servers)
         run.send_signal(signal.SIGINT)
-        run.wait(STOP_SECONDS)
+        run.wait(PATIENCE_SECONDS)
 
     assert not facts.directory.exists()
 
@@ -112,7 +113,7 @@ def _descendants(pid: int) -> set[int]:
 
 
 def _await_gone(pids: set[int]) -> None:
-    deadline = time.monotonic() + STOP_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while left := {pid for pid in pids if Path(f"/proc/{pid}/exe").exists()}:
         assert time.monotonic() < deadline, f"still running: {left}"
         time.sleep(0.02)

@@ -32,6 +32,7 @@ from postroom.system.mcp_sdk.streaming import streaming
 from postroom.system.mcp_sdk.tool_shapes import add_tool, tool_of
 from postroom.system.mcp_sdk.tools import declared_arguments, show_parameters, show_required, unchecked_tool
 from tests.architecture.tree import SOURCE, source_files
+from tests.patience import PATIENCE_SECONDS
 
 TESTED = ("2.3",)
 INTERNAL = re.compile(
@@ -203,7 +204,7 @@ async def test_the_streaming_way_leads_to_the_same_tools_without_sessions() -> N
         sent.append(message)
 
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": named, "query_string": b"", "app": None}
-    async with long.run(), asyncio.timeout(20):
+    async with long.run(), asyncio.timeout(PATIENCE_SECONDS):
         await long.handle_request(scope, receive, send)
 
     assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")

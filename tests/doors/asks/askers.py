@@ -14,6 +14,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.app.living import LIFTED, QUICK, settings_for
+from tests.patience import PATIENCE_SECONDS
 from tests.telephone import Answer, Telephone, telephone
 
 from postroom.app import household
@@ -82,12 +83,12 @@ class Askers:
 
     async def until_waiting(self, ask_id: str) -> None:
         """Until a call of this household waits for it."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while ask_id not in self.parts.bells._of:
                 await asyncio.sleep(0.01)
 
     async def until_left(self, ask_id: str) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while ask_id in self.parts.bells._of:
                 await asyncio.sleep(0.01)
 

@@ -10,6 +10,7 @@ import pytest
 from mcp_types import ElicitRequestFormParams, ElicitResult
 from tests.doors.asks.askers import ANNA, HEALTH, LEGACY, MODERN, PROGRAM, SHIP, Askers, askers, structured
 from tests.doors.asks.wire import SHOWS_FORMS, begin, call, said_in
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.work.questions import waiting
@@ -49,7 +50,7 @@ async def _asked(
 ) -> dict[str, Any]:
     arguments = {**SHIP, "wait_seconds": 20, **asked} if tool == "ask" else asked
     part = "health" if who == HEALTH else "api"
-    async with house.client(part, who, mode, elicitation_callback=person) as client, asyncio.timeout(30):
+    async with house.client(part, who, mode, elicitation_callback=person) as client, asyncio.timeout(PATIENCE_SECONDS):
         return structured(await client.call_tool(tool, arguments))
 
 
@@ -122,7 +123,7 @@ async def test_an_answer_from_elsewhere_takes_the_form_away(house: Askers) -> No
     call_ = asyncio.create_task(
         _asked(house, person, LEGACY, question="Who is first?", idempotency_key="k-race", wait_seconds=60)
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await person.sees.wait()
         found = await house.tool("wait", {"idempotency_key": "k-race", "wait_seconds": 0}, OPERATOR, "api")
         await house.answer(found["ask_id"], {"value": "no"}, OPERATOR)
@@ -232,7 +233,10 @@ async def test_a_household_may_do_without(tmp_path: Path) -> None:
 async def test_a_call_that_is_cancelled_under_its_form_ends_the_wait_and_not_the_question(house: Askers) -> None:
     """By `notifications/cancelled`: the session goes on."""
     asked, person = await house.ask(question="Cancelled?", to="anna"), Person(None)
-    async with house.client("api", ANNA, LEGACY, elicitation_callback=person) as client, asyncio.timeout(20):
+    async with (
+        house.client("api", ANNA, LEGACY, elicitation_callback=person) as client,
+        asyncio.timeout(PATIENCE_SECONDS),
+    ):
         waits = {"ask_id": asked["ask_id"], "wait_seconds": 280}
         call_ = asyncio.create_task(client.call_tool("wait", waits))
         await person.sees.wait()
@@ -256,7 +260,10 @@ async def test_progress_arrives_beside_a_form(house: Askers, monkeypatch: pytest
         if len(seen) == 3:
             await house.answer(asked["ask_id"], {"value": "no"}, OPERATOR)
 
-    async with house.client("api", ANNA, LEGACY, elicitation_callback=person) as client, asyncio.timeout(20):
+    async with (
+        house.client("api", ANNA, LEGACY, elicitation_callback=person) as client,
+        asyncio.timeout(PATIENCE_SECONDS),
+    ):
         waits = {"ask_id": asked["ask_id"], "wait_seconds": 60}
         told = structured(await client.call_tool("wait", waits, progress_callback=progressed))
 

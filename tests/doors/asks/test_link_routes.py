@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 from tests.doors.asks.askers import HEALTH, Askers
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.world.store.tables.questions import presentation_tokens
 
@@ -45,7 +46,7 @@ async def mailed(house: Askers, question: str, **more: Any) -> tuple[str, str]:
     body = {"question": question, "channels": ["email"], **more}
     asked = await house.post("/v1/asks", body)
     assert asked.status == 201, asked.body
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             mails = await house.line.call("GET", "sandbox", "/sandbox/email/messages?limit=500", caller=None)
             for mail in mails.body["messages"]:
@@ -196,7 +197,7 @@ async def test_a_secret_has_no_page(house: Askers) -> None:
     body = {"question": "The linked code?", "secret": True, "channels": ["email"]}
     asked = (await house.post("/v1/asks", body)).body["ask_id"]
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (shown := await house.parts.presentations.of(asked)) or str(shown[0].status) == "planned":
             await asyncio.sleep(0.02)
     mails = await house.line.call("GET", "sandbox", "/sandbox/email/messages?limit=500", caller=None)

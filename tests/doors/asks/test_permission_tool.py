@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.doors.asks.askers import ANNA, HEALTH, PROGRAM, Askers
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.agent_card import AgentWish
 from postroom.domain.principal import OPERATOR, Principal
@@ -38,7 +39,7 @@ async def prompted(house: Askers, who: Principal = PROGRAM, **call: Any) -> dict
 
 async def asked(house: Askers, words: str) -> dict[str, Any]:
     """The open question that says so, once it is there."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             for one in (await house.get("/v1/asks?status=open", OPERATOR)).body["asks"]:
                 if words in one["asked"]["question"] + str(one["asked"]["context"]):

@@ -19,6 +19,7 @@ from tests.doors.asks.askers import (
     USER,
     Askers,
 )
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import OPERATOR, Principal
 
@@ -72,7 +73,7 @@ async def test_a_question_in_markdown_is_formatted_on_the_phone_and_stays_so_whe
 
 
 async def _on_the_phone(house: Askers, words: str) -> dict[str, Any]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             told = await house.line.call("GET", "sandbox", "/sandbox/telegram/messages?limit=500", caller=None)
             for message in told.body["messages"]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.doors.asks.askers import ANNA, BEN, GENERAL, HEALTH, SHIP, Askers
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import OPERATOR, Principal
 
@@ -23,7 +24,7 @@ class Reader:
 
     async def next(self) -> Told:
         event: dict[str, str] = {}
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             async for line in self._content:
                 name, _, value = line.decode().rstrip("\n").partition(": ")
                 if name:

@@ -24,6 +24,7 @@ from tests.doors.asks.askers import (
     askers,
     structured,
 )
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import OPERATOR
 from postroom.doors.asks.tools import ASK_TOOLS
@@ -65,7 +66,7 @@ async def test_an_answer_has_the_one_shape_and_says_in_words_what_to_do_next(hou
 @both_protocols
 async def test_an_agent_that_waits_is_woken_by_the_answer(house: Askers, mode: str) -> None:
     asked = await house.ask(question=f"Wake me, {mode}?")
-    async with house.client("health", HEALTH, mode) as client, asyncio.timeout(20):
+    async with house.client("health", HEALTH, mode) as client, asyncio.timeout(PATIENCE_SECONDS):
         call = asyncio.create_task(client.call_tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 60}))
         await house.until_waiting(asked["ask_id"])
         assert (await house.answer(asked["ask_id"], {"value": "yes"})).status == 200
@@ -88,7 +89,7 @@ async def test_progress_arrives_while_an_agent_waits(house: Askers, mode: str, m
         if len(seen) == 3:
             enough.set()
 
-    async with house.client("health", HEALTH, mode) as client, asyncio.timeout(20):
+    async with house.client("health", HEALTH, mode) as client, asyncio.timeout(PATIENCE_SECONDS):
         asked = {**SHIP, "question": f"Progress, {mode}?", "wait_seconds": 60, "idempotency_key": f"p-{mode}"}
         call = asyncio.create_task(client.call_tool("ask", asked, progress_callback=progressed))
         await enough.wait()
@@ -265,7 +266,7 @@ async def test_a_household_that_stops_lets_those_go_who_wait(tmp_path: Path) -> 
             call = client.call_tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 280})
             waiting_for.append(asyncio.create_task(call))
             await house.until_waiting(asked["ask_id"])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             told = structured(await waiting_for[0])
 
     assert (told["status"], told["ask_id"]) == ("open", asked["ask_id"])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 from tests.telephone import OWNER, settings_for, telephone
 
@@ -35,7 +36,7 @@ async def alone(name: str, home: Path, api_url: str) -> AsyncIterator[str]:
     )
     try:
         assert process.stderr is not None
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             async for line in process.stderr:
                 if b"Uvicorn running" in line:
                     break

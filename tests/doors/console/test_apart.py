@@ -14,10 +14,10 @@ import aiohttp
 import pytest
 from tests.app.processes import environment, part
 from tests.doors.console.http import Caller
+from tests.patience import PATIENCE_SECONDS
 from tests.services import warm_process
 
 pytestmark = pytest.mark.timeout(240)
-PATIENCE_SECONDS = 30
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -17,6 +17,7 @@ from tests.doors.console.asked import ANNA, BEN
 from tests.doors.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
 from tests.doors.console.browser import Site, console_site, tab_to
 from tests.doors.console.http import calling
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import Principal, Role
 
@@ -36,7 +37,7 @@ QUICK_POLICY = {
 async def _settled(site: Site) -> None:
     """One is sent, two left in a digest, and one was taken further without an answer."""
     attention = attention_of(site.home)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             states = sorted(one.state for one in await attention.notices("owner"))
             steps = [one.standing.steps for one in await attention.notices("owner", "waiting")]

@@ -14,6 +14,7 @@ from tests.app.talking import PEOPLE
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.asked import ANNA, BEN, admit, ask, asking
 from tests.doors.console.browser import PHONE, Site, console_site
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import OPERATOR
 from postroom.work.questions.given import Given
@@ -44,7 +45,7 @@ async def write(site: Site, text: str, chat: int = 1000) -> str:
     body = {"chat_id": chat, "text": text}
     async with home.http.post(f"{home.household.addresses['sandbox']}telegram/inbound", json=body) as response:
         number = str((await response.json())["message_id"])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not (found := _settled(site, str(chat), number)):
             await asyncio.sleep(0.05)
     return found

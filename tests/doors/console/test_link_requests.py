@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.doors.console.comers import admissions, invitation, person
 from tests.doors.console.http import Answer, Caller, calling
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.person import PersonRole
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -56,7 +57,7 @@ async def ask(caller: Caller, who: str, cookies: dict[str, str] | None = None) -
 
 
 async def keys_sent_to(home: Living, chat: str, at_least: int = 1) -> list[str]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             texts = [one["text"] for one in await home.received() if str(one["chat_id"]) == chat]
             if len(texts) >= at_least:
@@ -106,7 +107,7 @@ async def test_a_link_that_was_asked_for_leads_back_to_the_page_that_was_wanted(
 async def test_the_owner_gets_one_without_a_terminal_by_name_or_by_address(home: Living, caller: Caller) -> None:
     before = len(await home.received())
     asked = await ask(caller, "owner")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while len(await home.received()) == before:
             await asyncio.sleep(0.05)
     found = _LINK.search((await home.received())[-1]["text"])

@@ -12,6 +12,7 @@ import pytest_asyncio
 from tests.app.living import Living, living
 from tests.doors.console.http import Caller, calling, key_of
 from tests.opened_database import KINDS, opened_database
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.app.store import connect_store
 from postroom.domain.console_session import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS
@@ -208,7 +209,7 @@ class TestOverHttp:
             assert b"retry" in await stream.content.readline()
             home.tokens.revoke_one(token_id(laptop))
             await home.notify(message="Something happened")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 rest = await stream.content.read()
 
         assert b"deliveries" not in rest

@@ -11,6 +11,7 @@ from tests.app.living import Living, living
 from tests.doors.console.comers import change_role, let_in, person
 from tests.doors.console.http import Caller, calling
 from tests.doors.console.routes import filled, routes
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.person import PersonRole
 
@@ -92,7 +93,7 @@ async def seen(home: Living, caller: Caller, cookies: dict[str, str], value: str
 
 async def known_to_all(caller: Caller, cookies: dict[str, str], role: PersonRole) -> None:
     """Made by another process, an approver is known to this one within two seconds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while role is PersonRole.APPROVER and (await caller.get("/console/approvals", cookies)).status == 403:
             await asyncio.sleep(0.05)
 

@@ -13,6 +13,7 @@ import pytest_asyncio
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.doors.console.asked import ANNA, admit, ask, asking
 from tests.doors.console.attended import ALWAYS_QUIET, attention_of, say, wish
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.work.questions.given import Given
@@ -42,7 +43,7 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living
 
 async def cards_are_closed(home: Living, question_id: str) -> None:
     """Closing a card is a delivery, too: none may come while a test counts."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not all(
             row["status"] in ("closed", "left", "failed")
             for row in home.rows("presentations")

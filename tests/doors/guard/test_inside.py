@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.outcome import AnswerStatus, Outcome
@@ -86,7 +87,7 @@ async def test_without_the_right_the_part_is_not_asked(token: str) -> None:
 async def test_what_goes_wrong_is_an_outcome_that_repeats_no_words_of_the_message(
     work: Callable[[], Awaitable[Outcome]], error_class: str, retryable: bool
 ) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         outcome = await door(work, []).for_token("health's").submit(MESSAGE, request_id="r", wait_seconds=0)
 
     assert outcome.error is not None

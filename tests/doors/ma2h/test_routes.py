@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.doors.asks.askers import ANNA, GENERAL, HEALTH, OLGA, PROGRAM, Askers
 from tests.doors.ma2h.envelopes import ask, envelope, soon, task
+from tests.patience import PATIENCE_SECONDS
 from tests.telephone import Answer
 
 from postroom.domain.principal import OPERATOR, Principal
@@ -270,7 +271,7 @@ async def test_since_answers_304_while_nothing_has_changed(house: Askers) -> Non
 
 async def _until_over(house: Askers, made: dict[str, Any]) -> dict[str, Any]:
     """Nothing ends before what was sent in time has been read, which takes the channels a while: here they have."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while (told := (await polled(house, made, "?wait=0.3")).body)["status"] == "open":
             for channel in ("telegram", "email", "slack", "discord", "ntfy"):
                 await house.parts.listening.looked(channel, house.parts.clock.now_us(), everything=True)
@@ -288,7 +289,7 @@ async def _count(house: Askers, words: str) -> int:
 
 
 async def _on_the_phone(house: Askers, words: str) -> dict[str, Any]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             for message in await _messages(house):
                 if words in message["text"]:

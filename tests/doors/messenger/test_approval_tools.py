@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.work.approvals.gated_household import Gated, gated_household
 
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -20,7 +21,6 @@ from postroom.world.store.engine.sqlite import SqliteDatabase
 ANN = Principal(Role.USER, "ann")
 MESSENGER = Principal(Role.BUTLER, "messenger")
 STRANGER = {"channel": "telegram", "recipient": "555", "message": "See you at eight"}
-WAIT_SECONDS = 20
 
 
 async def texts(gated: Gated, chat_id: str = "555") -> list[str]:
@@ -35,7 +35,7 @@ async def parked(gated: Gated, **changes: Any) -> str:
 
 async def settled(gated: Gated, action_id: str) -> dict[str, Any]:
     """The messenger's own record, once the delivery has come to an end."""
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             told = await gated.call(OPERATOR, "messenger", "messenger_delivery_status", delivery_id=action_id)
             if told["status"] not in ("pending", "in_progress"):
@@ -317,7 +317,7 @@ async def test_the_owner_is_told_where_they_are_once_for_each_action(home: Path)
         await parked(gated, idempotency_key="k")
         await parked(gated, idempotency_key="k")
 
-        async with asyncio.timeout(WAIT_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while len(told := await texts(gated, "1000")) < 2:
                 pass
 

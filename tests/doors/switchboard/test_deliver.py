@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.clock import START_US, FakeClock
 from tests.domain.envelopes import REPLY, SEND
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.hop import Hop
@@ -122,7 +123,7 @@ async def test_a_caller_who_hangs_up_is_on_record() -> None:
     messenger, log = Messenger(routed()), Log()
     messenger.hold = asyncio.Event()
     calling = asyncio.create_task(switchboard(messenger, log).deliver(HEALTH, SEND, request_id="r-1", wait_seconds=20))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not messenger.calls:
             await asyncio.sleep(0)
 
@@ -228,7 +229,7 @@ async def test_an_answer_does_not_wait_for_a_log_that_hangs(monkeypatch: pytest.
     monkeypatch.setattr(deliver, "_LOG_SECONDS", 0.01)
     log = Log(hangs=True)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0)
 
     assert (answer, log.rows[0]["answer"]) == (OK, OK)

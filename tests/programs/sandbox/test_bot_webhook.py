@@ -33,7 +33,7 @@ class Taker:
         return web.Response(status=self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0])
 
     async def until(self, count: int) -> None:
-        async with asyncio.timeout(20), self.news:
+        async with asyncio.timeout(PATIENCE_SECONDS), self.news:
             await self.news.wait_for(lambda: len(self.came) >= count)
 
 

@@ -26,7 +26,7 @@ async def test_it_runs_alone_names_its_ports_and_stops_on_sigterm(tmp_path: Path
     )
     assert process.stdout is not None
     try:
-        ready = json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
+        ready = json.loads(await asyncio.wait_for(process.stdout.readline(), PATIENCE_SECONDS))
         async with aiohttp.ClientSession() as http, http.get(ready["url"]) as answer:
             assert "SANDBOX" in await answer.text()
         process.send_signal(signal.SIGTERM)

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client, letter
 from tests.programs.sandbox.conftest import Start
 from tests.programs.sandbox.hand_clock import HandClock
 
 from postroom.programs.sandbox.server import Sandbox, SandboxOptions, serve
-
-PATIENCE_SECONDS = 30
 
 
 async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -19,6 +17,7 @@ from tests.doors.butler.modules.calendar.google_server import Google, google_ser
 from tests.work.approvals.injected_conversations import CARRIERS, ORDER, Carrier, orders, packed, written
 from tests.work.approvals.injected_instructions import Loot
 from tests.world.runtimes import obedient
+from tests.world.runtimes.installed import install
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
 GOOGLE = {
@@ -51,20 +50,11 @@ async def house(tmp_path_factory: pytest.TempPathFactory, google: Google) -> Asy
         one.model_copy(update={"modules": module}) if one.name == "general" else one
         for one in roster_of(settings, ["general", "health"])
     ]
-    environment = {"PATH": _installed(folder / "bin"), **GOOGLE}
+    environment = {"PATH": install(folder / "bin", ["codex"], obedient.__name__), **GOOGLE}
     async with started(settings, roster=roster, environment=environment) as household, aiohttp.ClientSession() as http:
         with sqlite3.connect(settings.home / "postroom.db") as connection:  # as pairing would
             connection.execute("UPDATE person_addresses SET verified_at = 1")
         yield Talking(settings, household, http)
-
-
-def _installed(folder: Path) -> str:
-    folder.mkdir(parents=True)
-    program, root = folder / "codex", Path(obedient.__file__).parents[3]
-    begin = f"import sys\nsys.path[:0] = [{str(root)!r}, {str(root / 'src')!r}]\n"
-    program.write_text(f"#!{sys.executable}\n{begin}from tests.world.runtimes.obedient import main\nmain()\n")
-    program.chmod(0o755)
-    return str(folder)
 
 
 @pytest.fixture

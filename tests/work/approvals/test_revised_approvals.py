@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.patience import PATIENCE_SECONDS
 from tests.work.approvals.gated_household import Gated, gated_household
 
 from postroom.domain.principal import Principal, Role
@@ -48,7 +49,7 @@ async def to_bob(gated: Gated) -> list[dict[str, Any]]:
 
 
 async def settled(gated: Gated, delivery_id: str) -> str:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             [(status,)] = gated.rows(f"select status from delivery_requests where id = '{delivery_id}'")
             if status in ("delivered", "failed", "dead_lettered"):
@@ -86,12 +87,12 @@ async def test_an_approval_of_the_old_text_counts_for_nothing(gated: Gated) -> N
 @pytest.mark.requirement("content:a-revised-text-is-approved-anew")
 async def test_the_card_of_the_old_text_closes_and_another_is_asked(gated: Gated) -> None:
     delivery_id = await parked(gated, "A first text")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while questions_about(gated, delivery_id) != ["open"]:
             await asyncio.sleep(0.02)
 
     await revise(gated, delivery_id, "A second text")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while questions_about(gated, delivery_id) != ["superseded", "open"]:
             await asyncio.sleep(0.02)
     withdrawn = await recall(gated, delivery_id)

@@ -197,7 +197,7 @@ async def test_a_reminder_is_not_late_by_as_long_as_the_machine_was_asleep(
     desk = Desk()
     one = scheduler(database, clock, desk)
     await one.remember(reminder(clock, 4 * 3600))
-    async with asyncio.timeout(20), CountedLoops(clock).running("scheduler", one.look, wake=one.changed):
+    async with asyncio.timeout(PATIENCE_SECONDS), CountedLoops(clock).running("scheduler", one.look, wake=one.changed):
         await clock.parked()
         clock.jump(5 * 3600)
         await clock.advance(120)

@@ -12,6 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundMessage
@@ -94,7 +95,7 @@ async def write(home: Living, text: str, chat_id: int = 4242) -> None:
 
 
 async def answered(home: Living, count: int) -> list[dict[str, Any]]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while len(found := await home.received()) < count:
             await asyncio.sleep(0.02)
     return found

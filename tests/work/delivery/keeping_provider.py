@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import select
 from tests.clock import FakeClock
 from tests.opened_database import ledger_of
+from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Tally, generous
 from tests.world.store.sample_deliveries import new_delivery
 
@@ -36,7 +37,6 @@ ASKED = Capabilities(reconciles=True)
 DROPS = Capabilities(dedupes_for_seconds=600)
 BOTH = Capabilities(reconciles=True, dedupes_for_seconds=600)
 NEITHER = Capabilities()
-_SECONDS = 20.0
 
 
 class Act(StrEnum):
@@ -225,7 +225,7 @@ class House:
 
     async def _until_lost(self, channel: KeepingChannel, attempt: Any) -> None:
         working, lost = asyncio.ensure_future(attempt), asyncio.ensure_future(channel.lost.wait())
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await asyncio.wait({working, lost}, return_when=asyncio.FIRST_COMPLETED)
             lost.cancel()
             if not working.done():

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Parts, World, generous, living_world
 
 from postroom.domain.breaker import BreakerPolicy
@@ -139,7 +140,7 @@ async def test_a_row_that_was_taken_over_before_its_answer_came_is_not_sent_by_u
     world.database.lost_answers, world.database.hold_answers = 1, written
 
     async def somebody_else() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not await world.rows():
                 await asyncio.sleep(0)
         world.database.hold_answers = None
@@ -160,7 +161,7 @@ async def test_a_row_whose_answer_came_late_is_marked_again_before_it_is_sent(wo
     """Its lease may not outlast the call any more, and a process that was asleep may have lost it altogether."""
     held = world.database.hold_answers = asyncio.Event()
     caller = world.start_sending(wait_seconds=0)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not await world.rows():
             await asyncio.sleep(0)
     await world.clock.advance(6)

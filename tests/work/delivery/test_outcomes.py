@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 from tests.work.delivery.world import Parts, World, generous, living_world
 from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
@@ -22,8 +23,6 @@ from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.notices import listening
 from postroom.world.store.shared.question_notices import QuestionNotices
-
-_SECONDS = 30.0
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ async def test_a_caller_is_woken_by_the_settling(world: World) -> None:
 
     gate.set()
 
-    answer = await asyncio.wait_for(caller, _SECONDS)
+    answer = await asyncio.wait_for(caller, PATIENCE_SECONDS)
     assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "1")
 
 
@@ -53,7 +52,7 @@ async def test_when_the_wait_runs_out_the_caller_is_told_that_it_is_accepted(wor
     await world.telegram.called(1)
     await world.advance(20)
 
-    answer = await asyncio.wait_for(caller, _SECONDS)
+    answer = await asyncio.wait_for(caller, PATIENCE_SECONDS)
 
     assert (answer["status"], answer["delivery"]["status"]) == ("accepted", "in_progress")
     gate.set()
@@ -77,7 +76,7 @@ async def test_a_store_that_is_away_at_the_end_of_the_wait_does_not_take_the_ans
     world.database.away = True
     await world.advance(20)
 
-    answer = await asyncio.wait_for(caller, _SECONDS)
+    answer = await asyncio.wait_for(caller, PATIENCE_SECONDS)
 
     assert answer["status"] == "accepted"
     world.database.away = False
@@ -132,7 +131,7 @@ async def test_stopping_lets_everybody_go_with_what_is_known(world: World) -> No
 
     world.plane.outcomes.let_go()
 
-    assert (await asyncio.wait_for(caller, _SECONDS))["status"] == "accepted"
+    assert (await asyncio.wait_for(caller, PATIENCE_SECONDS))["status"] == "accepted"
     gate.set()
 
 
@@ -169,7 +168,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
 
     try:
         async with listening(here, QuestionNotices(), lambda: None, settled, CountedLoops()):
-            await asyncio.wait_for(heard.get(), _SECONDS)
+            await asyncio.wait_for(heard.get(), PATIENCE_SECONDS)
             claim = (await ledger.insert(new_delivery(address="written by nobody else"), LEASE)).claim
             assert claim is not None
             waiting = asyncio.create_task(outcomes.wait(claim.id, 600, look_first=True))
@@ -177,7 +176,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
 
             await ledger.settle(ending(claim, DeliveryEvent.DELIVER))
 
-            found = await asyncio.wait_for(waiting, _SECONDS)
+            found = await asyncio.wait_for(waiting, PATIENCE_SECONDS)
             assert found is not None
             assert (found.status, found.provider_delivery_id) == (Status.DELIVERED, "77")
     finally:

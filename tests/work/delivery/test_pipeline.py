@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Parts, World, generous, living_world
 from tests.world.store.deadlock import deadlock
 
@@ -536,7 +537,7 @@ async def test_a_receipt_that_meets_a_deadlock_is_written_after_it_and_the_messa
             sending = world.start_sending()
             await clock.parked(3)  # the caller, the loop, and the one who will write it down again
             await clock.advance(0.05)
-            answer = await asyncio.wait_for(sending, 20)
+            answer = await asyncio.wait_for(sending, PATIENCE_SECONDS)
         finally:
             await database.hot(lambda connection: connection.execute("drop function settled cascade"))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 
 from postroom.domain.ids import IdMint
@@ -100,7 +101,7 @@ async def test_one_that_takes_too_long_is_not_waited_for(monkeypatch: pytest.Mon
         await held.wait()
         return "late"
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await together([quick, slow], lambda: "id") == ["written", "late"]
 
 

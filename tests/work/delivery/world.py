@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 from tests.system.counted import CountedLoops
 
@@ -43,7 +44,6 @@ from postroom.world.store.shared.limits_memory import MemoryLimits
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
 
 Result = TypeVar("Result")
-_SECONDS = 20.0
 _PASSES = 40
 PART_SEPARATOR = "|"
 
@@ -92,7 +92,7 @@ class ScriptedChannel:
         """Nothing is open."""
 
     async def called(self, times: int) -> None:
-        async with asyncio.timeout(_SECONDS), self._called:
+        async with asyncio.timeout(PATIENCE_SECONDS), self._called:
             await self._called.wait_for(lambda: len(self.calls) >= times)
 
     @property
@@ -247,7 +247,7 @@ class World:
 
     async def idle(self) -> None:
         """Until everything that can happen without the clock or a channel has happened."""
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 finished = self.database.finished
                 for _ in range(_PASSES):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
+from tests.patience import PATIENCE_SECONDS
 from tests.work.people.known_people import household_people, owner
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
@@ -142,7 +143,7 @@ class Office:
 
     async def work(self) -> None:
         """Everything that is due now, until nothing is left to do at this moment."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             for _ in range(10):
                 await self.runner.tick()
                 await self.runner.idle()

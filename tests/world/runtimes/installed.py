@@ -8,16 +8,19 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-_SCRIPT = Path(__file__).with_name("stand_in.py")
+_ROOT = Path(__file__).parents[3]
 _WAIT_SECONDS = 60.0
 
 
-def install(folder: Path, names: Iterable[str] = ("codex", "claude", "gemini")) -> str:
-    """The search path on which the named programs are found."""
+def install(
+    folder: Path, names: Iterable[str] = ("codex", "claude", "gemini"), module: str = "tests.world.runtimes.stand_in"
+) -> str:
+    """The search path on which the named programs are found; each is the `main` of that module."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         program = folder / name
-        program.write_text(f"#!{sys.executable}\n{_SCRIPT.read_text()}")
+        begin = f"#!{sys.executable}\nimport sys\nsys.path[:0] = [{str(_ROOT)!r}]\n"
+        program.write_text(f"{begin}from {module} import main\nmain()\n")
         program.chmod(0o755)
     return str(folder)
 

@@ -16,18 +16,17 @@ real one's form. Its "model" obeys the steps that stand as JSON in the request:
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import re
+import signal
+import socket
 import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
+from tests.world.runtimes.plain_client import call_tool
 
 NAME = Path(sys.argv[0]).name
 
@@ -174,43 +173,42 @@ PROGRAMS = {
 }
 
 
-async def obey(setup: Setup, script: dict[str, Any], voice: Any) -> str:
+def obey(setup: Setup, script: dict[str, Any], voice: Any) -> str:
     text = script.get("say", "Done.")
-    http = create_mcp_http_client(headers=setup.headers)
-    async with http, Client(streamable_http_client(setup.url, http_client=http), cache=None) as client:
-        for number, step in enumerate(script["steps"], 1):
-            if "call" in step:
-                await call(setup, client, number, step, voice)
-            elif "meet" in step:
-                await meet(step)
-            elif "exit" in step:
-                os._exit(step["exit"])
-            elif "hang" in step:
-                await asyncio.Event().wait()
-            elif "flood" in step:
-                print(("x" * 1023 + "\n") * step["flood"], flush=True)
-            elif "show" in step:
-                text = json.dumps({"argv": sys.argv[1:], "environment": dict(os.environ), "cwd": str(Path.cwd())})
+    for number, step in enumerate(script["steps"], 1):
+        if "call" in step:
+            call(setup, number, step, voice)
+        elif "meet" in step:
+            meet(step)
+        elif "exit" in step:
+            os._exit(step["exit"])
+        elif "hang" in step:
+            signal.pause()
+        elif "flood" in step:
+            print(("x" * 1023 + "\n") * step["flood"], flush=True)
+        elif "show" in step:
+            text = json.dumps({"argv": sys.argv[1:], "environment": dict(os.environ), "cwd": str(Path.cwd())})
     return text
 
 
-async def call(setup: Setup, client: Client, number: int, step: dict[str, Any], voice: Any) -> None:
+def call(setup: Setup, number: int, step: dict[str, Any], voice: Any) -> None:
     if not setup.may_call:
         voice.called(setup, number, step, None, "user cancelled MCP tool call")
         return
     try:
-        result = await client.call_tool(step["call"], step["arguments"])
+        result = call_tool(setup.url, setup.headers, step["call"], step["arguments"])
     except Exception as error:
         voice.called(setup, number, step, None, str(error))
         return
-    voice.called(setup, number, step, result.structured_content, "the tool failed" if result.is_error else None)
+    failed = "the tool failed" if result.get("isError") else None
+    voice.called(setup, number, step, result.get("structuredContent"), failed)
 
 
-async def meet(step: dict[str, Any]) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", step["meet"])
-    writer.write(f"{step['as']}\n".encode())
-    await reader.readline()
-    writer.close()
+def meet(step: dict[str, Any]) -> None:
+    with socket.create_connection(("127.0.0.1", step["meet"])) as line, line.makefile("rw") as told:
+        told.write(f"{step['as']}\n")
+        told.flush()
+        told.readline()
 
 
 def main() -> None:
@@ -219,8 +217,4 @@ def main() -> None:
     request = sys.stdin.read().split("---\n", 1)[1]
     voice.begin(setup)
     script, _ = json.JSONDecoder().raw_decode(request)  # what came with the request may follow it
-    voice.end(asyncio.run(obey(setup, script, voice)))
-
-
-if __name__ == "__main__":
-    main()
+    voice.end(obey(setup, script, voice))

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 import asyncpg
+from tests.patience import PATIENCE_SECONDS
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
-_SECONDS = 20.0
 _HELD, _WANTED, _GATE = 4801, 4802, 4803
 # The victim is the one who begins to wait last, and who looks first whether it waits in a circle.
 _MEET = f"""
@@ -47,7 +47,7 @@ async def deadlock(url: str) -> AsyncIterator[None]:
 
 
 async def _close_the_circle(other: Connection, gate: Connection) -> None:
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await _waited_for(gate, _GATE)
         waiting = asyncio.create_task(other.execute(f"select pg_advisory_lock({_WANTED})"))
         await _waited_for(gate, _WANTED)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.util import await_only
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.ids import IdMint
 from postroom.domain.intent import AgentIntent, IntentChange, IntentEventType, IntentStatus, Step, StepKind
@@ -102,7 +103,7 @@ class Reader:
         return bool(found)
 
     async def read_all(self) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await self.read():
                 """There may be more."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.conftest import Start
 
@@ -89,7 +90,7 @@ async def test_each_mailbox_has_its_own_mail(client: Client) -> None:
 
 async def test_a_mail_is_announced_to_a_client_that_waits(client: Client) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", client.sandbox.imap_port)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         writer.write(b'a LOGIN {5+}\r\nx@y.z "p"\r\nb EXAMINE inbox\r\nc IDLE\r\n')
         await reader.readuntil(b"+ idling\r\n")
         await write(client, to="x@elsewhere.example")
@@ -111,7 +112,7 @@ BAD = {
 @pytest.mark.parametrize("line", BAD.values(), ids=BAD)
 async def test_a_command_that_is_none_is_refused_and_the_next_one_heard(client: Client, line: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", client.sandbox.imap_port)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await reader.readline()
         writer.write(line + b"\r\ny NOOP\r\n")
         assert (await reader.readline()).startswith(b"x BAD")

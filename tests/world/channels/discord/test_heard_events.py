@@ -60,7 +60,7 @@ async def test_some_is_waited_for_again_once_all_is_handled() -> None:
 @pytest.mark.requirement("house:discord-gateway")
 async def test_what_there_is_no_room_for_comes_again_when_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heard_events, "MOST_WAITING", 1)
-    async with asyncio.timeout(20), FakeDiscord() as discord:
+    async with asyncio.timeout(PATIENCE_SECONDS), FakeDiscord() as discord:
         channel = Discord("discord", "abc.def.ghi", discord.api)
         listening = asyncio.create_task(channel.listen(None, 10))
         line = await discord.line()

@@ -12,6 +12,7 @@ import zipfile
 from datetime import timedelta
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.services.dovecot import Dovecot
 from tests.world.channels.mail_listening.mails import PROVED, mail
 from tests.world.channels.mail_listening.test_listening import Cut, HandClock, begun, listening, look, texts
@@ -138,7 +139,7 @@ async def test_a_mailbox_that_vanishes_is_named_and_heard_again_when_it_is_back(
         position = await begun(email)
         shutil.move(folder, dovecot.maildir.parent / "away")
         said: set[str] = set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not any("'Answers'" in one for one in said):
                 try:
                     await look(email, position, 0.1)
@@ -146,7 +147,7 @@ async def test_a_mailbox_that_vanishes_is_named_and_heard_again_when_it_is_back(
                     said.add(error.message)
         shutil.move(dovecot.maildir.parent / "away", folder)
         (folder / "new" / "1.test").write_bytes(mail("back again"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             heard: list[str | None] = []
             while not heard:
                 one = await look(email, position, 5)

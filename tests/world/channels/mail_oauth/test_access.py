@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.mail_oauth.token_server import TokenServer
 
 from postroom.domain.errors import CredentialsRefused, TargetUnavailable
@@ -64,7 +65,7 @@ async def test_of_many_who_need_one_one_asks(tokens: TokenServer, tmp_path: Path
     file = kept(tmp_path)
     others = [access(GrantFile(tmp_path, "email", KEY), tokens) for _ in range(5)]  # as other processes would
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         found = await asyncio.gather(*(one.token() for one in [access(file, tokens), *others]))
 
     assert set(found) == {"canary-access-1"} and len(tokens.asked) == 1

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.mail_oauth.token_server import TokenServer
 
 from postroom.domain.errors import CredentialsRefused
@@ -60,7 +61,7 @@ async def visit(page: str, tokens: TokenServer, **changes: str) -> tuple[int, di
 async def test_google_shows_a_page_that_answers_this_machine(tokens: TokenServer) -> None:
     said: asyncio.Queue[str] = asyncio.Queue()
     waiting = asyncio.create_task(by_page(provider(tokens, "google"), "client", "secret", said.put_nowait, user="a@b"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         page = (await said.get()).splitlines()[-1]
         assert (await visit(page, tokens, state="another"))[0] == 404  # of another page in the same browser
         status, asked = await visit(page, tokens)

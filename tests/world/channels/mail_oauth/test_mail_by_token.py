@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import MISSING, SMTP, AuthResult
+from tests.patience import PATIENCE_SECONDS
 from tests.services.dovecot import Dovecot
 from tests.services.server import ServiceError
 from tests.world.channels.mail_listening.mails import mail
@@ -69,7 +70,7 @@ def sender(port: int, token: MailAccess) -> Email:
 @pytest.mark.requirement("mail:oauth2")
 async def test_mail_is_sent_by_token_and_a_refused_one_is_renewed(tokens: TokenServer, tmp_path: Path) -> None:
     file = kept(tmp_path, access_token="taken-back", expires_at=2e9)
-    async with smtp_server(tokens) as (server, port), asyncio.timeout(20):
+    async with smtp_server(tokens) as (server, port), asyncio.timeout(PATIENCE_SECONDS):
         email = sender(port, access(file, tokens))
         await email.send(email.prepare(MESSAGE)[0], 15.0)
 
@@ -79,7 +80,7 @@ async def test_mail_is_sent_by_token_and_a_refused_one_is_renewed(tokens: TokenS
 
 @pytest.mark.requirement("mail:oauth2-refused")
 async def test_a_token_that_is_refused_twice_is_a_refused_login(tokens: TokenServer, tmp_path: Path) -> None:
-    async with smtp_server(tokens) as (server, port), asyncio.timeout(20):
+    async with smtp_server(tokens) as (server, port), asyncio.timeout(PATIENCE_SECONDS):
         email = sender(port, access(kept(tmp_path), tokens))
         tokens.good = set()
         server._is_good = lambda _: False
@@ -92,7 +93,7 @@ async def test_a_token_that_is_refused_twice_is_a_refused_login(tokens: TokenSer
 
 async def test_access_that_ended_is_refused_credentials(tokens: TokenServer, tmp_path: Path) -> None:
     tokens.refuses = "invalid_grant"
-    async with smtp_server(tokens) as (server, port), asyncio.timeout(20):
+    async with smtp_server(tokens) as (server, port), asyncio.timeout(PATIENCE_SECONDS):
         email = sender(port, access(kept(tmp_path), tokens))
         with pytest.raises(CredentialsRefused, match="login-mail"):
             await email.send(email.prepare(MESSAGE)[0], 15.0)

@@ -15,6 +15,7 @@ import aiohttp
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_database
+from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.asking_office import MINT, Book, Office, office_on, person
 from tests.work.questions.card_post import CardPost
 
@@ -35,7 +36,6 @@ from postroom.work.questions.planning import Planning
 from postroom.work.questions.presenter import Presenter
 from postroom.world.channels.ntfy.channel import Ntfy
 
-PATIENCE_SECONDS = 30.0
 ABILITY = ChannelAbility(buttons=True, most_buttons=3, edits=True, inbound=True, replies=False)
 YES = Button(label="Yes", token="t0ken")
 SENDER = """

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.webpush.browser_side import BrowserSide, new_browser, proved
 
 
@@ -63,7 +64,7 @@ class PushService:
         return web.Response(status=201, headers={"Location": f"{self.url}/m/{len(self.taken)}"})
 
     async def until(self, many: int) -> list[Pushed]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while len(self.taken) < many:
                 self.came.clear()
                 await self.came.wait()

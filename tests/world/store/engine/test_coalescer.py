@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.world.store.engine.coalescer import Coalescer
@@ -133,7 +134,7 @@ async def test_one_that_came_while_others_were_written_still_has_its_patience() 
 async def test_patience_ends() -> None:
     coalescer = Coalescer(Tens().flush)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await coalescer.put(3, patience_seconds=0.001) == 30
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.world.store.engine.connections import Connection, DatabaseConnections
 
@@ -55,7 +56,7 @@ async def test_there_are_never_more_than_allowed_and_whoever_waits_gets_the_next
     for connection in lent:
         connections.give_back(connection)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert set(await asyncio.gather(*waiting)) == set(lent)
     assert len(server.opened) == 2
 
@@ -69,7 +70,7 @@ async def test_a_dead_one_is_not_lent_again_and_leaves_its_place(server: Server,
     connections.give_back(connection)
     connection.terminate()
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await (await connections.borrow()).fetchval("SELECT 1") == 1
     assert len(server.opened) == 2
 
@@ -102,7 +103,7 @@ async def test_whoever_waits_is_not_forgotten_when_a_connection_cannot_be_opened
     connection.terminate()
     connections.give_back(connection)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert [type(one) for one in await asyncio.gather(*waiting, return_exceptions=True)] == [OSError, OSError]
         server.away = False
         assert await (await connections.borrow()).fetchval("SELECT 1") == 1
@@ -122,7 +123,7 @@ async def test_one_who_gives_up_waiting_takes_nothing_with_him(server: Server, t
         await asyncio.sleep(0)
         connections.give_back(connection)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await patient is connection
     assert impatient.cancelled()
 
@@ -138,7 +139,7 @@ async def test_one_who_gives_up_in_the_same_breath_in_which_a_connection_comes_b
     impatient.cancel()
     connections.give_back(connection)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert await patient is connection
         await asyncio.wait([impatient])
     assert impatient.cancelled()
@@ -165,7 +166,7 @@ async def test_whoever_waits_when_they_are_closed_is_told(server: Server) -> Non
 
     await connections.close(2.0)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(asyncpg.InterfaceError):
             await waiting
     connections.give_back(lent)

@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 from sqlalchemy import select, text
 from tests.app.living import LIFTED, QUICK, living
+from tests.patience import PATIENCE_SECONDS
 from tests.services.pgbouncer import PgBouncer, find_program
 from tests.services.server import ServiceError
 from tests.system.counted import CountedLoops
@@ -26,8 +27,6 @@ from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.notices import listening, polling
 from postroom.world.store.shared.question_notices import QuestionNotices
 from postroom.world.store.tables.intents import intent_events
-
-_SECONDS = 20.0
 
 
 @pytest.fixture
@@ -104,7 +103,7 @@ async def test_many_deliveries_go_from_insert_to_settled(database: PostgresDatab
 
 async def test_events_of_intents_have_their_order_and_leave_no_setting_behind(database: PostgresDatabase) -> None:
     host = Host(database)
-    async with asyncio.timeout(_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.gather(*(host.ask() for _ in range(20)))
 
     placed = select(intent_events.c.position).order_by(intent_events.c.position)
@@ -126,7 +125,10 @@ async def test_notices_come_by_a_way_around_the_pooler(
         ears.put_nowait(ids)
 
     ledger = PostgresLedger(database)
-    async with asyncio.timeout(_SECONDS), listening(there, QuestionNotices(), lambda: None, settled, CountedLoops()):
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        listening(there, QuestionNotices(), lambda: None, settled, CountedLoops()),
+    ):
         assert await ears.get() is None
         claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
@@ -142,7 +144,7 @@ async def test_without_such_a_way_everything_is_looked_at_again_and_again() -> N
         assert ids is None
         looks.put_nowait("settled")
 
-    async with asyncio.timeout(_SECONDS), polling(lambda: looks.put_nowait("pending"), settled, CountedLoops()):
+    async with asyncio.timeout(PATIENCE_SECONDS), polling(lambda: looks.put_nowait("pending"), settled, CountedLoops()):
         assert [await looks.get() for _ in range(4)] == ["pending", "settled", "pending", "settled"]
 
 

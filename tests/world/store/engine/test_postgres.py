@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 from tests.world.store.deadlock import deadlock
 
@@ -161,7 +162,7 @@ async def _cut(url: str) -> None:
     """As soon as the sleeper sleeps."""
     connection = await asyncpg.connect(url)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             ended = 0
             while not ended:
                 ended = await connection.fetchval(
@@ -185,7 +186,7 @@ async def test_a_reading_in_several_steps_sees_one_moment(database: PostgresData
             return [before, connection.execute(counted).scalar()]
 
         looking = asyncio.create_task(database.read(look_twice))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not await other.fetchval("select count(*) from pg_locks where locktype = 'advisory' and not granted"):
                 await asyncio.sleep(0)
             await other.execute("insert into moments values (1)")

@@ -36,7 +36,7 @@ async def test_places_have_no_gap_however_many_write_at_once_and_however_many_fa
         with pytest.raises(LookupError):
             await database.write(broken)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.gather(*(host.ask() for _ in range(20)), *(fail() for _ in range(5)))
 
     asked = select(intent_events.c.position).order_by(intent_events.c.position)
@@ -54,7 +54,7 @@ async def test_a_process_that_stops_with_the_order_in_hand_keeps_it_only_for_a_w
         await_only(others_are_done.wait())
         wait_for_turn(connection)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         stopped = asyncio.create_task(database.write(stop_in_between))
         await reached.wait()
         await Host(database).ask()

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 from tests.opened_database import KINDS, opened_database, opened_file
+from tests.patience import PATIENCE_SECONDS
 from tests.world.store.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, Reader
 from tests.world.store.query_plans import query_plans
 
@@ -83,7 +84,7 @@ async def test_an_event_committed_after_a_later_one_was_read_is_not_missed(slowl
         quick.clock_us = slow.clock_us + MINUTE  # whatever it writes has the higher id
         held = Held(slow.database)
 
-        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
             tasks.create_task(slowly(held, slow, first))
             await held.reached.wait()
             quicker = tasks.create_task(quick.remind(second))

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
+from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
 from postroom.domain.answer_attempt import Attempt, Said, Verdict
@@ -126,7 +127,7 @@ async def test_several_who_look_at_once_share_the_cards(
     places = [replace(TELEGRAM, channel=f"telegram-{number}") for number in range(12)]
     await cards.plan(question.id, ["anna", "ben"], places, NOW)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         looks = (cards.due(NOW, lease_until_us=LEASE, limit=3) for _ in range(8))
         claims = [claim for some in await asyncio.gather(*looks) for claim in some]
     claims += await cards.due(NOW, lease_until_us=LEASE, limit=20)
@@ -224,7 +225,7 @@ async def test_ending_and_showing_at_the_same_moment_never_leave_a_card_open(
     for number in range(6):
         question = (await store.ask(new_question(idempotency_key=f"k{number}"))).question
         claim = await one_to_show(cards, question)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await asyncio.gather(cards.presented(claim, SHOWN, NOW), store.hear(new_attempt(question), at_hearing))
         assert await statuses(cards, question) == {"telegram": Status.CLOSING}
         for closing in await cards.due(NOW, lease_until_us=LEASE, limit=10):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sqlalchemy import select
 from tests.clock import START_US
+from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
@@ -312,7 +313,7 @@ class QuestionMachine(RuleBasedStateMachine):
 
 
 async def _together(jobs: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         return await asyncio.gather(*jobs)
 
 

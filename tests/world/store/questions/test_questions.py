@@ -15,6 +15,7 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database, opened_file
+from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.sample_questions import ANNA, BEN, HOUR_US, new_attempt, new_question
 from tests.world.store.query_plans import query_plans
 
@@ -182,7 +183,7 @@ async def test_a_question_is_stored_with_its_places(store: StoredQuestions) -> N
 
 
 async def test_of_many_who_ask_the_same_at_once_one_is_first(store: StoredQuestions) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         keyless = await asyncio.gather(*(store.ask(new_question()) for _ in range(12)))
         keyed = await asyncio.gather(*(store.ask(new_question(idempotency_key="k")) for _ in range(12)))
 
@@ -202,7 +203,7 @@ async def test_of_many_who_answer_at_once_one_wins_and_the_others_are_kept(
         for place, (person, channel) in enumerate(people)
     ]
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         heard = [one for one in await asyncio.gather(*(store.hear(one, at_hearing) for one in attempts)) if one]
 
     kinds = [one.verdict.kind for one in heard]
@@ -363,7 +364,7 @@ async def test_what_is_due_comes_in_the_order_of_its_time(store: StoredQuestions
 async def test_answers_since_a_place_are_those_of_the_caller_in_the_order_of_commits(store: StoredQuestions) -> None:
     mine = [(await store.ask(new_question(idempotency_key=f"k{number}"))).question for number in range(8)]
     other = (await store.ask(new_question(asker="butler:other"))).question
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.gather(*(store.hear(new_attempt(one), at_hearing) for one in [*mine, other]))
 
     first = await store.answers("butler:general", since=0, limit=3)

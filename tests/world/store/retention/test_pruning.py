@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from tests.app.living import LIFTED, QUICK, living
 from tests.opened_database import KINDS, opened_database
+from tests.services import warm_process
 from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
 
 from postroom.domain.retention import DAY_US, retention
@@ -129,8 +131,6 @@ async def test_from_the_shell_beside_a_household_that_delivers(home: Path) -> No
 )
 def test_the_command_says_what_it_means(home: Path, arguments: list[str], told: str) -> None:
     for command in (["migrate"], ["prune", *arguments]):
-        done = subprocess.run(
-            [sys.executable, "-m", "postroom", *command], capture_output=True, text=True, timeout=60, check=False
-        )
+        done = warm_process.run(os.environ, *command)
 
     assert told in done.stdout + done.stderr

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 from tests.clock import FakeClock
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 from tests.work.attention.attended import Names
 from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
@@ -28,8 +29,6 @@ from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.notices import listening
 from postroom.world.store.shared.question_notices import QuestionNotices
 
-_SECONDS = 20.0
-
 
 @dataclass(slots=True)
 class Ear:
@@ -43,11 +42,11 @@ class Ear:
         self.settled.put_nowait(ids)
 
     async def heard(self) -> list[DeliveryId] | None:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await self.settled.get()
 
     async def woken(self) -> None:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self.pending.get()
 
 
@@ -96,7 +95,7 @@ async def test_a_policy_that_another_process_sets_rings_here_and_our_own_does_no
         assert not own.is_set()
         monkeypatch.setattr(steps, "THIS_PROCESS", "another")
         await Attention(book=book).set_policy("owner", None)
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await own.wait()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 from tests.work.questions.sample_questions import new_question
 from tests.world.store.shared.test_notices import Ear
@@ -16,8 +17,6 @@ from postroom.world.store.questions.questions import StoredQuestions
 from postroom.world.store.shared.notices import listening
 from postroom.world.store.shared.question_notices import QuestionNotices
 
-_SECONDS = 20.0
-
 
 async def test_another_process_hears_of_a_question_by_its_id(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
@@ -27,7 +26,10 @@ async def test_another_process_hears_of_a_question_by_its_id(
     notices.follow(heard.put_nowait)
     await database.migrate()
     store = StoredQuestions(database, Seal(bytes(32)))
-    async with listening(database, notices, ear.on_pending, ear.on_settled, CountedLoops()), asyncio.timeout(_SECONDS):
+    async with (
+        listening(database, notices, ear.on_pending, ear.on_settled, CountedLoops()),
+        asyncio.timeout(PATIENCE_SECONDS),
+    ):
         assert await heard.get() is None  # some may have been missed before
         assert notices.are_heard
         await store.ask(new_question())
