@@ -29,6 +29,7 @@ libxcb-render-util0:-
 libxcb-xkb1:-
 libxkbcommon-x11-0:-
 chromium-headless-shell:chromium-headless-shell
+chromium:chromium
 "
 
 is_installed() {

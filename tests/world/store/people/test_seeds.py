@@ -12,6 +12,7 @@ from sqlalchemy import Engine, event
 from tests.opened_database import KINDS, opened_database
 from tests.work.people.known_people import owner
 
+from postroom.domain.address_order import with_proof
 from postroom.domain.agent_address import HOUSEHOLD_OWNER as BOOK
 from postroom.domain.ids import IdMint
 from postroom.domain.person import NewPerson, Overruled, Person, PersonAddress, PersonRole
@@ -166,11 +167,18 @@ def contacts(first: int, last: int) -> list[NewPerson]:
     ]
 
 
-async def test_hundreds_of_new_and_gone_people_take_no_more_statements_than_two(people: StoredPeople) -> None:
-    few = await statements(people, *contacts(0, 2), now_us=1), await statements(people, now_us=2)
-    many = await statements(people, *contacts(10, 310), now_us=3), await statements(people, now_us=4)
+async def test_hundreds_of_people_who_are_new_or_changed_or_gone_take_no_more_statements_than_two(
+    people: StoredPeople,
+) -> None:
+    async def lived(first: int, last: int) -> list[int]:
+        new = contacts(first, last)
+        changed = [replace(one, aliases=("Other",), trusted=True) for one in new]
+        files: list[list[NewPerson]] = [new, changed, []]
+        return [await statements(people, *file, now_us=place) for place, file in enumerate(files)]
 
-    assert many <= few
+    few, many = await lived(0, 2), await lived(10, 310)
+
+    assert all(one <= other for one, other in zip(many, few, strict=True)), (many, few)
     assert await people.page(BOOK, after=None, limit=50) == []
 
 
@@ -178,3 +186,32 @@ async def test_of_two_new_people_with_one_agent_address_the_first_has_it(people:
     found = await started(people, ANN, *(new_contact(name=name, agent="agent://x", email=None) for name in ("B", "C")))
 
     assert set(found) == {"Ann", "B"}
+
+
+async def test_an_agent_address_that_one_gives_up_goes_to_another_in_the_same_file(people: StoredPeople) -> None:
+    b, c = (new_contact(name=name, agent=f"agent://{name.lower()}", email=None) for name in ("B", "C"))
+    await started(people, b, c)
+
+    found = await started(
+        people, replace(b, agent_address="agent://z"), replace(c, agent_address="agent://b"), now_us=2
+    )
+
+    assert {one.name: one.agent_address for one in found.values()} == {"B": "agent://z", "C": "agent://b"}
+
+
+async def test_an_address_that_was_proved_and_that_the_file_now_vouches_for_the_owner_is_the_owners(
+    people: StoredPeople,
+) -> None:
+    """Even where both have changed in the file at once."""
+    first = await started(people, owner("Olivia", "1000", "o@x.org"), ANN)
+    await people.change(BOOK, first["Ann"].id, lambda one: with_proof(one, "email", "ann@x.org", 2), now_us=2)
+
+    found = await started(people, owner("Olivia", "1000", "ann@x.org"), replace(ANN, trusted=True), now_us=3)
+
+    proved = {
+        one.name
+        for one in found.values()
+        for place in one.addresses
+        if place.address == "ann@x.org" and place.verified_at_us
+    }
+    assert proved == {"Olivia"}

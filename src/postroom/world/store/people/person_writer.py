@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from postroom.domain.address_folding import folded
 from postroom.domain.address_order import is_at, with_proof
@@ -21,6 +21,7 @@ from postroom.world.store.people.people_rows import raise_version, read_people, 
 from postroom.world.store.tables.contacts import contact_aliases
 from postroom.world.store.tables.people import people, people_seeds, person_addresses
 
+Named = Mapping[str, Mapping[tuple[str, bool], Keys]]  # by the person's id
 _TAKEN: Final = "another contact in this book has this agent address"
 
 
@@ -64,16 +65,21 @@ class PersonWriter:
 
     def apply(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> Person:
         refuse_taken(connection, known.owner_agent, known.id, _kept_address(known, new))
-        self.rewrite(connection, known, new, now_us)
-        raise_version(connection, known.owner_agent)
+        self.rewrite_many(connection, known.owner_agent, [(known, new)], now_us)
         return read_people(connection, known.owner_agent, [known.id])[0]
 
-    def rewrite(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> None:
-        """For a caller that changes many: it looks at their agent addresses, and raises the version once."""
-        values = {**_columns(new, _kept_address(known, new)), "updated_at": now_us}
-        connection.execute(update(people).where(people.c.id == known.id).values(values))
-        self._rename(connection, known.owner_agent, known.id, new, now_us)
-        self._place(connection, known.owner_agent, known.id, new.addresses, now_us)
+    def rewrite_many(
+        self, connection: Connection, owner_agent: str, changes: Sequence[tuple[Person, NewPerson]], now_us: int
+    ) -> None:
+        """As for `insert_many`; that their agent addresses are free is the caller's to know."""
+        rows = [{"whose": known.id, **_columns(new, _kept_address(known, new))} for known, new in changes]
+        change = update(people).where(people.c.id == bindparam("whose")).values(updated_at=now_us)
+        connection.execute(change, rows)
+        self._rename(connection, owner_agent, {known.id: self._names(new) for known, new in changes}, now_us)
+        for some in slices(known.id for known, _ in changes):
+            connection.execute(delete(person_addresses).where(person_addresses.c.person_id.in_(some)))
+        self._add_places(connection, owner_agent, {known.id: new.addresses for known, new in changes}, now_us)
+        raise_version(connection, owner_agent)
 
     def prove(self, connection: Connection, person_id: str, channel: str, address: str, now_us: int) -> Person:
         """Of one of the household's people; raises Refused when another has proved the address before."""
@@ -96,7 +102,7 @@ class PersonWriter:
 
     def name_again(self, connection: Connection, known: Person, now_us: int) -> None:
         """For people who came into the book by a way that knows nothing of how names are compared."""
-        self._rename(connection, known.owner_agent, known.id, known.as_written, now_us)
+        self._rename(connection, known.owner_agent, {known.id: self._names(known.as_written)}, now_us)
         raise_version(connection, known.owner_agent)
 
     def as_kept(self, new: NewPerson, known: Person) -> NewPerson:
@@ -126,25 +132,22 @@ class PersonWriter:
             for one, address in own.items()
         }
 
-    def _rename(self, connection: Connection, owner_agent: str, person_id: str, new: NewPerson, now_us: int) -> None:
+    def _rename(self, connection: Connection, owner_agent: str, named: Named, now_us: int) -> None:
         """An alias row never changes: what is no longer said goes, what is new comes under a new id."""
         table = contact_aliases.c
-        wanted = self._names(new)
-        asked = select(table.id, table.alias, table.is_name).where(table.contact_id == person_id)
-        known = {(row.alias, row.is_name): row.id for row in connection.execute(asked)}
-        gone = [row_id for key, row_id in known.items() if key not in wanted]
-        if gone:
-            connection.execute(delete(contact_aliases).where(table.id.in_(gone)))
-        missing = {key: keys for key, keys in wanted.items() if key not in known}
-        self._add_names(connection, owner_agent, {person_id: missing}, now_us)
+        known: dict[tuple[str, str, bool], str] = {}
+        for some in slices(named):
+            asked = select(table.id, table.contact_id, table.alias, table.is_name).where(table.contact_id.in_(some))
+            known |= {(row.contact_id, row.alias, row.is_name): row.id for row in connection.execute(asked)}
+        gone = [row_id for (one, *key), row_id in known.items() if tuple(key) not in named[one]]
+        for some in slices(gone):
+            connection.execute(delete(contact_aliases).where(table.id.in_(some)))
+        missing = {
+            one: {key: keys for key, keys in names.items() if (one, *key) not in known} for one, names in named.items()
+        }
+        self._add_names(connection, owner_agent, missing, now_us)
 
-    def _add_names(
-        self,
-        connection: Connection,
-        owner_agent: str,
-        named: Mapping[str, Mapping[tuple[str, bool], Keys]],
-        now_us: int,
-    ) -> None:
+    def _add_names(self, connection: Connection, owner_agent: str, named: Named, now_us: int) -> None:
         rows = [
             {
                 "id": self.mint(now_us),
@@ -170,17 +173,6 @@ class PersonWriter:
                 said_before.add(keys.normal)
                 wanted[alias, place == 0] = keys
         return wanted
-
-    def _place(
-        self,
-        connection: Connection,
-        owner_agent: str,
-        person_id: str,
-        addresses: tuple[PersonAddress, ...],
-        now_us: int,
-    ) -> None:
-        connection.execute(delete(person_addresses).where(person_addresses.c.person_id == person_id))
-        self._add_places(connection, owner_agent, {person_id: addresses}, now_us)
 
     def _add_places(
         self,

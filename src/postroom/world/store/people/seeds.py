@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, select, updat
 from postroom.domain.address_folding import folded
 from postroom.domain.person import FROM_SETTINGS, INBOX, NewPerson, Overruled, Person, PersonAddress, PersonRole
 from postroom.domain.principal import OWNER
-from postroom.world.store.people.people_rows import raise_version, read_people, slices
+from postroom.world.store.people.people_rows import read_people, slices
 from postroom.world.store.people.person_writer import PersonWriter, is_taken, said, taken_of
 from postroom.world.store.tables.people import people_seeds, person_addresses
 
@@ -88,8 +88,7 @@ class Seeds:
         person_id = OWNER if is_owner else self._writer.mint(now_us)
         known = read_people(connection, owner_agent, [person_id]) if is_owner else []
         if known:  # the owner had an inbox before there were people
-            if self._apply(connection, known[0], new, now_us):
-                raise_version(connection, owner_agent)
+            self._apply(connection, owner_agent, [(known[0], new)], now_us)
         else:
             _claim_proofs(connection, owner_agent, person_id, new)
             named = replace(new, name=new.name or _NAMELESS)
@@ -102,21 +101,32 @@ class Seeds:
         ids = [row.person_id for _, row in differing if not row.changed]
         known = {one.id: one for one in read_people(connection, owner_agent, ids)}
         meant = [(known[row.person_id], new) for new, row in differing if row.person_id in known]
-        if sum(self._apply(connection, one, new, now_us) for one, new in meant):
-            raise_version(connection, owner_agent)
+        for one, new in (pair for pair in meant if _is_proved(*pair)):  # one may take from the next what was proved
+            (fresh,) = read_people(connection, owner_agent, [one.id])
+            self._apply(connection, owner_agent, [(fresh, new)], now_us)
+        self._apply(connection, owner_agent, [pair for pair in meant if not _is_proved(*pair)], now_us)
         mine = people_seeds.c.person_id == bindparam("whose")
         rows = [{"whose": row.person_id, "says": said(new)} for new, row in differing]
         if rows:
             connection.execute(update(people_seeds).where(mine).values(said=bindparam("says")), rows)
 
-    def _apply(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> bool:
-        """Whether that changed something; who asked for it raises the version of the book."""
-        wanted = self._writer.as_kept(_beside_what_is_known(new, known), known)
-        if wanted == known.as_written or is_taken(connection, known.owner_agent, known.id, wanted.agent_address or ""):
-            return False
-        _claim_proofs(connection, known.owner_agent, known.id, wanted)
-        self._writer.rewrite(connection, known, wanted, now_us)
-        return True
+    def _apply(
+        self, connection: Connection, owner_agent: str, meant: Sequence[tuple[Person, NewPerson]], now_us: int
+    ) -> None:
+        """One who would have an agent address that another has stays as they are."""
+        wanted = [(known, self._writer.as_kept(_beside_what_is_known(new, known), known)) for known, new in meant]
+        moving = [new.agent_address or "" for known, new in wanted if new.agent_address != known.agent_address]
+        taken, changes = taken_of(connection, owner_agent, moving), list[tuple[Person, NewPerson]]()
+        for known, new in wanted:
+            address = new.agent_address or ""
+            if new == known.as_written or (address != known.agent_address and address in taken):
+                continue
+            taken.discard(known.agent_address)
+            taken.add(address)
+            _claim_proofs(connection, owner_agent, known.id, new)
+            changes.append((known, new))
+        if changes:
+            self._writer.rewrite_many(connection, owner_agent, changes, now_us)
 
     def _drop(self, connection: Connection, owner_agent: str, rows: Sequence[Row[Any]]) -> None:
         """Those that were changed stay, and so does the row, in case the file names them again."""
@@ -161,6 +171,10 @@ def _seed(owner_agent: str, person_id: str, new: NewPerson) -> dict[str, Any]:
 
 def _is_vouched(new: NewPerson) -> bool:
     return new.role is PersonRole.OWNER or any(one.verified_at_us is not None for one in new.addresses)
+
+
+def _is_proved(known: Person, new: NewPerson) -> bool:
+    return _is_vouched(new) or any(one.verified_at_us is not None for one in known.addresses)
 
 
 def _cannot_have_its_address(connection: Connection, owner_agent: str, new: NewPerson) -> bool:
