@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -85,10 +86,29 @@ def _events(answer: dict[str, Any]) -> list[dict[str, Any]]:
 @asynccontextmanager
 async def messages_api(tool: str, arguments: dict[str, Any], times: int = 1) -> AsyncIterator[str]:
     """The URL to name as the API's base."""
-    api = MessagesApi(tool, arguments, times)
+    async with _served(MessagesApi(tool, arguments, times).messages) as url:
+        yield url
+
+
+@asynccontextmanager
+async def silent_api() -> AsyncIterator[str]:
+    """One that takes every question and answers none."""
+
+    async def silence(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await asyncio.Event().wait()
+        return response
+
+    async with _served(silence) as url:
+        yield url
+
+
+@asynccontextmanager
+async def _served(messages: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
     application = web.Application()
-    application.router.add_post("/v1/messages", api.messages)
-    runner = web.AppRunner(application, access_log=None)
+    application.router.add_post("/v1/messages", messages)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.messages_api import messages_api
+from tests.agents.messages_api import messages_api, silent_api
 from tests.agents.test_examples import ROOT, interpreter
 from tests.app.asked_household import phone, press, until
 from tests.app.living import QUICK, Living, living
@@ -135,6 +135,25 @@ async def test_claude_goes_on_with_the_command_allowed_though_its_process_was_ki
 
     assert "Noted." in output
     assert deployed(runs) == "release-17\n"
+
+
+@pytest.mark.requirement("drivers:resume-after-kill")
+async def test_claude_goes_on_though_its_process_was_killed_before_its_first_word_was_kept(home: Path) -> None:
+    async with living(home, QUICK) as house, silent_api() as silent, messages_api("Bash", BASH) as url:
+        first = await claude(house, home, silent).start()
+
+        async def told() -> bool:
+            kept = [one.read_text(encoding="utf-8") for one in home.glob("projects/*/*.jsonl")]
+            return any("Append a line with release-17" in one for one in kept)
+
+        await until(told)
+        runs = claude(house, home, url)
+        await runs.kill(first)
+        running = asyncio.create_task(runs.finish())
+        await press(house, await phone(house, "Run Bash?"), "Approve")
+
+        assert "Noted." in await running
+        assert deployed(runs) == "release-17\n"
 
 
 @pytest.mark.requirement("drivers:no-stale-approval")

@@ -25,7 +25,8 @@ async def drive(
     `session_id` is a UUID. A session that was cut off goes on, and `prompt` is not said again. After a crash a call
     comes again under another id, so it is known by what it does and how often that was done before.
     """
-    there, seen = asks or HouseholdAsks.here(), _blocks(session_id)
+    there, said = asks or HouseholdAsks.here(), sdk.get_session_messages(session_id)
+    seen = _blocks(said)
     times = _done(seen)
 
     async def may(tool: str, given: dict[str, Any], _: sdk.ToolPermissionContext) -> Any:
@@ -38,15 +39,20 @@ async def drive(
             return sdk.PermissionResultDeny(message=f"{UNDECIDED}: {error}", interrupt=True)
         return sdk.PermissionResultAllow() if refusal is None else sdk.PermissionResultDeny(message=refusal)
 
-    named: dict[str, Any] = {"resume" if seen else "session_id": session_id}
+    named: dict[str, Any] = {"resume" if said else "session_id": session_id}
     async with sdk.ClaudeSDKClient(replace(options, can_use_tool=may, **named)) as client:
-        await client.query(GO_ON if seen and seen[-1]["type"] in ("tool_use", "tool_result") else prompt)
+        await client.query(GO_ON if _is_cut_off(said, seen) else prompt)
         return [message async for message in client.receive_response()]
 
 
-def _blocks(session_id: str) -> list[dict[str, Any]]:
-    contents = (one.message["content"] for one in sdk.get_session_messages(session_id))
+def _blocks(said: list[Any]) -> list[dict[str, Any]]:
+    contents = (one.message["content"] for one in said)
     return [block for content in contents if isinstance(content, list) for block in content]
+
+
+def _is_cut_off(said: list[Any], seen: list[dict[str, Any]]) -> bool:
+    """Claude had the last word in a turn that is over; a prompt that it never answered is one that was cut off."""
+    return bool(said) and (said[-1].type == "user" or (bool(seen) and seen[-1]["type"] == "tool_use"))
 
 
 def _done(blocks: list[dict[str, Any]]) -> Counter[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
-from postroom.system.telemetry.tallies import Spread, Tally
+from postroom.system.telemetry.tallies import TallyCounter, TallyHistogram
 
 BOUNDS = (0.1, 1.0, 10.0)
 
@@ -16,7 +16,7 @@ def said(registry: CollectorRegistry) -> list[str]:
 
 def test_a_tally_says_what_a_counter_says() -> None:
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    tally = Tally("postroom_sent", "Sent", ["channel", "status"], ours)
+    tally = TallyCounter("postroom_sent", "Sent", ["channel", "status"], ours)
     counter = Counter("postroom_sent", "Sent", ["channel", "status"], registry=theirs)
 
     for labels in (("telegram", "ok"), ("email", "ok"), ("telegram", "ok"), ('a "b"\n', "ok")):
@@ -28,7 +28,7 @@ def test_a_tally_says_what_a_counter_says() -> None:
 
 def test_a_spread_says_what_a_histogram_says() -> None:
     ours, theirs = CollectorRegistry(), CollectorRegistry()
-    spread = Spread("postroom_seconds", "Seconds", "channel", BOUNDS, ours)
+    spread = TallyHistogram("postroom_seconds", "Seconds", "channel", BOUNDS, ours)
     histogram = Histogram("postroom_seconds", "Seconds", ["channel"], buckets=BOUNDS, registry=theirs)
 
     for channel, value in (("telegram", 0.0), ("telegram", 0.1), ("telegram", 0.5), ("email", 10.0), ("email", 99.0)):
@@ -40,6 +40,6 @@ def test_a_spread_says_what_a_histogram_says() -> None:
 
 def test_what_was_never_counted_is_described_and_not_shown() -> None:
     registry = CollectorRegistry()
-    Tally("postroom_sent", "Sent", ["channel"], registry)
+    TallyCounter("postroom_sent", "Sent", ["channel"], registry)
 
     assert said(registry) == ["# HELP postroom_sent_total Sent", "# TYPE postroom_sent_total counter"]

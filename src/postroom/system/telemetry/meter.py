@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from postroom.domain.delivery import Status
 from postroom.domain.ledger import Claim, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.system.telemetry.tallies import Spread, Tally
+from postroom.system.telemetry.tallies import TallyCounter, TallyHistogram
 
 _LATENCY_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 45, 60)
 
@@ -16,7 +16,7 @@ class DeliveryMeter:
     def __init__(self, registry: CollectorRegistry) -> None:
         labels = ["channel", "intent", "origin_butler"]
         self._log = structlog.get_logger("postroom.delivery").bind()  # once: it costs more than a line nobody wants
-        self._requested = Tally("postroom_delivery_requested", "Deliveries stored", labels, registry)
+        self._requested = TallyCounter("postroom_delivery_requested", "Deliveries stored", labels, registry)
         self._repeated = Counter(
             "postroom_delivery_deduplicated", "Requests answered from an earlier one", labels, registry=registry
         )
@@ -26,7 +26,9 @@ class DeliveryMeter:
             ["channel", "error_class", "limit_type"],
             registry=registry,
         )
-        self._settled = Tally("postroom_delivery_settled", "Attempts by what followed", ["channel", "status"], registry)
+        self._settled = TallyCounter(
+            "postroom_delivery_settled", "Attempts by what followed", ["channel", "status"], registry
+        )
         self._failures = Counter(
             "postroom_attempt_failed", "Failed provider calls", ["channel", "error_class"], registry=registry
         )
@@ -36,10 +38,10 @@ class DeliveryMeter:
             ["channel", "answer"],
             registry=registry,
         )
-        self._provider = Spread(
+        self._provider = TallyHistogram(
             "postroom_provider_latency_seconds", "Provider call", "channel", _LATENCY_SECONDS, registry
         )
-        self._total = Spread(
+        self._total = TallyHistogram(
             "postroom_delivery_latency_seconds", "From stored to delivered", "channel", _LATENCY_SECONDS, registry
         )
 

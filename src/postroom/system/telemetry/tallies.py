@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 
-class Tally(Collector):
+class TallyCounter(Collector):
     """A counter. The library's own takes a lock for each step; ours are taken in one event loop."""
 
     def __init__(self, name: str, words: str, labels: Sequence[str], registry: CollectorRegistry) -> None:
@@ -32,7 +32,7 @@ class Tally(Collector):
             yield family
 
 
-class Spread(Collector):
+class TallyHistogram(Collector):
     """A histogram with one label; `bounds` are the upper ones, the last has none."""
 
     def __init__(self, name: str, words: str, label: str, bounds: Sequence[float], registry: CollectorRegistry) -> None:

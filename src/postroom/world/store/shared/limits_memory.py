@@ -48,9 +48,12 @@ class MemoryLimits:
         in_flight = self._in_flight(now)
         full = in_flight_wait_us(in_flight, admission.max_in_flight, held=admission.lease_id in self._leases)
         waits, before, after = [self._throttled(admission.channel, now), full], [], []
+        known, cost = self._arrivals.kept, admission.cost_millis
         for tier in admission.tiers:
-            arrival = self._arrival(tier, now)
-            spent, wait = spend(tier, arrival, now, admission.cost_millis)
+            arrival = known.get(tier.bucket, 0)
+            if arrival > now:  # nearly all buckets are full, and of those there is nothing to disbelieve
+                arrival = self._believed(tier, arrival, now)
+            spent, wait = spend(tier, arrival, now, cost)
             before.append(arrival)
             after.append(spent)
             waits.append(wait)
@@ -68,7 +71,8 @@ class MemoryLimits:
         if self._leases.pop(admission.lease_id, 0) <= now:
             return
         for tier in admission.tiers:
-            arrival = refunded(tier, self._arrival(tier, now), admission.cost_millis)
+            known = self._believed(tier, self._arrivals.kept.get(tier.bucket, 0), now)
+            arrival = refunded(tier, known, admission.cost_millis)
             self._arrivals.put(tier.bucket, arrival, now)
 
     async def throttles(self) -> Mapping[str, float]:
@@ -95,10 +99,7 @@ class MemoryLimits:
     def holds(self, lease_id: str) -> bool:
         return lease_id in self._leases
 
-    def _arrival(self, tier: Tier, now: int) -> int:
-        arrival = self._arrivals.kept.get(tier.bucket, 0)
-        if arrival <= now:  # a full bucket, and nearly all are: there is nothing to disbelieve
-            return arrival
+    def _believed(self, tier: Tier, arrival: int, now: int) -> int:
         believed = believable(tier, arrival, now)
         if believed < arrival:
             self._arrivals.put(tier.bucket, believed, now)
