@@ -78,7 +78,7 @@ $(VENV)/.dev-installed: $(BIN)/python requirements/dev.txt pyproject.toml
 $(VENV)/.examples-installed: requirements/examples.txt $(VENV)/.dev-installed
 	@echo "Installing what the examples need into $(VENV)/examples ..."
 	@if $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/examples && \
-		$(BIN)/uv pip install --quiet --python $(VENV)/examples/bin/python -r requirements/examples.txt; \
+		$(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV)/examples/bin/python -r requirements/examples.txt; \
 	then touch $@; else rm -rf $(VENV)/examples; echo "It could not be installed; the examples will be skipped."; fi
 
 # The coding agents' own programs, from npm: about 800 MB, and a minute. Without them their tests are skipped.

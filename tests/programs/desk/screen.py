@@ -105,7 +105,7 @@ class Screen:
             if b"postroom.programs.desk.window" in _read(folder / "cmdline")
             and display in _read(folder / "environ").split(b"\0")
         ]
-        return max(found)
+        return max(found, key=_started)
 
     def states(self, window: str) -> str:
         return self.run("xprop", "-id", window, "_NET_WM_STATE")
@@ -165,6 +165,12 @@ class Screen:
 
     def _start(self, *command: str, **options: Any) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, env=self.environ, stderr=subprocess.DEVNULL, **options)
+
+
+def _started(process: int) -> int:
+    """In ticks of the system; ids begin anew after 32,768 of them. One that is gone meanwhile is not the newest."""
+    words = _read(Path(f"/proc/{process}/stat")).rpartition(b")")[2].split()
+    return int(words[19]) if words else -1
 
 
 def _read(file: Path) -> bytes:
