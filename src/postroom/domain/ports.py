@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
@@ -177,19 +177,20 @@ class MessageFiles(Protocol):
 
 class Ledger(Protocol):
     """
-    The durable record of deliveries; every answer means "committed".
+    The durable record of deliveries; every answer means "committed". Those that many wait for at a time hand out what
+    is waited for itself, without a coroutine around it.
 
     Each change names the state it expects, so a claim whose fence has moved on
     changes nothing and learns it by a False.
     """
 
-    async def find(self, key: str) -> Snapshot | None:
+    def find(self, key: str) -> Awaitable[Snapshot | None]:
         """By idempotency key; a dead letter that was replayed with success answers with the replay."""
         ...
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None: ...
 
-    async def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Inserted:
+    def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Awaitable[Inserted]:
         """
         Leased to the caller when asked for and nothing to the same address is ahead of it.
         Rows of one group that come together are one commit.
@@ -225,13 +226,13 @@ class Ledger(Protocol):
 
     async def next_due_us(self, now_us: int) -> int | None: ...
 
-    async def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> bool: ...
+    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]: ...
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         """One part of several has arrived."""
         ...
 
-    async def settle(self, done: Settlement) -> bool: ...
+    def settle(self, done: Settlement) -> Awaitable[bool]: ...
 
 
 class SentRecord(Protocol):

@@ -10,15 +10,13 @@ from postroom.domain.errors import TargetUnavailable
 from postroom.work.delivery.arrival import Arrival
 
 
-async def callers(arrival: Arrival[str], count: int) -> list[asyncio.Task[str]]:
-    waiting = [asyncio.create_task(arrival.heard()) for _ in range(count)]
-    await asyncio.sleep(0)
-    return waiting
+def callers(arrival: Arrival[str], count: int) -> list[asyncio.Future[str]]:
+    return [arrival.heard() for _ in range(count)]
 
 
 async def test_everyone_hears_the_same() -> None:
     arrival = Arrival[str]()
-    waiting = await callers(arrival, 3)
+    waiting = callers(arrival, 3)
 
     arrival.tell("stored")
 
@@ -27,7 +25,7 @@ async def test_everyone_hears_the_same() -> None:
 
 async def test_everyone_learns_why_it_failed() -> None:
     arrival = Arrival[str]()
-    waiting = await callers(arrival, 3)
+    waiting = callers(arrival, 3)
 
     arrival.fail(TargetUnavailable("away"))
 
@@ -38,7 +36,7 @@ async def test_everyone_learns_why_it_failed() -> None:
 @pytest.mark.parametrize("failed", [False, True])
 async def test_one_who_hung_up_changes_nothing_for_the_others(failed: bool) -> None:
     arrival = Arrival[str]()
-    leaving, staying = await callers(arrival, 2)
+    leaving, staying = callers(arrival, 2)
     leaving.cancel()
     await asyncio.gather(leaving, return_exceptions=True)
 

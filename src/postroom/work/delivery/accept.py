@@ -55,7 +55,7 @@ from postroom.work.delivery.prepared import prepared
 from postroom.work.delivery.reply_subject import Letters, titled
 from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
-from postroom.work.delivery.target import Target, resolve_target
+from postroom.work.delivery.target import Target, plain_target, resolve_target
 from postroom.work.delivery.together import Seat, take_seat
 from postroom.work.delivery.unsubscribing import ForStrangers
 from postroom.work.files.fit import check_fit
@@ -147,6 +147,7 @@ class Acceptance:
             return accepted
         arrival = self._arriving[draft.identity.key] = Arrival()
         arrival.task = asyncio.create_task(self._arrive(arrival, draft, seat))
+        self.dispatcher.join(arrival.task)
         return await arrival.heard()
 
     async def forecast(self, outgoing: Outgoing, *, request_id: str) -> Forecast:
@@ -154,7 +155,8 @@ class Acceptance:
         draft = await self._draft(outgoing, request_id)
         known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
         if known is None:
-            await self._refuse_closed(draft.new)
+            if self.closed is not None:
+                await self._refuse_closed(draft.new, self.closed)
             if draft.new.attachments:
                 await self._files().check(draft.new)
         else:
@@ -193,7 +195,12 @@ class Acceptance:
     async def _draft(self, asked: Outgoing, request_id: str, seat: Seat | None = None) -> DeliveryDraft:
         outgoing = await self.placed(asked) if asked.channel == AUTO else asked
         channel = self._channel(outgoing.channel)
-        target, revises = await self._target(outgoing, channel)
+        revises: Revision | None = None
+        if about := outgoing.revises or outgoing.follows:
+            sent = await resolve_revision(outgoing, about, self.sent, self.ledger)
+            target, revises = revision_target(outgoing, sent, channel)
+        else:
+            target = plain_target(outgoing, channel) or await resolve_target(outgoing, channel, self.book)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
         if outgoing.attachments:
             check_fit([one.size for one in outgoing.attachments], channel.name, channel.capabilities)
@@ -203,13 +210,6 @@ class Acceptance:
         if new.intent is Intent.REPLY:
             new = await titled(new, channel, self.letters)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
-
-    async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:
-        about = outgoing.revises or outgoing.follows
-        if about is None:
-            return await resolve_target(outgoing, channel, self.book), None
-        sent = await resolve_revision(outgoing, about, self.sent, self.ledger)
-        return revision_target(outgoing, sent, channel)
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
@@ -239,20 +239,24 @@ class Acceptance:
         return await self._store(new, seat)
 
     async def _store(self, new: NewDelivery, seat: Seat | None) -> Accepted:
-        await self._refuse_closed(new)
-        admission = await self._admit(new)
+        if self.closed is not None:
+            await self._refuse_closed(new, self.closed)
+        judgement = await self._judge(new, consume=True)
+        if judgement.error is not None:
+            await self._refuse(new, judgement.error)
+            raise judgement.error
         try:
             inserted, permit = await self._insert(new, seat)
         except BaseException:
-            await self.limits.refund(admission)
+            await self.limits.refund(judgement.asked)
             raise
         if not inserted.created:
-            await self.limits.refund(admission)
+            await self.limits.refund(judgement.asked)
             self.meter.repeated(inserted.snapshot)
             return _same(Accepted(snapshot=inserted.snapshot, created=False), new)
         self.meter.accepted(new)
         if inserted.snapshot.status is Status.AWAITING_APPROVAL:
-            await self.limits.release(admission.lease_id)  # asking costs tokens, waiting takes no place in flight
+            await self.limits.release(new.id)  # asking costs tokens, waiting takes no place in flight
         elif inserted.claim is None:
             self.dispatcher.left_pending(inserted.snapshot.id)
         return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit)
@@ -269,21 +273,14 @@ class Acceptance:
             raise InternalError("this household has no place for files")
         return self.files
 
-    async def _refuse_closed(self, new: NewDelivery) -> None:
+    async def _refuse_closed(self, new: NewDelivery, addresses: ClosedAddresses) -> None:
         """An address may be asked again whether it is a person's own, and they may be answered where they write."""
-        if self.closed is None or not self.channels[new.channel].capabilities.comes_back:
+        if not self.channels[new.channel].capabilities.comes_back:
             return
         if new.intent is not Intent.SEND or new.origin_butler == CONFIRMATION_ORIGIN:
             return
-        if found := await self.closed.closed(new.channel, new.address):
+        if found := await addresses.closed(new.channel, new.address):
             raise ValidationError.of([FieldError("delivery.recipient", found.sentence, found.code)])
-
-    async def _admit(self, new: NewDelivery) -> Admission:
-        judgement = await self._judge(new, consume=True)
-        if judgement.error is not None:
-            await self._refuse(new, judgement.error)
-            raise judgement.error
-        return judgement.asked
 
     async def _judge(self, new: NewDelivery, *, consume: bool) -> Judgement:
         """A refusal by the circuit takes nothing from the limits; who only asks sees both."""

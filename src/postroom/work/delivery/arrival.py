@@ -17,10 +17,10 @@ class Arrival(Generic[Answer]):
         self._callers: list[asyncio.Future[Answer]] = []
         self.task: asyncio.Task[None] | None = None
 
-    async def heard(self) -> Answer:
+    def heard(self) -> asyncio.Future[Answer]:
         caller: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._callers.append(caller)
-        return await caller
+        return caller
 
     def tell(self, answer: Answer) -> None:
         for caller in self._callers:

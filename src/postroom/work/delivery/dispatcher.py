@@ -70,27 +70,25 @@ class Dispatcher:
         if not self._started or self.stopping.is_set() or self._free(channel) <= 0:
             return False
         self._busy[channel] += 1
-        self._running.add(_this_task())  # stopping waits for it, so that no lease is left behind
         return True
 
     def unreserve(self, channel: str) -> None:
         self._busy[channel] -= 1
-        self._running.discard(_this_task())
 
-    def lease(self, new: NewDelivery, *, sending: bool) -> Lease:
+    def lease(self, new: NewDelivery, now_us: int, *, sending: bool) -> Lease:
         marked = self._policy.sending_lease_seconds(new.channel, new.file_bytes)
         length = marked if sending else self._policy.lease_seconds
-        return Lease(until_us=self._clock.now_us() + int(length * SECOND_US), sending=sending)
+        return Lease(until_us=now_us + int(length * SECOND_US), sending=sending)
 
-    async def carry(self, claim: Claim, ready: Ready) -> None:
-        """The attempt on a row that was written for us, in the task that wrote it."""
-        task = _this_task()
-        self._hold(claim)
+    def join(self, task: asyncio.Task[None]) -> None:
+        """A task that writes rows or works on them: stopping waits for it, so that no lease is left behind."""
         self._running.add(task)
-        try:
-            await self._work(claim, self._pipeline.attempt(claim, ready))
-        finally:
-            self._running.discard(task)
+        task.add_done_callback(self._running.discard)
+
+    def carry(self, claim: Claim, ready: Ready) -> Awaitable[None]:
+        """The attempt on a row that was written for us, in the task that wrote it."""
+        self._hold(claim)
+        return self._work(claim, self._pipeline.attempt(claim, ready))
 
     def take(self, claim: Claim, *, claimed: bool = False) -> None:
         self._start(claim, self._pipeline.attempt(claim), claimed=claimed)
@@ -158,9 +156,7 @@ class Dispatcher:
 
     def _start(self, claim: Claim, attempt: Coroutine[Any, Any, Settlement | None], *, claimed: bool = False) -> None:
         self._hold(claim)
-        task = asyncio.create_task(self._work(claim, attempt, claimed=claimed))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self.join(asyncio.create_task(self._work(claim, attempt, claimed=claimed)))
 
     async def _work(self, claim: Claim, attempt: Awaitable[Settlement | None], *, claimed: bool = False) -> None:
         done = None
@@ -235,9 +231,3 @@ class Dispatcher:
             return
         self._wake_at_us = moment_us
         self.woken.ring()
-
-
-def _this_task() -> asyncio.Task[Any]:
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101  # narrows the type; a coroutine runs in a task
-    return task

@@ -27,16 +27,12 @@ class FirstWrite:
         """With a permit the row carries the mark, and the call is the caller's to make."""
         if not self.dispatcher.reserve(new.channel):
             return await self._insert(new, None, seat), None
+        permit, marked = None, False
         try:
-            return await self._write_ours(new, seat)
-        finally:
-            self.dispatcher.unreserve(new.channel)
-
-    async def _write_ours(self, new: NewDelivery, seat: Seat | None) -> tuple[Inserted, Permit | None]:
-        permit = await self.pipeline.go_ahead(new.channel, new.address)
-        marked, asked_at_us = False, self.clock.now_us()
-        try:
-            inserted = await self._insert(new, self.dispatcher.lease(new, sending=permit is not None), seat)
+            permit = await self.pipeline.go_ahead(new.channel, new.address)
+            asked_at_us = self.clock.now_us()
+            lease = self.dispatcher.lease(new, asked_at_us, sending=permit is not None)
+            inserted = await self._insert(new, lease, seat)
             if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
                 inserted = _unmarked(inserted)
             marked = inserted.claim is not None and inserted.claim.sending
@@ -45,6 +41,7 @@ class FirstWrite:
                 self.dispatcher.withdraw(new.claimed(sending=True))
             raise
         finally:
+            self.dispatcher.unreserve(new.channel)
             if permit is not None and not marked:
                 await self.pipeline.unused(permit)
         return inserted, permit if marked else None

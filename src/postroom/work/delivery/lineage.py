@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -13,12 +14,14 @@ from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContex
 
 from postroom.domain.ids import DeliveryId
 
+_NO_SPAN: Final = nullcontext(INVALID_SPAN)
+
 
 def span(name: str, attributes: Mapping[str, str], trace_id: str | None = None) -> AbstractContextManager[Span]:
     """Costs next to nothing while nobody collects spans; a given trace is continued."""
     provider = trace.get_tracer_provider()
     if getattr(provider, "sampler", None) is ALWAYS_OFF:
-        return nullcontext(INVALID_SPAN)
+        return _NO_SPAN
     tracer = provider.get_tracer("postroom.delivery")
     return tracer.start_as_current_span(
         name, context=continued(trace_id), attributes=dict(attributes), record_exception=False

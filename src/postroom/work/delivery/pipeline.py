@@ -50,6 +50,7 @@ _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
+_NO_RECEIPT: Final = Receipt("")
 Answer = TypeVar("Answer")
 
 
@@ -71,7 +72,7 @@ class _Sent:
 
     claim: Claim
     began_us: int
-    receipt: Receipt = Receipt("")
+    receipt: Receipt = _NO_RECEIPT
     error: PostroomError | None = None
     put_back: Settlement | None = None
 
@@ -129,7 +130,10 @@ class Pipeline:
         claim and mark: the time in which a crash leaves doubt is the same, and nobody waits.
         """
         try:
-            done = await self._attempt(claim, ready)
+            if ready is not None and ready.permit is not None:
+                done = await self._send(claim, self.channels[claim.channel], ready.parts, ready.permit)
+            else:
+                done = await self._attempt(claim, ready)
         except FenceLost:
             return None
         return await self._record(done)
@@ -150,8 +154,6 @@ class Pipeline:
 
     async def _attempt(self, claim: Claim, ready: Ready | None) -> Settlement:
         channel = self.channels[claim.channel]
-        if ready is not None and ready.permit is not None:
-            return await self._send(claim, channel, ready.parts, ready.permit)
         if self.stopping.is_set():
             return self._put_back(claim, DeliveryEvent.RELEASE, None)
         try:
@@ -258,10 +260,13 @@ class Pipeline:
     async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
         sent: _Sent | None = None
         try:
-            if unsent := await self._mark(claim):
-                return unsent
+            if not claim.sending:  # or it was written with the row
+                if unsent := await self._mark(claim):
+                    return unsent
+            elif self.stopping.is_set():
+                return self._put_back(claim, DeliveryEvent.RELEASE, None)
             started = self.clock.now_us()
-            sent = await self._send_parts(claim, channel, parts)
+            sent = await self._send_parts(claim, channel, parts, started)
         finally:
             await self._report(permit, sent)
         if sent.put_back is not None:
@@ -277,8 +282,6 @@ class Pipeline:
         return self._failed(sent.claim, sent.error, started, sent.began_us)
 
     async def _mark(self, claim: Claim) -> Settlement | None:
-        if claim.sending:  # written with the row
-            return self._put_back(claim, DeliveryEvent.RELEASE, None) if self.stopping.is_set() else None
         try:
             if not await self.ledger.mark_sending(claim, **self._lease(claim)):
                 raise FenceLost
@@ -286,12 +289,11 @@ class Pipeline:
             return self._put_back(claim, DeliveryEvent.RELEASE, "the store was away")
         return None
 
-    async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> _Sent:
+    async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any], began: int) -> _Sent:
         """Each part is on record before the next one leaves, so a retry never repeats one."""
-        receipt, began = Receipt(""), self.clock.now_us()
+        receipt = _NO_RECEIPT
         deadline = self.policy.timeout_seconds(claim.channel, claim.file_bytes)
         for place in range(claim.parts_done, len(parts)):
-            began = self.clock.now_us()
             try:
                 receipt = await self._call("postroom.send", claim, partial(channel.send, parts[place]), deadline)
             except PostroomError as error:
@@ -300,6 +302,7 @@ class Pipeline:
                 claim = await self._advance(claim, receipt)
                 if waits := await self._pace(claim):
                     return _Sent(claim=claim, began_us=began, put_back=waits)
+                began = self.clock.now_us()
         return _Sent(claim=claim, began_us=began, receipt=receipt)
 
     async def _call(
@@ -323,46 +326,55 @@ class Pipeline:
 
     async def _report(self, permit: Permit, sent: _Sent | None) -> None:
         """A call that was not made says nothing, and what cannot be saved must not undo what was sent."""
-        error = sent.error if sent else None
-        circuit = await self.breakers.report(
-            permit,
-            report_of(error) if sent else Report.NEUTRAL,
-            reason=error.message if error else None,
-            error_class=str(error.error_class) if error else None,
-        )
+        if sent is None:
+            circuit = await self.breakers.report(permit, Report.NEUTRAL)
+        elif sent.error is None:
+            circuit = await self.breakers.report(permit, Report.SUCCESS)
+        else:
+            told, reason = report_of(sent.error), sent.error.message
+            circuit = await self.breakers.report(permit, told, reason=reason, error_class=str(sent.error.error_class))
         if circuit.generation != permit.generation:
             with suppress(StoreUnavailable):
                 await self.circuits.save(permit.channel, circuit, self.clock.now_us())
 
     async def _advance(self, claim: Claim, receipt: Receipt) -> Claim:
-        moved, _ = await self._insist(claim, lambda: self.ledger.advance(claim, receipt, **self._lease(claim)))
+        def write() -> Awaitable[bool]:
+            return self.ledger.advance(claim, receipt, **self._lease(claim))
+
+        try:
+            moved = await write()
+        except StoreUnavailable:
+            moved = await self._insist(claim, write)
         if not moved:
             raise FenceLost
         return replace(claim, parts_done=claim.parts_done + 1, doubtful_since_us=None)
 
     async def _settle(self, done: Settlement) -> None:
         """After an outage a False may mean that it was written, and only the answer was lost."""
-        written, was_away = await self._insist(done.claim, lambda: self.ledger.settle(done))
-        if not written and was_away:
-            written, _ = await self._insist(done.claim, lambda: self._is_written(done))
+        try:
+            written = await self.ledger.settle(done)
+        except StoreUnavailable:
+            written = await self._insist(done.claim, lambda: self._settled(done))
         if not written:
             raise FenceLost
+
+    async def _settled(self, done: Settlement) -> bool:
+        return await self.ledger.settle(done) or await self._is_written(done)
 
     async def _is_written(self, done: Settlement) -> bool:
         snapshot = await self.ledger.get(done.claim.id)
         return snapshot is not None and (snapshot.status, snapshot.attempts) == (done.status, done.attempts)
 
-    async def _insist(self, claim: Claim, write: Callable[[], Awaitable[bool]]) -> tuple[bool, bool]:
-        """A call cannot be taken back, so the record of it is worth trying for; also says if the store was away."""
+    async def _insist(self, claim: Claim, write: Callable[[], Awaitable[bool]]) -> bool:
+        """The store was away. A call cannot be taken back, so the record of it is worth trying for, until it stands."""
         pause = _FIRST_PAUSE_SECONDS
+        self.unwritten.add(claim.id)
         try:
             while True:
-                try:
-                    return await write(), claim.id in self.unwritten
-                except StoreUnavailable:
-                    self.unwritten.add(claim.id)
-                    await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause))
-                    pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause))
+                pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+                with suppress(StoreUnavailable):
+                    return await write()
         finally:
             self.unwritten.discard(claim.id)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from postroom.domain.capabilities import KnownChannels
@@ -51,10 +50,11 @@ class Plane:
         snapshot = accepted.snapshot
         if snapshot.status in TERMINAL or snapshot.status is Status.AWAITING_APPROVAL or wait_seconds <= 0:
             return snapshot
-        with suppress(StoreUnavailable):
+        try:
             outcome = await self.outcomes.wait(snapshot.id, wait_seconds, look_first=accepted.claim is None)
             return outcome or await self.acceptance.ledger.get(snapshot.id) or snapshot
-        return snapshot
+        except StoreUnavailable:
+            return snapshot
 
 
 def may_be_held(outgoing: Outgoing) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,7 +33,7 @@ class SenderRecord(Protocol):
 
 
 class Replays(Protocol):
-    async def find(self, key: str) -> Snapshot | None:
+    def find(self, key: str) -> Awaitable[Snapshot | None]:
         """A dead letter that was replayed with success answers with the replay."""
         ...
 

@@ -21,14 +21,21 @@ class Target:
 
 
 async def resolve_target(outgoing: Outgoing, channel: Channel, book: AddressBook) -> Target:
-    if outgoing.intent is not Intent.SEND and outgoing.context is not None:
-        return _thread_target(outgoing, outgoing.context, channel)
+    if target := plain_target(outgoing, channel):
+        return target
     if outgoing.recipient is None:
         return await _owner(channel, book)
+    return await _contact(outgoing.recipient, channel, book, channel.address(outgoing.recipient))
+
+
+def plain_target(outgoing: Outgoing, channel: Channel) -> Target | None:
+    """Where the message itself says it all; None when the address book has to be asked."""
+    if outgoing.intent is not Intent.SEND and outgoing.context is not None:
+        return _thread_target(outgoing, outgoing.context, channel)
+    if outgoing.recipient is None or _could_be_a_name(outgoing.recipient):
+        return None
     address = channel.address(outgoing.recipient)
-    if address is not None and not _could_be_a_name(outgoing.recipient):
-        return Target(address)
-    return await _contact(outgoing.recipient, channel, book, address)
+    return None if address is None else Target(address)
 
 
 def _could_be_a_name(recipient: str) -> bool:

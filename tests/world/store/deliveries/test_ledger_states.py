@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -92,6 +92,10 @@ class LedgerMachine(RuleBasedStateMachine):
         self.claims: list[Claim] = []  # every claim ever handed out, stale ones too
         self.seen: dict[str, Status] = {}
 
+    async def awaited(self, asked: Callable[[], Awaitable[Result]]) -> Result:
+        """Asked for in the loop that answers."""
+        return await asked()
+
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         return self.loop.run_until_complete(work)
 
@@ -111,7 +115,7 @@ class LedgerMachine(RuleBasedStateMachine):
         lease = None if sending is None else Lease(until_us=model.now + 30 * SECOND, sending=sending)
         expected_lease = lease is not None and not model.open_ones(address)
 
-        inserted = self.run(self.ledger.insert(new, lease))
+        inserted = self.run(self.awaited(lambda: self.ledger.insert(new, lease)))
 
         assert inserted.created is (known is None)
         if known is not None:
@@ -175,7 +179,9 @@ class LedgerMachine(RuleBasedStateMachine):
         claim = self.any_claim(data)
         until = self.model.now + 45 * SECOND
 
-        marked = self.run(self.ledger.mark_sending(claim, now_us=self.model.now, lease_until_us=until))
+        marked = self.run(
+            self.awaited(lambda: self.ledger.mark_sending(claim, now_us=self.model.now, lease_until_us=until))
+        )
 
         assert marked is self.valid(claim)
         if marked:
@@ -206,7 +212,7 @@ class LedgerMachine(RuleBasedStateMachine):
         claim = replace(claim, attempts=row.attempts, calls=row.calls, parts_done=row.parts)
         done = ending(claim, event, now_us=model.now, delay_seconds=delay)
 
-        settled = self.run(self.ledger.settle(done))
+        settled = self.run(self.awaited(lambda: self.ledger.settle(done)))
 
         assert settled is self.valid(claim)
         if settled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import asyncpg
@@ -47,6 +47,7 @@ PENDING_CHANNEL: Final = "postroom_pending"
 SETTLED_CHANNEL: Final = "postroom_settled"
 _IDS_PER_NOTICE: Final = 200  # a notice carries at most 8,000 bytes
 
+_STATUSES: Final = {str(one): one for one in Status}
 _KEY: Final = INSERT_COLUMNS.index("idempotency_key")
 _TYPE_NAMES: Final = {
     Text: "text",
@@ -244,15 +245,15 @@ class PostgresLedger:
         self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all, by_halves=True)
         self._refusals: Coalescer[Refusal, None] = Coalescer(self._refuse_all)
 
-    async def find(self, key: str) -> Snapshot | None:
-        return await self._finds.submit(key)
+    def find(self, key: str) -> Awaitable[Snapshot | None]:
+        return self._finds.put(key)
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
         row = await self._database.hot(lambda connection: connection.fetchrow(_BY_ID, delivery_id))
         return snapshot_of(row) if row else None
 
-    async def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Inserted:
-        return await self._inserts.submit((new, lease), group=group)
+    def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Awaitable[Inserted]:
+        return self._inserts.put((new, lease), group=group)
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._refusals.submit(refusal)
@@ -287,8 +288,8 @@ class PostgresLedger:
         due: int | None = await self._database.hot(lambda connection: connection.fetchval(_NEXT_DUE, now_us))
         return due
 
-    async def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> bool:
-        return await self._marks.submit((claim, lease_until_us, now_us))
+    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]:
+        return self._marks.put((claim, lease_until_us, now_us))
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         known_as = (receipt.provider_id, receipt.conversation)
@@ -296,8 +297,8 @@ class PostgresLedger:
         moved = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
         return moved is not None
 
-    async def settle(self, done: Settlement) -> bool:
-        return await self._settles.submit(done)
+    def settle(self, done: Settlement) -> Awaitable[bool]:
+        return self._settles.put(done)
 
     async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
         rows, leased = [], set[str]()
@@ -353,7 +354,7 @@ def _inserted(new: NewDelivery, lease: Lease | None, status: str | None, existin
     if status is None:
         return found_again(new, existing[new.idempotency_key])
     claim = new.claimed(sending=lease.sending) if lease and status == Status.IN_PROGRESS else None
-    return Inserted(created=True, snapshot=new_snapshot(new, Status(status)), claim=claim)
+    return Inserted(created=True, snapshot=new_snapshot(new, _STATUSES[status]), claim=claim)
 
 
 async def _find(connection: Connection, keys: Sequence[str]) -> dict[str, Snapshot]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
 from sqlalchemy import Connection
@@ -160,8 +160,8 @@ class SqliteLedger:
         self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all)
         self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all)
 
-    async def find(self, key: str) -> Snapshot | None:
-        return await self._finds.submit(key)
+    def find(self, key: str) -> Awaitable[Snapshot | None]:
+        return self._finds.put(key)
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
         def work(connection: Connection) -> Snapshot | None:
@@ -170,8 +170,8 @@ class SqliteLedger:
 
         return await self._database.read(work)
 
-    async def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Inserted:
-        return await self._inserts.submit((new, lease), group=group)
+    def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Awaitable[Inserted]:
+        return self._inserts.put((new, lease), group=group)
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))
@@ -208,8 +208,8 @@ class SqliteLedger:
 
         return await self._database.read(work)
 
-    async def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> bool:
-        return await self._marks.submit((claim, lease_until_us, now_us))
+    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]:
+        return self._marks.put((claim, lease_until_us, now_us))
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         def work(driver: sqlite3.Connection) -> bool:
@@ -221,8 +221,8 @@ class SqliteLedger:
 
         return await self._write(work)
 
-    async def settle(self, done: Settlement) -> bool:
-        return await self._settles.submit(done)
+    def settle(self, done: Settlement) -> Awaitable[bool]:
+        return self._settles.put(done)
 
     async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
         async def write(lines: Sequence[Line]) -> list[Inserted]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
 from postroom.domain.limits import (
@@ -106,8 +106,7 @@ class MemoryLimits:
         return believed
 
     def _consume(self, admission: Admission, arrivals: list[int], now: int) -> None:
-        for tier, arrival in zip(admission.tiers, arrivals, strict=True):
-            self._arrivals.put(tier.bucket, arrival, now)
+        self._arrivals.put_all(zip((tier.bucket for tier in admission.tiers), arrivals, strict=True), now)
         if admission.lease_id:
             self._leases.pop(admission.lease_id, None)
             self._leases[admission.lease_id] = now + LEASE_US
@@ -149,7 +148,10 @@ class _Moments(Generic[_Key]):
         self._sweep_at = _SMALLEST_SWEEP
 
     def put(self, key: _Key, moment_us: int, past_us: int) -> None:
-        self.kept[key] = moment_us
+        self.put_all([(key, moment_us)], past_us)
+
+    def put_all(self, moments: Iterable[tuple[_Key, int]], past_us: int) -> None:
+        self.kept.update(moments)
         if len(self.kept) >= self._sweep_at:
             self.kept = {name: kept for name, kept in self.kept.items() if kept > past_us}
             self._sweep_at = max(_SMALLEST_SWEEP, 2 * len(self.kept))
