@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
@@ -238,3 +239,40 @@ def test_a_write_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.
 
     assert tokens.verify(token) == OPERATOR
     assert sorted(file.name for file in path.parent.iterdir()) == [".tokens.json.lock", "tokens.json"]
+
+
+async def test_the_file_is_looked_at_once_in_a_turn_however_many_doors_a_call_passes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens, looks = TokenFile(path), list[object]()
+    token = tokens.create(ADA)
+    look = os.stat
+    monkeypatch.setattr(os, "stat", lambda name, **asked: looks.append(name) or look(name, **asked))
+
+    assert [tokens.verify(token) for _ in range(4)] == [ADA] * 4
+    assert looks.count(str(path)) == 1
+
+    await asyncio.sleep(0)
+    assert tokens.verify(token) == ADA
+    assert looks.count(str(path)) == 2
+
+
+async def test_a_token_that_was_revoked_elsewhere_is_nobodys_in_the_next_turn(path: Path) -> None:
+    tokens = TokenFile(path)
+    token = tokens.create(ADA)
+    assert tokens.verify(token) == ADA
+
+    TokenFile(path).revoke(ADA)
+    await asyncio.sleep(0)
+
+    assert tokens.verify(token) is None
+
+
+async def test_a_token_that_is_revoked_here_is_nobodys_at_once(path: Path) -> None:
+    tokens = TokenFile(path)
+    token = tokens.create(ADA)
+    assert tokens.verify(token) == ADA
+
+    tokens.revoke(ADA)
+
+    assert tokens.verify(token) is None

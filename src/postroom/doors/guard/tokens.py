@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
@@ -33,7 +34,8 @@ class TokenFile:
 
     The first three are the household's own; `tokens` are those people made, as many per caller as they like.
     Read again whenever the file changes, so that a token made or revoked on the
-    command line counts at once in a running household.
+    command line counts at once in a running household. Whether it has changed is asked
+    once in each turn of the event loop: a call passes several doors, and each of them asks here.
     """
 
     def __init__(self, path: Path, now_us: Callable[[], int] | None = None) -> None:
@@ -42,6 +44,7 @@ class TokenFile:
         self._now_us = now_us or _system_now_us
         self.last_use = LastUse(path, self._now_us)
         self._stamp: tuple[int, int, int] | None = None
+        self._seen_in: asyncio.AbstractEventLoop | None = None  # whose present turn has looked at the file
         self._by_digest: dict[bytes, tuple[str, Principal]] = {}  # the token's id, and whose it is
         self._for_agents: dict[str, tuple[str, ...]] = {}
 
@@ -111,6 +114,12 @@ class TokenFile:
 
     def _refresh(self) -> None:
         """A file that cannot be read lets nobody in."""
+        loop = _running_loop()
+        if loop is not None:
+            if loop is self._seen_in:
+                return
+            self._seen_in = loop
+            loop.call_soon(self._turn_is_over)
         try:
             status = os.stat(self._name)  # noqa: PTH116  # for every call: a path object takes as long as the system
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
@@ -121,6 +130,9 @@ class TokenFile:
                 self._stamp = stamp
         except (OSError, TokenFileError):
             self._stamp, self._by_digest, self._for_agents = None, {}, {}
+
+    def _turn_is_over(self) -> None:
+        self._seen_in = None
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -166,6 +178,7 @@ class TokenFile:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self._path)
+            self._seen_in = None  # our own changes count in the same turn
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
@@ -197,3 +210,10 @@ def _system_clock() -> SystemClock:
 
 def _new_token(principal: Principal) -> str:
     return f"pr_{principal.role}_{secrets.token_urlsafe(32)}"
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
