@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.presentation import (
     PlannedPresentation,
@@ -19,6 +18,7 @@ from postroom.domain.presentation import (
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus, QuestionStatus, after_showing
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
@@ -275,5 +275,4 @@ def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[d
     """Those whose key is taken stay as they are."""
     if not rows:
         return
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=key), rows)
+    connection.execute(insert_for(connection, table).on_conflict_do_nothing(index_elements=key), rows)
