@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from postroom.app.household_key import household_key
 from postroom.app.own_channel import own_channel
@@ -25,7 +25,6 @@ from postroom.system.settings.accounts import (
     WebhookAccount,
     WebPushAccount,
 )
-from postroom.world.channels.apprise.channel import AppriseService
 from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
@@ -38,9 +37,9 @@ from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_webhook import TelegramHook, hook_url
-from postroom.world.channels.webhook.channel import Webhook
-from postroom.world.channels.webpush.channel import WebPush
-from postroom.world.channels.webpush.vapid import PushIdentity, identity
+
+if TYPE_CHECKING:
+    from postroom.world.channels.webpush.vapid import PushIdentity
 
 
 def account_channel(
@@ -75,10 +74,13 @@ def hook_secret(home: Path, name: str) -> str:
 
 def push_identity(home: Path, name: str, contact: str) -> PushIdentity:
     """Made from the household's own key, so that it stays the same, is known to every process and stands nowhere."""
+    from postroom.world.channels.webpush.vapid import identity
+
     return identity(contact, hmac.digest(household_key(home, "web push"), name.encode(), "sha256"))
 
 
 def _made(account: Account, home: Path, files: FileContents | None, devices: PushDevices | None) -> Channel:
+    """What the sandbox does not play is imported where an account is one: most households have none of these."""
     name, options = account.name, account.options
     match options:
         case ChannelSettings():
@@ -98,11 +100,17 @@ def _made(account: Account, home: Path, files: FileContents | None, devices: Pus
             token, words = options.bot_token.reveal(), options.message_content
             return Discord(name, token, options.api_base_url, message_content=words, files=files)
         case WebhookAccount():
+            from postroom.world.channels.webhook.channel import Webhook
+
             return Webhook(name, options.url.reveal(), options.secret.reveal(), options.allow_private, files=files)
         case WebPushAccount():
+            from postroom.world.channels.webpush.channel import WebPush
+
             who = push_identity(home, name, options.contact)
             return WebPush(name, who, devices, allow_private=options.allow_private)
         case AppriseAccount():
+            from postroom.world.channels.apprise.channel import AppriseService
+
             return AppriseService(name, options.url.reveal(), options.allow_private)
         case _:
             assert_never(options)

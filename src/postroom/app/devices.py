@@ -20,7 +20,6 @@ from postroom.system.seal import Seal
 from postroom.system.settings import Settings
 from postroom.system.settings.accounts import WebPushAccount
 from postroom.work.people.devices import Devices
-from postroom.world.channels.webpush.endpoint import checked
 from postroom.world.store.people.push_devices import StoredPushDevices
 
 
@@ -43,6 +42,8 @@ def devices_of(
     found = next(iter(push_accounts(settings).items()), None)
     if found is None:
         return None
+    from postroom.world.channels.webpush.endpoint import checked  # and what is encrypted for a browser with
+
     name, options = found
     return Devices(
         channel=name,

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from markdown_it.token import Token
-
-from postroom.domain.markdown_tokens import TABLE, tokens_of
 from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, indented, joined, styled
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 RULE: Final = "———"
 _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
@@ -26,6 +26,8 @@ _BREAKS: Final = frozenset({"softbreak", "hardbreak"})
 
 @lru_cache(maxsize=8)
 def parse(source: str) -> RichText:
+    from postroom.domain.markdown_tokens import tokens_of  # and the library, 1 MB that plain words do without
+
     tokens = tokens_of(source)
     if tokens is None:
         return RichText(source)
@@ -70,7 +72,7 @@ class _Blocks:
                 return self._list(token.type.replace("open", "close"))
             case "fence" | "code_block":
                 return _code(token)
-            case _ if token.type == TABLE:
+            case "table":
                 return self._table(token)
             case "hr":
                 return RichText(RULE)

@@ -14,9 +14,11 @@ from tests.world.store.sample_deliveries import new_delivery
 
 from postroom.domain.errors import ProviderThrottled, TargetUnavailable
 from postroom.domain.ledger import Claim, Lease
+from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.world.store.tables.deliveries import delivery_requests
 
 DOWN = TargetUnavailable("the provider answered 503")
+SWEEP_SECONDS = DeliveryPolicy().sweep_seconds
 
 
 @pytest.fixture
@@ -171,6 +173,41 @@ async def test_a_retry_that_found_no_slot_takes_the_next_one_and_waits_for_no_sw
         await world.idle()
 
         assert world.telegram.texts == ["again", "slow", "again"]
+
+
+async def test_a_round_with_nothing_pending_claims_on_no_channel(world: World) -> None:
+    await world.send()
+    await world.advance(SWEEP_SECONDS)  # which sees that nothing is left
+    before = world.database.writes
+
+    await world.advance(3 * SWEEP_SECONDS)
+
+    assert world.database.writes - before == 3  # each looks for leases that ran out, and that is all
+
+
+async def test_a_row_of_another_process_whose_notice_was_lost_is_claimed_at_the_next_sweep(world: World) -> None:
+    await world.advance(1.5 * SWEEP_SECONDS)
+    await world.pipeline.ledger.insert(new_delivery(), None)
+    await world.idle()
+    assert world.telegram.calls == []
+
+    await world.advance(SWEEP_SECONDS)
+
+    assert (await world.row())["status"] == "delivered"
+
+
+async def test_more_retries_at_one_moment_than_there_are_slots_follow_each_other_without_a_sweep(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    policy = generous(slots_per_channel=1, sweep_seconds=3600.0)
+    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
+        for recipient in ("1", "2", "3"):
+            world.telegram.script.append(TargetUnavailable("busy", retry_after_seconds=60))
+            await world.send(recipient=recipient)
+
+        await world.advance(60)
+
+        assert moments(world) == [0, 0, 0, 60, 60, 60]
 
 
 async def test_what_a_lost_worker_had_not_begun_is_given_back_at_the_next_start(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo
 
-from croniter import CroniterBadDateError, croniter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from postroom.domain.errors import UserError
@@ -89,6 +88,8 @@ class Schedule(RosterTable):
     @field_validator("cron")
     @classmethod
     def _five_fields(cls, cron: str) -> str:
+        from croniter import CroniterBadDateError, croniter  # few households have schedules
+
         if len(cron.split()) != 5 or not croniter.is_valid(cron):
             raise ValueError(f"'{cron}' is not a cron expression of five fields")
         try:

@@ -30,7 +30,8 @@ class Dispatcher:
 
     It claims when something tells it to: a row written without a lease, a retry
     whose time has come, a settled delivery that others were queued behind, a
-    notice from another process; and at every sweep, in case a notice was lost.
+    notice from another process; and when a sweep finds a row that waits, in case
+    a notice was lost. With nothing pending it asks, and writes nothing.
     """
 
     def __init__(
@@ -118,7 +119,8 @@ class Dispatcher:
         if self._is_time(self._next_sweep_us):
             await self._look_around()
             self._next_sweep_us = self._clock.now_us() + seconds(self._policy.sweep_seconds)
-        await self._claim_due()
+        if self._queued or self._is_due():
+            await self._claim_due()
         return self._next_look(self._next_sweep_us)
 
     async def drain(self, timeout_seconds: float) -> int:
@@ -148,6 +150,7 @@ class Dispatcher:
             else:
                 claims = await self._ledger.claim(channel, now_us=now, lease_until_us=self._lease_end(), limit=free)
                 for claim in claims:
+                    self._queued = True  # behind it, or for its slot, others may wait
                     self.take(claim, claimed=True)
         if self._wake_at_us is not None and self._wake_at_us <= now:
             self._wake_at_us = None
@@ -186,6 +189,9 @@ class Dispatcher:
         """Never farther away than one round of sweeps: the clock may have been set back since these were written."""
         a_round_from_now = self._clock.now_us() + seconds(self._policy.sweep_seconds)
         return min(next_sweep_us, self._wake_at_us or next_sweep_us, a_round_from_now)
+
+    def _is_due(self) -> bool:
+        return self._wake_at_us is not None and self._wake_at_us <= self._clock.now_us()
 
     def _is_time(self, next_sweep_us: int) -> bool:
         """A sweep farther away than one round of them: the clock was set back."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
@@ -20,7 +20,6 @@ from postroom.world.channels.email_message import OutgoingMail, build, with_file
 from postroom.world.channels.kinds import EMAIL
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
-from postroom.world.channels.mail_listening.handed_over import MailHandedOver
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.listening import MailListening
 from postroom.world.channels.mail_listening.lmtp_account import LmtpAccount
@@ -28,6 +27,9 @@ from postroom.world.channels.mail_oauth.access import MailAccess
 from postroom.world.channels.mail_service_headers import service_headers
 from postroom.world.channels.mailbox import is_this_machine, mailbox
 from postroom.world.channels.smtp_visit import Security, Server, visit
+
+if TYPE_CHECKING:
+    from postroom.world.channels.mail_listening.handed_over import MailHandedOver
 
 _SAME_DATE: Final = timedelta(hours=1)
 _DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}
@@ -130,6 +132,8 @@ class Email:
             authserv_id=inlet.authserv_id,
         )
         if isinstance(inlet, LmtpAccount):
+            from postroom.world.channels.mail_listening.handed_over import MailHandedOver  # a server: few have one
+
             return MailHandedOver(inlet, reading, self._now)
         return MailListening(inlet, reading, self._now)
 

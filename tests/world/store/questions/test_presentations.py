@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
+from tests.opened_database import KINDS, opened_database, opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
@@ -133,6 +135,16 @@ async def test_several_who_look_at_once_share_the_cards(
     claims += await cards.due(NOW, lease_until_us=LEASE, limit=20)
 
     assert sorted(claim.presentation.channel for claim in claims) == sorted(place.channel for place in places)
+
+
+async def test_looking_while_nothing_is_due_waits_for_no_one_who_writes(tmp_path: Path) -> None:
+    async with opened_file(tmp_path) as database:
+        cards = StoredPresentations(database, MINT.mint)
+        with closed_after(sqlite3.connect(tmp_path / "postroom.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                assert await cards.due(NOW, lease_until_us=LEASE, limit=10) == []
 
 
 @pytest.mark.requirement("ask:shown-once")

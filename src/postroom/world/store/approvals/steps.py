@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal_column, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.address_folding import folded
 from postroom.domain.approval import Action, ActionStatus, ApprovalDecision, Content, Parking, StandingRule, content_of
@@ -22,6 +21,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     insert_values,
     snapshot_of,
 )
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.approvals import approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
 
@@ -33,8 +33,7 @@ def insert_delivery(connection: Connection, new: NewDelivery) -> bool:
     """False when the key is taken."""
     values = dict(zip(INSERT_COLUMNS, insert_values(new, None), strict=True))
     values |= {name: literal_column(value) for name, value in INITIALLY.items()}
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(delivery_requests).values(values)
+    statement = insert_for(connection, delivery_requests).values(values)
     return connection.execute(statement.on_conflict_do_nothing(index_elements=["idempotency_key"])).rowcount == 1
 
 

@@ -6,7 +6,6 @@ import json
 from typing import Any, Final
 
 from sqlalchemy import Connection, Table, func, insert, or_, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.inbox_owner import inbox_of_person
 from postroom.domain.notice_rows import DigestRow, Loaded, NoticeChanges, NoticeRow, SendRow, Wanted
@@ -21,6 +20,7 @@ from postroom.world.store.attention.rows import (
     send_values,
 )
 from postroom.world.store.attention.tallies import tally_changes
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.inbox.again import judge_again
 from postroom.world.store.inbox.lock import lock_inbox
 from postroom.world.store.questions.order import THIS_PROCESS
@@ -160,5 +160,4 @@ def _move(connection: Connection, notice: NoticeRow) -> None:
 
 
 def _insert_once(connection: Connection, table: Table, values: dict[str, Any]) -> None:
-    make = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    connection.execute(make(table).values(values).on_conflict_do_nothing())
+    connection.execute(insert_for(connection, table).values(values).on_conflict_do_nothing())

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, literal, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.notice_rows import Loaded, NoticeChanges, NoticeCounts
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.attention import (
     ACCEPTED,
     CLOSED,
@@ -58,8 +58,7 @@ def _add(connection: Connection, deltas: Deltas) -> None:
         for (person, agent, state), many in sorted(deltas.items())
         if many
     ]
-    make = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    new = make(notice_tallies)
+    new = insert_for(connection, notice_tallies)
     once = new.on_conflict_do_update(
         index_elements=[_tally.person, _tally.agent, _tally.state],
         set_={"many": _tally.many + new.excluded.many},

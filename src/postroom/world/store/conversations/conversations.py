@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sqlalchemy import Connection, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.approvals import heard_threads
 
 
@@ -17,9 +17,8 @@ class StoredConversations:
         """A message came in; for whoever receives it from the provider, never for a payload's claim."""
 
         def work(connection: Connection) -> None:
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
             row = {"channel": channel, "address": address, "thread": thread, "heard_at": now_us}
-            connection.execute(dialect.insert(heard_threads).values(row).on_conflict_do_nothing())
+            connection.execute(insert_for(connection, heard_threads).values(row).on_conflict_do_nothing())
 
         await self._database.write(work)
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.conversation_states import WITH_BUTLER, InboundMove, InboundStatus, moved
@@ -18,6 +17,7 @@ from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.storable_text import storable
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.conversations import OPEN, inbound_messages
 from postroom.world.store.tables.people import people
 
@@ -36,8 +36,7 @@ class StoredInbound:
         row = _columns(message, self._mint(now_us), now_us)
 
         def work(connection: Connection) -> KeptMessage:
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            connection.execute(dialect.insert(inbound_messages).values(row).on_conflict_do_nothing())
+            connection.execute(insert_for(connection, inbound_messages).values(row).on_conflict_do_nothing())
             named = (_c.channel == message.channel, _c.event_id == message.event_id)
             return kept_of(connection.execute(select(inbound_messages).where(*named)).one())
 

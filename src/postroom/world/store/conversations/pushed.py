@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.time import seconds
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.pushed_updates import WAITING, pushed_updates
 
 REMEMBERED_SECONDS: Final = 2 * 86_400.0  # Telegram repeats for a day, and counts anew after a quiet week
@@ -26,8 +26,7 @@ class StoredPushes:
         row = {"channel": channel, "number": number, "content": json.dumps(update), "received_at": now_us}
 
         def work(connection: Connection) -> None:
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            connection.execute(dialect.insert(pushed_updates).values(row).on_conflict_do_nothing())
+            connection.execute(insert_for(connection, pushed_updates).values(row).on_conflict_do_nothing())
 
         await self._database.write(work)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.inbound_troubles import inbound_troubles
 
 _rows = inbound_troubles.c
@@ -22,9 +22,8 @@ class StoredTroubles:
         """Another sentence about the same channel leaves it at the moment when the trouble began."""
 
         def work(connection: Connection) -> None:
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
             row = {"source": trouble.channel, "sentence": trouble.sentence, "since": trouble.since_us}
-            put = dialect.insert(inbound_troubles).values(row)
+            put = insert_for(connection, inbound_troubles).values(row)
             said = {"sentence": trouble.sentence}
             connection.execute(put.on_conflict_do_update(index_elements=["source"], set_=said))
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.approval import ParkingTerms
 from postroom.domain.correction import KeptCorrection
@@ -21,6 +20,7 @@ from postroom.world.store.deliveries.correction_rows import correction_row, corr
 from postroom.world.store.deliveries.ledger_rows import SNAPSHOT_COLUMNS, claim_of, snapshot_of
 from postroom.world.store.deliveries.sent import sent
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.delivery_columns import DELIVERY_COLUMNS, stored_format
@@ -141,9 +141,8 @@ def _insert(connection: Connection, kept: KeptCorrection) -> bool:
     other = select(rows.id).where(rows.key == kept.key, rows.id != kept.id) if kept.key is not None else None
     if other is not None and connection.execute(other).first() is not None:
         return False
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     values = correction_row(kept)
-    statement = dialect.insert(delivery_corrections).values(values)
+    statement = insert_for(connection, delivery_corrections).values(values)
     connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
     return True
 

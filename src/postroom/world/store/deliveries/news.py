@@ -8,8 +8,6 @@ from hashlib import sha256
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, or_, select
-from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from postroom.domain.agent_address import BUTLER_PREFIX, HOUSEHOLD_OWNER
 from postroom.domain.closed_address import ClosedAddress, Closing
@@ -19,6 +17,7 @@ from postroom.domain.time import to_text
 from postroom.domain.webhook import News, WebhookEvent
 from postroom.world.store.deliveries.archive import archived
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.intents.webhooks import tell
 from postroom.world.store.people.closed_addresses import close
 from postroom.world.store.tables.deliveries import delivery_news, delivery_receipts, delivery_requests
@@ -83,7 +82,6 @@ def _keep(connection: Connection, about: str, news: LateNews) -> DeliveryId | No
     held = select(_requests.id, _requests.origin_butler).where(_requests.id == about).with_for_update(read=True)
     if (found := connection.execute(held).first()) is None:
         return None
-    insert = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
     row = {
         "delivery_request_id": about,
         "kind": str(news.kind),
@@ -91,7 +89,7 @@ def _keep(connection: Connection, about: str, news: LateNews) -> DeliveryId | No
         "words": news.words,
         "at": news.at_us,
     }
-    if connection.execute(insert(delivery_news).values(row).on_conflict_do_nothing()).rowcount:
+    if connection.execute(insert_for(connection, delivery_news).values(row).on_conflict_do_nothing()).rowcount:
         _follow(connection, DeliveryId(about), found.origin_butler, news)
     return DeliveryId(about)
 

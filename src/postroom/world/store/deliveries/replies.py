@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import Connection, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.storable_text import storable
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.deliveries import delivery_replies, delivery_requests
 
 MOST: Final = 50  # of one delivery
@@ -30,7 +30,6 @@ class StoredReplies:
             many = select(func.count()).where(_replies.delivery_request_id == message.answers)
             if connection.execute(mine).first() is None or connection.execute(many).scalar_one() >= MOST:
                 return
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
             row = {
                 "delivery_request_id": message.answers,
                 "event_id": message.event_id,
@@ -38,6 +37,6 @@ class StoredReplies:
                 "original": storable(message.original or ""),
                 "at": message.said_at_us or now_us,
             }
-            connection.execute(dialect.insert(delivery_replies).values(row).on_conflict_do_nothing())
+            connection.execute(insert_for(connection, delivery_replies).values(row).on_conflict_do_nothing())
 
         await self._database.write(work)

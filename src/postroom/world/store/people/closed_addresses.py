@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.address_folding import folded
 from postroom.domain.closed_address import ClosedAddress, Closing
 from postroom.domain.ids import DeliveryId
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.closed_addresses import closed_addresses
 
 _closed = closed_addresses.c
@@ -43,7 +43,6 @@ def closed_at(connection: Connection, channel: str, address: str) -> ClosedAddre
 
 def close(connection: Connection, one: ClosedAddress) -> None:
     """What a person asked for is not forgotten over a bounce."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     row = {
         "channel": one.channel,
         "folded": folded(one.address),
@@ -53,7 +52,7 @@ def close(connection: Connection, one: ClosedAddress) -> None:
         "delivery_id": one.delivery_id,
         "closed_at": one.at_us,
     }
-    put = dialect.insert(closed_addresses).values(row)
+    put = insert_for(connection, closed_addresses).values(row)
     if one.reason is Closing.BOUNCED:
         connection.execute(put.on_conflict_do_nothing())
     else:

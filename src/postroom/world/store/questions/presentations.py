@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.presentation import (
     PlannedPresentation,
@@ -19,6 +18,7 @@ from postroom.domain.presentation import (
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus, QuestionStatus, after_showing
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
@@ -103,11 +103,14 @@ class StoredPresentations:
         find out, and tell `presented`. What `tokens_of` says of a claim is issued with it.
         """
         table = presentations.c
+        first_us = await self._first_due_us()
+        if first_us is None or first_us > now_us:
+            return []
         due = select(table.id).where(table.due_at <= now_us, _status_in(_TO_DO)).order_by(table.due_at).limit(limit)
 
         def work(connection: Connection) -> list[PresentationClaim]:
             ids = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
-            if not ids:  # then nothing is written, and the commit costs nothing
+            if not ids:  # another process was faster
                 return []
             change = update(presentations).where(table.id.in_(ids))
             connection.execute(change.values(due_at=lease_until_us, fence=table.fence + 1))
@@ -116,6 +119,13 @@ class StoredPresentations:
             return claims
 
         return await self._database.write(work)
+
+    async def _first_due_us(self) -> int | None:
+        """Asked every second, and mostly there is none: it costs a household at rest no transaction that writes."""
+        table = presentations.c
+        to_do = (table.due_at.is_not(None), _status_in(_TO_DO))
+        first = select(table.due_at).where(*to_do).order_by(table.due_at).limit(1)
+        return await self._repeated.read("first due", lambda connection: connection.execute(first).scalar())
 
     async def let_go(self, before_us: int, now_us: int) -> None:
         """Claims that last until then at most belong to no one any more: they are due at once."""
@@ -275,5 +285,4 @@ def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[d
     """Those whose key is taken stay as they are."""
     if not rows:
         return
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=key), rows)
+    connection.execute(insert_for(connection, table).on_conflict_do_nothing(index_elements=key), rows)

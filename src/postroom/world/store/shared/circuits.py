@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlalchemy import Connection, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.breaker import Circuit, CircuitState
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.deliveries import circuit_states
 
 
@@ -30,8 +30,7 @@ class StoredCircuits:
         }
 
         def work(connection: Connection) -> None:
-            insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-            written = insert(circuit_states).values(row)
+            written = insert_for(connection, circuit_states).values(row)
             newest = written.on_conflict_do_update(
                 index_elements=["channel"],
                 set_={name: written.excluded[name] for name in row},

@@ -7,6 +7,7 @@ from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey,
 from postroom.domain.approval import ActionStatus, Risk
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.metadata import MESSENGER, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 _PENDING = text("status = 'pending'")
 
@@ -29,8 +30,8 @@ pending_actions = Table(
     CheckConstraint(one_of("status", ActionStatus), name="status"),
     CheckConstraint(one_of("risk", Risk), name="risk"),
     Index("ix_pending_actions_status_id", "status", "id"),
-    Index("ix_pending_actions_due", "expires_at", postgresql_where=_PENDING, sqlite_where=_PENDING),
-    Index("ix_pending_actions_origin", "origin_butler", postgresql_where=_PENDING, sqlite_where=_PENDING),
+    partial_index("ix_pending_actions_due", "expires_at", where=_PENDING),
+    partial_index("ix_pending_actions_origin", "origin_butler", where=_PENDING),
     schema=MESSENGER,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, Table, Text
 
 from postroom.world.store.tables.metadata import MESSENGER, metadata
+from postroom.world.store.tables.postgres_options import FOR_POSTGRES
 
 # The columns before `record` are what a repeated key is answered from; `record` is the whole story as JSON.
 # PostgreSQL keeps a partition for every month of `settled_at`, so that an old month can be dropped whole.
@@ -36,5 +37,5 @@ delivery_archive = Table(
     Index("ix_delivery_archive_replay_of", "replay_of"),
     Index("ix_delivery_archive_settled_at", "settled_at"),
     schema=MESSENGER,
-    postgresql_partition_by="RANGE (settled_at)",
+    info={FOR_POSTGRES: {"postgresql_partition_by": "RANGE (settled_at)"}},
 )

@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Inte
 
 from postroom.domain.notice_states import NoticeState
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 OPEN = text("open")
 PENDING = text("pending")
@@ -25,7 +26,7 @@ attention_people = Table(
     Column("rest", Text, nullable=False),
     Column("seq", BigInteger, nullable=False),
     Column("next_at", BigInteger),
-    Index("ix_attention_people_next_at", "next_at", postgresql_where=_DUE, sqlite_where=_DUE),
+    partial_index("ix_attention_people_next_at", "next_at", where=_DUE),
     schema=SHARED,
 )
 
@@ -47,9 +48,9 @@ notices = Table(
     Index("ix_notices_person_created_at", "person", "created_at", "id"),
     Index("ix_notices_person_state", "person", "state", "agent"),
     Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
-    Index("ix_notices_closed", "created_at", postgresql_where=CLOSED, sqlite_where=CLOSED),
-    Index("ix_notices_open", "person", postgresql_where=OPEN, sqlite_where=OPEN),
-    Index("ix_notices_key", "person", "agent", "key", postgresql_where=_KEYED, sqlite_where=_KEYED),
+    partial_index("ix_notices_closed", "created_at", where=CLOSED),
+    partial_index("ix_notices_open", "person", where=OPEN),
+    partial_index("ix_notices_key", "person", "agent", "key", where=_KEYED),
     schema=SHARED,
 )
 
@@ -78,8 +79,8 @@ notice_sends = Table(
     Column("fence", Integer, nullable=False),
     Index("ix_notice_sends_person_at", "person", "at"),
     Index("ix_notice_sends_delivery_id", "delivery_id"),
-    Index("ix_notice_sends_handed_over", "at", postgresql_where=HANDED_OVER, sqlite_where=HANDED_OVER),
-    Index("ix_notice_sends_pending", "person", postgresql_where=PENDING, sqlite_where=PENDING),
+    partial_index("ix_notice_sends_handed_over", "at", where=HANDED_OVER),
+    partial_index("ix_notice_sends_pending", "person", where=PENDING),
     schema=SHARED,
 )
 
@@ -103,7 +104,7 @@ attention_log = Table(
     Column("body", Text, nullable=False),
     Index("ix_attention_log_notice", "notice", "seq"),
     Index("ix_attention_log_person_at", "person", "at"),
-    Index("ix_attention_log_accepted", "person", postgresql_where=IS_ACCEPTED, sqlite_where=IS_ACCEPTED),
-    Index("ix_attention_log_facts", "notice", "at", postgresql_where=_FACT, sqlite_where=_FACT),
+    partial_index("ix_attention_log_accepted", "person", where=IS_ACCEPTED),
+    partial_index("ix_attention_log_facts", "notice", "at", where=_FACT),
     schema=SHARED,
 )

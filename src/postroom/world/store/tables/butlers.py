@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, Table, Text, text
 
 from postroom.world.store.tables.metadata import SHARED, SWITCHBOARD, metadata
+from postroom.world.store.tables.partial_index import partial_index
 
 _WAITING = text("status = 'waiting'")
 
@@ -32,7 +33,7 @@ appointments = Table(
     Column("tries", Integer, nullable=False),
     Column("result", Text),
     Column("created_at", BigInteger, nullable=False),
-    Index("ix_appointments_due", "butler", "due_at", postgresql_where=_WAITING, sqlite_where=_WAITING),
+    partial_index("ix_appointments_due", "butler", "due_at", where=_WAITING),
     schema=SHARED,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, Index, Table, Text, text
 
 from postroom.world.store.tables.metadata import SHARED, metadata
+from postroom.world.store.tables.partial_index import partial_index
 
 _UNSENT = text("channel IS NOT NULL AND sent_at IS NULL")
 
@@ -25,7 +26,7 @@ console_links = Table(
     Column("address", Text),
     Column("sent_at", BigInteger),
     Index("ix_console_links_person_id", "person_id", "created_at"),
-    Index("ix_console_links_unsent", "created_at", postgresql_where=_UNSENT, sqlite_where=_UNSENT),
+    partial_index("ix_console_links_unsent", "created_at", where=_UNSENT),
     schema=SHARED,
 )
 

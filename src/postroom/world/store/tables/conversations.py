@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Tabl
 
 from postroom.domain.conversation_states import InboundStatus
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 OPEN = text("status IN ('received', 'routed', 'waiting', 'running')")
 
@@ -45,6 +46,6 @@ inbound_messages = Table(
     Index("ix_inbound_messages_conversation", "person", "channel", "place", "id"),
     Index("ix_inbound_messages_target", "person", "channel", "place", "target", "id"),
     Index("ix_inbound_messages_received_at", "received_at"),
-    Index("ix_inbound_messages_open", "id", postgresql_where=OPEN, sqlite_where=OPEN),
+    partial_index("ix_inbound_messages_open", "id", where=OPEN),
     schema=SHARED,
 )

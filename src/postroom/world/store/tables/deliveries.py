@@ -21,6 +21,7 @@ from sqlalchemy import (
 from postroom.domain.delivery import AttemptResult, Intent, OnUncertain, QuarantineReason, Status
 from postroom.world.store.tables.delivery_columns import DELIVERY_COLUMNS
 from postroom.world.store.tables.metadata import MESSENGER, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 _OPEN = text("status IN ('pending', 'in_progress')")
 _PENDING = text("status = 'pending'")
@@ -45,26 +46,13 @@ delivery_requests = Table(
     Index("ix_delivery_requests_origin_butler_id", "origin_butler", "id"),
     Index("ix_delivery_requests_channel_status_id", "channel", "status", "id"),
     Index("ix_delivery_requests_created_at", "created_at"),
-    Index("ix_delivery_requests_replay_of", "replay_of", postgresql_where=_REPLAYED, sqlite_where=_REPLAYED),
-    Index(
-        "ix_delivery_requests_due",
-        "channel",
-        "origin_butler",
-        "priority",
-        "not_before",
-        postgresql_where=_PENDING,
-        sqlite_where=_PENDING,
-    ),
-    Index("ix_delivery_requests_wake", "not_before", postgresql_where=_PENDING, sqlite_where=_PENDING),
-    Index("ix_delivery_requests_order", "order_key", "id", postgresql_where=_OPEN, sqlite_where=_OPEN),
-    Index("ix_delivery_requests_rare", "status", "id", postgresql_where=IS_RARE, sqlite_where=IS_RARE),
-    Index("ix_delivery_requests_intents", "address", "id", postgresql_where=_FOR_INTENTS, sqlite_where=_FOR_INTENTS),
-    Index(
-        "ix_delivery_requests_lease",
-        "lease_until",
-        postgresql_where=_IN_PROGRESS,
-        sqlite_where=_IN_PROGRESS,
-    ),
+    partial_index("ix_delivery_requests_replay_of", "replay_of", where=_REPLAYED),
+    partial_index("ix_delivery_requests_due", "channel", "origin_butler", "priority", "not_before", where=_PENDING),
+    partial_index("ix_delivery_requests_wake", "not_before", where=_PENDING),
+    partial_index("ix_delivery_requests_order", "order_key", "id", where=_OPEN),
+    partial_index("ix_delivery_requests_rare", "status", "id", where=IS_RARE),
+    partial_index("ix_delivery_requests_intents", "address", "id", where=_FOR_INTENTS),
+    partial_index("ix_delivery_requests_lease", "lease_until", where=_IN_PROGRESS),
     schema=MESSENGER,
 )
 
@@ -136,8 +124,8 @@ delivery_dead_letter = Table(
     UniqueConstraint("delivery_request_id"),
     CheckConstraint(one_of("quarantine_reason", QuarantineReason), name="quarantine_reason"),
     Index("ix_delivery_dead_letter_created_at", "created_at"),
-    Index("ix_delivery_dead_letter_undecided", "id", postgresql_where=_UNDECIDED, sqlite_where=_UNDECIDED),
-    Index("ix_delivery_dead_letter_open", "quarantine_reason", postgresql_where=_UNTOUCHED, sqlite_where=_UNTOUCHED),
+    partial_index("ix_delivery_dead_letter_undecided", "id", where=_UNDECIDED),
+    partial_index("ix_delivery_dead_letter_open", "quarantine_reason", where=_UNTOUCHED),
     schema=MESSENGER,
 )
 

@@ -7,6 +7,7 @@ from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey,
 from postroom.domain.delivery import Priority
 from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, DeliveryChannel, NotificationType
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 _UNREAD = text("read_at IS NULL AND dismissed_at IS NULL")
 _KEYED = text("supersedes IS NOT NULL")
@@ -48,25 +49,11 @@ notifications = Table(
     Index("ix_notifications_user_id_created_at_id", "user_id", "created_at", "id"),
     Index("ix_notifications_user_id_updated_at", "user_id", "updated_at"),
     Index("ix_notifications_updated_at", "updated_at"),
-    Index("ix_notifications_snoozed", "user_id", "snoozed_until", postgresql_where=_SNOOZED, sqlite_where=_SNOOZED),
-    Index("ix_notifications_supersedes", "user_id", "supersedes", postgresql_where=_KEYED, sqlite_where=_KEYED),
-    Index("ix_notifications_unread", "user_id", postgresql_where=_UNREAD, sqlite_where=_UNREAD),
-    Index(
-        "ix_notifications_archived",
-        "user_id",
-        "created_at",
-        "id",
-        postgresql_where=_ARCHIVED,
-        sqlite_where=_ARCHIVED,
-    ),
-    Index(
-        "ix_notifications_dismissed",
-        "user_id",
-        "created_at",
-        "id",
-        postgresql_where=_DISMISSED,
-        sqlite_where=_DISMISSED,
-    ),
+    partial_index("ix_notifications_snoozed", "user_id", "snoozed_until", where=_SNOOZED),
+    partial_index("ix_notifications_supersedes", "user_id", "supersedes", where=_KEYED),
+    partial_index("ix_notifications_unread", "user_id", where=_UNREAD),
+    partial_index("ix_notifications_archived", "user_id", "created_at", "id", where=_ARCHIVED),
+    partial_index("ix_notifications_dismissed", "user_id", "created_at", "id", where=_DISMISSED),
     schema=SHARED,
 )
 
@@ -112,8 +99,8 @@ deferred_emails = Table(
     Column("cancelled_at", BigInteger),
     Column("error_message", Text),
     Column("created_at", BigInteger, nullable=False),
-    Index("ix_deferred_emails_due", "deliver_after", postgresql_where=_OPEN, sqlite_where=_OPEN),
-    Index("ix_deferred_emails_waiting", "user_id", postgresql_where=_OPEN, sqlite_where=_OPEN),
-    Index("ix_deferred_emails_batch_id", "batch_id", postgresql_where=_BATCHED, sqlite_where=_BATCHED),
+    partial_index("ix_deferred_emails_due", "deliver_after", where=_OPEN),
+    partial_index("ix_deferred_emails_waiting", "user_id", where=_OPEN),
+    partial_index("ix_deferred_emails_batch_id", "batch_id", where=_BATCHED),
     schema=SHARED,
 )

@@ -18,6 +18,7 @@ from sqlalchemy import (
 
 from postroom.domain.intent import IntentStatus
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 _DUE = text("next_at IS NOT NULL")
 CARRIED = text("carried")
@@ -55,8 +56,8 @@ intents = Table(
     Index("ix_intents_correlation_id", "correlation_id"),
     Index("ix_intents_from_agent_id", "from_agent", "id"),
     Index("ix_intents_to_agent_id", "to_agent", "id"),
-    Index("ix_intents_next_at", "next_at", postgresql_where=_DUE, sqlite_where=_DUE),
-    Index("ix_intents_carried", "updated_at", postgresql_where=CARRIED, sqlite_where=CARRIED),
+    partial_index("ix_intents_next_at", "next_at", where=_DUE),
+    partial_index("ix_intents_carried", "updated_at", where=CARRIED),
     schema=SHARED,
 )
 
@@ -130,16 +131,9 @@ webhook_deliveries = Table(
     Column("last_error", Text),
     Column("created_at", BigInteger, nullable=False),
     CheckConstraint(one_of("status", ("pending", "delivered", "dead_lettered")), name="status"),
-    Index("ix_webhook_deliveries_next_at", "next_at", postgresql_where=_PENDING, sqlite_where=_PENDING),
+    partial_index("ix_webhook_deliveries_next_at", "next_at", where=_PENDING),
     Index("ix_webhook_deliveries_subscription_id", "subscription_id"),
-    Index(
-        "ix_webhook_deliveries_queue",
-        "subscription_id",
-        "next_at",
-        "id",
-        postgresql_where=_PENDING,
-        sqlite_where=_PENDING,
-    ),
+    partial_index("ix_webhook_deliveries_queue", "subscription_id", "next_at", "id", where=_PENDING),
     schema=SHARED,
 )
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
 
 from postroom.domain.person import PersonRole
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 _IS_OWNER = text("role = 'owner'")
 _IS_VERIFIED = text("verified_at IS NOT NULL")
@@ -41,7 +42,7 @@ people = Table(
     UniqueConstraint("owner_agent", "agent_address"),
     CheckConstraint(one_of("role", PersonRole), name="role"),
     Index("ix_people_owner_agent_id", "owner_agent", "id"),
-    Index("ix_people_owner", "role", unique=True, postgresql_where=_IS_OWNER, sqlite_where=_IS_OWNER),
+    partial_index("ix_people_owner", "role", unique=True, where=_IS_OWNER),
     schema=SHARED,
 )
 
@@ -60,15 +61,7 @@ person_addresses = Table(
     Column("label", Text, nullable=False),
     UniqueConstraint("person_id", "channel", "folded"),
     Index("ix_person_addresses_owner_agent_folded_channel", "owner_agent", "folded", "channel"),
-    Index(
-        "ix_person_addresses_verified",
-        "owner_agent",
-        "channel",
-        "folded",
-        unique=True,
-        postgresql_where=_IS_VERIFIED,
-        sqlite_where=_IS_VERIFIED,
-    ),
+    partial_index("ix_person_addresses_verified", "owner_agent", "channel", "folded", unique=True, where=_IS_VERIFIED),
     schema=SHARED,
 )
 

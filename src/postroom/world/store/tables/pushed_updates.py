@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text, text
 
 from postroom.world.store.tables.metadata import SHARED, metadata
+from postroom.world.store.tables.partial_index import partial_index
 
 WAITING = text("handled_at IS NULL")
 
@@ -17,7 +18,7 @@ pushed_updates = Table(
     Column("received_at", BigInteger, nullable=False),
     Column("handled_at", BigInteger),
     PrimaryKeyConstraint("channel", "number"),
-    Index("ix_pushed_updates_waiting", "channel", "number", postgresql_where=WAITING, sqlite_where=WAITING),
+    partial_index("ix_pushed_updates_waiting", "channel", "number", where=WAITING),
     Index("ix_pushed_updates_received_at", "channel", "received_at"),
     schema=SHARED,
 )

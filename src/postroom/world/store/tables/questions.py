@@ -21,6 +21,7 @@ from postroom.domain.presentation import TokenAction
 from postroom.domain.question import Added, QuestionKind
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 _NEXT = text("next_at IS NOT NULL")
 _KEPT = text("ended_at IS NOT NULL AND erased_at IS NULL")
@@ -73,19 +74,12 @@ questions = Table(
     Index("ix_questions_asker_revision_hash", "asker", "revision_hash"),
     Index("ix_questions_asker_id", "asker", "id"),
     Index("ix_questions_status_id", "status", "id"),
-    Index("ix_questions_subject", "subject", postgresql_where=_ABOUT, sqlite_where=_ABOUT),
-    Index("ix_questions_next_at", "next_at", postgresql_where=_NEXT, sqlite_where=_NEXT),
-    Index("ix_questions_ended_at", "ended_at", postgresql_where=_KEPT, sqlite_where=_KEPT),
-    Index("ix_questions_erased", "ended_at", postgresql_where=_ERASED, sqlite_where=_ERASED),
-    Index("ix_questions_answered", "ended_at", "id", postgresql_where=_ANSWERED, sqlite_where=_ANSWERED),
-    Index(
-        "ix_questions_answered_person",
-        "answered_person",
-        "ended_at",
-        "id",
-        postgresql_where=_ANSWERED,
-        sqlite_where=_ANSWERED,
-    ),
+    partial_index("ix_questions_subject", "subject", where=_ABOUT),
+    partial_index("ix_questions_next_at", "next_at", where=_NEXT),
+    partial_index("ix_questions_ended_at", "ended_at", where=_KEPT),
+    partial_index("ix_questions_erased", "ended_at", where=_ERASED),
+    partial_index("ix_questions_answered", "ended_at", "id", where=_ANSWERED),
+    partial_index("ix_questions_answered_person", "answered_person", "ended_at", "id", where=_ANSWERED),
     schema=SHARED,
 )
 
@@ -100,7 +94,7 @@ question_people = Table(
     Column("planned_at", BigInteger),
     CheckConstraint(one_of("added", Added), name="added"),
     Index("ix_question_people_person_id", "person_id", "question_id"),
-    Index("ix_question_people_unplanned", "question_id", postgresql_where=UNPLANNED, sqlite_where=UNPLANNED),
+    partial_index("ix_question_people_unplanned", "question_id", where=UNPLANNED),
     schema=SHARED,
 )
 
@@ -123,7 +117,7 @@ presentations = Table(
     Column("updated_at", BigInteger, nullable=False),
     UniqueConstraint("question_id", "person_id", "channel"),
     CheckConstraint(one_of("status", PresentationStatus), name="status"),
-    Index("ix_presentations_due_at", "due_at", postgresql_where=DUE, sqlite_where=DUE),
+    partial_index("ix_presentations_due_at", "due_at", where=DUE),
     Index("ix_presentations_delivery_id", "delivery_id"),
     schema=SHARED,
 )
@@ -177,13 +171,7 @@ question_attempts = Table(
     UniqueConstraint("channel", "provider_event_id"),
     CheckConstraint(one_of("verdict", VerdictKind), name="verdict"),
     Index("ix_question_attempts_question_id", "question_id", "id"),
-    Index(
-        "ix_question_attempts_accepted",
-        "question_id",
-        unique=True,
-        postgresql_where=text("verdict = 'accepted'"),
-        sqlite_where=text("verdict = 'accepted'"),
-    ),
+    partial_index("ix_question_attempts_accepted", "question_id", unique=True, where=text("verdict = 'accepted'")),
     schema=SHARED,
 )
 

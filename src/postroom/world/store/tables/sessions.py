@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, Tabl
 
 from postroom.domain.session import SessionStatus
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+from postroom.world.store.tables.partial_index import partial_index
 
 OPEN = text("status IN ('queued', 'running')")
 
@@ -35,6 +36,6 @@ sessions = Table(
     CheckConstraint(one_of("status", SessionStatus), name="status"),
     Index("ix_sessions_butler_id", "butler", "id"),
     Index("ix_sessions_request_id", "request_id"),
-    Index("ix_sessions_open", "butler", "status", "id", postgresql_where=OPEN, sqlite_where=OPEN),
+    partial_index("ix_sessions_open", "butler", "status", "id", where=OPEN),
     schema=SHARED,
 )
