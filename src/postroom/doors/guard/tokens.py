@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import json
 import os
@@ -21,6 +20,8 @@ from postroom.doors.guard.token_document import Held, add, agents, digest, has_o
 from postroom.system.settings import SettingsError
 
 if TYPE_CHECKING:
+    import asyncio
+
     from postroom.system.clock import SystemClock
 
 
@@ -213,6 +214,8 @@ def _new_token(principal: Principal) -> str:
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:
+    import asyncio  # a command that only reads its token has no loop, and starts without it
+
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -338,13 +338,10 @@ class Pipeline:
                 await self.circuits.save(permit.channel, circuit, self.clock.now_us())
 
     async def _advance(self, claim: Claim, receipt: Receipt) -> Claim:
-        def write() -> Awaitable[bool]:
-            return self.ledger.advance(claim, receipt, **self._lease(claim))
-
         try:
-            moved = await write()
+            moved = await self.ledger.advance(claim, receipt, **self._lease(claim))
         except StoreUnavailable:
-            moved = await self._insist(claim, write)
+            moved = await self._insist(claim, lambda: self.ledger.advance(claim, receipt, **self._lease(claim)))
         if not moved:
             raise FenceLost
         return replace(claim, parts_done=claim.parts_done + 1, doubtful_since_us=None)
