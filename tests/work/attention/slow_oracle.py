@@ -60,7 +60,7 @@ def calendar(zone: str, windows: tuple[Any, ...], slots: tuple[str, ...], first:
             if start != end and (not days or DAYS[day.weekday()] in days):
                 last = day + timedelta(days=1) if start > end else day
                 begins = _first_not_before(shown, datetime.combine(day, time.fromisoformat(start)))
-                ends = _last_before(shown, datetime.combine(last, time.fromisoformat(end))) + 1
+                ends = _last_showing(shown, datetime.combine(last, time.fromisoformat(end)))
                 found.quiet |= {first + n for n in range(begins, ends)}
     for day in dates:
         for name in slots:
@@ -77,9 +77,11 @@ def _first_not_before(shown: list[datetime], moment: datetime) -> int:
     return next(n for n in range(low, len(shown)) if shown[n] >= moment)
 
 
-def _last_before(shown: list[datetime], moment: datetime) -> int:
+def _last_showing(shown: list[datetime], moment: datetime) -> int:
+    """A time shown twice means its last showing; one that is never shown, the minute after the last one before it."""
     low = _near(shown, moment)
-    return max(n for n in range(low, min(low + 4 * 1440, len(shown))) if shown[n] < moment)
+    around = range(low, min(low + 4 * 1440, len(shown)))
+    return max(n if shown[n] == moment else n + 1 for n in around if shown[n] <= moment)
 
 
 def _near(shown: list[datetime], moment: datetime) -> int:
@@ -451,7 +453,8 @@ class Oracle:
         counted = row.urgency in ("normal", "time_sensitive")
         slotted = self.takes_slots(row) and self.slot_struck(self.since(row, minute), minute) is not None
         if counted and row.over is None and not slotted and self.used_up(row, minute):
-            waits = row.urgency == "normal" and not row.notice.needs_ack
+            strikes = self.slot_struck(minute - 1, minute) is not None and self.since(row, minute) < minute
+            waits = row.urgency == "normal" and not row.notice.needs_ack and not strikes
             if waits and minute - self.since(row, minute) < LONGEST["normal"]:
                 row.state, row.over = "held", minute
                 return

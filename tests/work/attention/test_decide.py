@@ -150,6 +150,15 @@ def test_over_the_budget_a_notice_waits_for_the_next_slot() -> None:
 
 
 @pytest.mark.requirement("attention:budget")
+def test_over_the_budget_what_has_waited_leaves_by_the_slot_of_that_very_moment() -> None:
+    """As what is passive does: it would otherwise wait for the slot after that, a day or its longest hold."""
+    quiet = {"quiet_hours": [{"from": "00:00", "until": "18:00"}]}
+    happened = run(book({"budget": {"per_hour": 0}, **quiet, **SLOTS}), accepted("a", "17:40"), accepted("b", "18:00"))
+
+    assert log(happened)[:3] == [("a", "hold", "17:40"), ("a", "release", "18:00"), ("b", "hold", "18:00")]
+
+
+@pytest.mark.requirement("attention:budget")
 def test_without_slots_it_waits_until_the_budget_frees() -> None:
     hour = run(book({"budget": {"per_hour": 1}}), accepted("a", "09:00"), accepted("b", "09:10"))
     day = run(book({"budget": {"per_day": 1}, "zone": "Asia/Tokyo"}), accepted("a", "09:00"), accepted("b", "09:10"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from postroom.domain.question import Urgency
 from postroom.work.attention.budget import frees_at
-from postroom.work.attention.reasons import Scene, Wait, longest_us, slot_reached, waits
+from postroom.work.attention.reasons import Scene, Wait, at_slot, longest_us, slot_reached, waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,5 +26,7 @@ def over_budget(scene: Scene, now_us: int) -> Over | None:
         return None
     if scene.urgency is Urgency.TIME_SENSITIVE or standing.notice.needs_ack or longest_us(scene, now_us) <= now_us:
         return Over(None)
+    if at_slot(scene, now_us):
+        return None
     wait = waits(replace(scene, standing=replace(standing, over_us=now_us)), now_us)
     return Over(wait if wait.free_us != now_us else None)

@@ -134,6 +134,11 @@ def slot_reached(scene: Scene, now_us: int) -> int | None:
     return slot if slot is not None and slot <= now_us else None
 
 
+def at_slot(scene: Scene, now_us: int) -> bool:
+    """Whether this very moment is a slot, for what was there before it."""
+    return _since(scene, now_us) < now_us == _slot_after(scene, now_us - 1)
+
+
 def _place(standing: Standing) -> tuple[str, str | None, str]:
     return standing.notice.agent, standing.notice.thread, standing.notice.channel
 
