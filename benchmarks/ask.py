@@ -96,16 +96,19 @@ async def stored(house: AskHouse, word: str) -> None:
 
 
 async def rate(house: AskHouse, call: object) -> float:
-    """Stored per second, by many callers at once; what is stored goes on its way meanwhile."""
-    left = iter(range(BURST))
+    """Stored per second, by many callers at once. Waits until all have arrived, or what follows would wait for them."""
+    words = [new_word() for _ in range(BURST)]
+    arrived, left = [house.phone.expect(word) for word in words], iter(words)
 
     async def caller() -> None:
-        for _ in left:
-            await call(house, new_word())  # type: ignore[operator]
+        for word in left:
+            await call(house, word)  # type: ignore[operator]
 
     began = time.perf_counter()
     await asyncio.gather(*(caller() for _ in range(CALLERS)))
-    return BURST / (time.perf_counter() - began)
+    took = time.perf_counter() - began
+    await asyncio.wait_for(asyncio.gather(*arrived), 300)
+    return BURST / took
 
 
 async def wait_idly(house: AskHouse, into: Figures) -> None:
