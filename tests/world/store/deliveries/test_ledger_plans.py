@@ -45,3 +45,23 @@ async def test_what_is_held_is_found_by_its_id(postgres_url: str, name: str, kno
     assert "ix_delivery_requests_lease" not in found
     if known:  # an empty table may be read whole; the plan is made anew once there is something in it
         assert "pk_delivery_requests" in found
+
+
+async def test_a_hot_statement_is_planned_once_for_all_values(postgres_url: str) -> None:
+    """As statistics fall, the server would plan some of them anew each time, which takes longer than running them."""
+    database = PostgresDatabase(postgres_url, pool_size=1)
+    try:
+        await database.migrate()
+        asked = ledger.PostgresLedger(database)
+        for _ in range(7):
+            await asked.claim("telegram", now_us=1, lease_until_us=2, limit=3)
+        made = await database.hot(
+            lambda connection: connection.fetchrow(
+                "SELECT custom_plans, generic_plans FROM pg_prepared_statements WHERE statement = $1", ledger._CLAIM
+            )
+        )
+    finally:
+        await database.close()
+
+    assert made is not None
+    assert tuple(made) == (0, 7)
