@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -72,9 +72,11 @@ class Talking(Living):
                 await asyncio.sleep(0.05)
         return sorted(found, key=lambda one: int(one["message_id"]))
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> None:
+    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         async with self.http.post(self.household.addresses["sandbox"] + path, json=body) as response:
             assert response.status == 200, await response.text()
+            told: dict[str, Any] = await response.json()
+            return told
 
     async def arrived(self, channel: str, words: str) -> dict[str, Any]:
         async with asyncio.timeout(SECONDS):
@@ -89,14 +91,14 @@ class Talking(Living):
             actions: list[dict[str, Any]] = (await response.json())["actions"]
             return actions
 
-    async def statuses(self, seen_so: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
-        """What people saw of the app in Slack, as soon as it is so."""
+    async def shown(self, thread: str, status: str) -> None:
+        """Until people see this last of the app in a thread in Slack."""
         async with asyncio.timeout(SECONDS):
             while True:
                 async with self.http.get(f"{self.household.addresses['sandbox']}slack/statuses") as response:
                     seen: list[dict[str, Any]] = (await response.json())["statuses"]
-                if seen and seen_so(seen):
-                    return seen
+                if [one["status"] for one in seen if one["thread_ts"] == thread][-1:] == [status]:
+                    return
                 await asyncio.sleep(0.05)
 
     async def kept(self, chat: int, *statuses: str) -> list[dict[str, Any]]:

@@ -247,15 +247,15 @@ async def test_slack_shows_that_an_answer_is_worked_on_and_no_longer_afterwards(
     house: Talking, place: MeetingPlace
 ) -> None:
     words = script(meet(place, "slack"), say="By the way.")
-    await house.post("slack/inbound", {"place": "U7", "text": "/general " + words})
+    written = await house.post("slack/inbound", {"place": "U7", "text": "/general " + words})
     await place.came("slack")
-    await house.statuses(lambda seen: WORDS in {one["status"] for one in seen})
+    await house.shown(written["message_id"], WORDS)
     place.let_go("slack")
 
     answer = await house.arrived("slack", "By the way.")
-    shown = await house.statuses(lambda seen: seen[-1]["status"] == "")
+    await house.shown(written["message_id"], "")
 
-    assert {one["thread_ts"] for one in shown} >= {answer["thread"]}
+    assert answer["thread"] == written["message_id"]
 
 
 @pytest.mark.requirement("talk:subject")
