@@ -364,6 +364,26 @@ async def test_stopping_waits_for_what_is_being_written_leased(world: World) -> 
     assert world.telegram.calls == []
 
 
+async def test_stopping_waits_for_what_is_being_written_without_a_slot(tmp_path: Path, clock: FakeClock) -> None:
+    """Whoever handed it in hears that it is stored."""
+    async with living_world(tmp_path / "p.db", clock, Parts(policy=generous(slots_per_channel=1))) as world:
+        assert world.dispatcher.reserve("telegram")  # the only one
+        written = world.database.hold_answers = asyncio.Event()
+        sending = world.start_sending(wait_seconds=0)
+        await world.idle()
+
+        draining = asyncio.create_task(world.dispatcher.drain(5))
+        await world.idle()
+        assert not draining.done()
+        world.database.hold_answers = None
+        written.set()
+
+        assert await draining == 0
+        assert (await sending)["status"] == "accepted"
+        assert (await world.row())["status"] == "pending"
+        world.dispatcher.unreserve("telegram")
+
+
 async def test_a_store_that_is_away_stops_nobody_for_good(world: World) -> None:
     world.telegram.script.append(DOWN)
     await world.send()
