@@ -18,7 +18,8 @@ ENV PATH=/opt/postroom/bin:$PATH \
 USER postroom
 VOLUME /data
 EXPOSE 40200
-# Stopping finishes what is being sent, which takes ten seconds at most.
+# Stopping lets sessions of models finish for 30 seconds and then what is being sent, which takes ten at most:
+# `docker stop --time 60`, or Docker kills it after ten.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:40200/health', timeout=2)"]

@@ -1,4 +1,4 @@
-"""Killed in the middle of an answer, a household answers once: never lost, never twice."""
+"""Killed or stopped in the middle of an answer, a household answers once: never lost, never twice."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ class Killed:
         self.process.wait(timeout=SECONDS)
         self.process.stdout.close()
 
+    async def stop_begins(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        await asyncio.to_thread(wait_for, self.process, "Stopping:")
+
+    async def stop_ends(self) -> None:
+        assert self.process is not None
+        await asyncio.to_thread(wait_for, self.process, "Stopped.")
+        assert await asyncio.to_thread(self.process.wait, SECONDS) == 0
+
     async def write(self, text: str) -> None:
         async with (
             aiohttp.ClientSession() as http,
@@ -69,8 +79,11 @@ class Killed:
                 await asyncio.sleep(0.05)
 
     def _statuses(self) -> list[str]:
+        return [row[0] for row in self.rows("SELECT status FROM inbound_messages")]
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
         with sqlite3.connect(self.home / "postroom.db") as connection:
-            return [row[0] for row in connection.execute("SELECT status FROM inbound_messages")]
+            return list(connection.execute(statement))
 
 
 @pytest_asyncio.fixture
@@ -111,3 +124,37 @@ async def test_killed_after_the_answer_it_is_not_given_again(house: Killed, plac
     await house.until("answered")
     assert await house.said() == [words]
     assert not place.waiting
+
+
+@pytest.mark.requirement("talk:restart")
+async def test_what_a_model_answers_while_the_household_stops_is_sent_before_it_ends(
+    house: Killed, place: MeetingPlace
+) -> None:
+    await house.write("/general " + script({"meet": place.port, "as": "model"}, reply("At noon.")))
+    await place.came("model")
+
+    await house.stop_begins()
+    place.let_go("model")
+    await house.stop_ends()
+
+    assert house.rows("SELECT message_content, status FROM delivery_requests") == [("At noon.", "delivered")]
+    await house.start()
+    await house.until("answered")
+    assert house.rows("SELECT message_content, status FROM delivery_requests") == [("At noon.", "delivered")]
+
+
+@pytest.mark.requirement("talk:restart")
+async def test_a_session_that_fails_while_the_household_stops_is_begun_again(
+    house: Killed, place: MeetingPlace
+) -> None:
+    await house.write("/general " + script({"meet": place.port, "as": "model"}, {"exit": 1}))
+    await place.came("model")
+
+    await house.stop_begins()
+    place.let_go("model")
+    await house.stop_ends()
+
+    assert house.rows("SELECT status, crashes FROM sessions") == [("queued", 0)]
+    assert house.rows("SELECT message_content FROM delivery_requests") == []
+    await house.start()
+    await place.came("model")

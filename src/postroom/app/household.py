@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -73,6 +74,7 @@ from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
+from postroom.work.butlers.sessions import Sessions
 from postroom.work.delivery.plane import Plane
 from postroom.world.peers.over_wire import RoutesOverWire
 
@@ -164,7 +166,8 @@ class _Builder:
         return self._household
 
     async def _wind_down(self) -> None:
-        """First of all when stopping: while callers are still connected, so that they hear how it ended."""
+        """First of all when stopping: sessions while every door they speak through is open, callers while connected."""
+        await asyncio.gather(*(one.sessions.stop() for one in self._butlers if isinstance(one.sessions, Sessions)))
         if self._plane is not None:
             await self._plane.stop(DRAIN_SECONDS)
         for server in self._serving:

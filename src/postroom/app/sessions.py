@@ -23,8 +23,6 @@ from postroom.world.store.butlers.sessions import StoredSessions
 from postroom.world.store.conversations.said import StoredTalk
 from postroom.world.store.engine.database import Database
 
-DRAIN_SECONDS = 2.0
-
 
 def build_sessions(
     config: ButlerConfig,
@@ -55,7 +53,6 @@ def build_sessions(
             concurrent=limits.max_concurrent_sessions,
             queued=limits.max_queued_sessions,
             timeout_seconds=limits.timeout_seconds,
-            drain_seconds=DRAIN_SECONDS,
         ),
         SessionParts(
             store=StoredSessions(database),

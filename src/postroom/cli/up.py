@@ -114,7 +114,7 @@ async def _until_signalled(settings: Settings, roster: Sequence[ButlerConfig], p
         for line in announcement(household, link, in_private=in_private):
             say(line)
         await stop.wait()
-        say("Stopping: finishing what is being sent …")
+        say("Stopping: sessions may finish for 30 seconds, and what is being sent is finished …")
     say("Stopped.")
 
 

@@ -20,7 +20,7 @@ After=network.target
 ExecStart={command}
 Restart=on-failure
 RestartSec=2
-TimeoutStopSec=15
+TimeoutStopSec=60
 UMask=0077
 NoNewPrivileges=yes
 
@@ -42,6 +42,7 @@ def launchd_file(command: Sequence[str], home: Path) -> str:
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
             "ProcessType": "Background",
+            "ExitTimeOut": 60,
             "StandardOutPath": log,
             "StandardErrorPath": log,
             "Umask": 0o077,

@@ -269,7 +269,19 @@ class Sessions:
         finally:
             self._parts.tokens.end(token)
             del self._active[session.id]
+        if self.stopping.is_set():
+            with contextlib.suppress(StoreUnavailable):
+                if await self._owes_an_answer(session, outcome):
+                    await self._parts.store.release(session)
+                    return
         await self._record(session, outcome)
+
+    async def _owes_an_answer(self, session: Session, outcome: SessionOutcome) -> bool:
+        """Whether it ended without one, for which the household that goes away around it may be the cause."""
+        silent = outcome.event is SessionEvent.FINISH and bool(session.request_id) and not outcome.transcript.get("text")
+        if outcome.event is SessionEvent.FAIL or silent:
+            return not await self._parts.is_over(session)
+        return False
 
     async def _outcome(self, session: Session, token: str) -> SessionOutcome:
         if await self._parts.is_over(session):
