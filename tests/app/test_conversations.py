@@ -91,6 +91,20 @@ async def test_a_failure_is_said_in_plain_words_and_once(house: Talking) -> None
     assert "the program ended" in kept["reason"]
 
 
+@pytest.mark.requirement("talk:failure-in-words")
+async def test_a_session_that_fails_after_its_first_words_is_no_answer(house: Talking) -> None:
+    await house.write(2016, "/general " + script(reply("Let me look."), {"exit": 1}))
+
+    said = [one["text"] for one in await house.said(2016, 2)]
+    [kept] = await house.kept(2016, "failed")
+    await house.write(2016, "/why")
+
+    assert said == ["Let me look.", ENGLISH.unfinished.format(butler="general")]
+    assert (await house.said(2016, 3))[2]["text"].endswith("It is failed.")
+    async with ledger_view(house.settings) as view:
+        assert "It could not be answered, or not to the end, and that was said." in (await view.why(kept["id"]))[0].why
+
+
 @pytest.mark.requirement("talk:stop")
 async def test_stop_ends_what_runs_and_what_waits_in_this_conversation(house: Talking, place: MeetingPlace) -> None:
     await house.write(2005, "/general " + script(meet(place, "long"), reply("Too late.")))

@@ -18,6 +18,7 @@ import pytest_asyncio
 
 from tests.app.processes import environment, wait_for
 from tests.app.talking import SECONDS, reply, script
+from postroom.work.conversations.texts import ENGLISH
 from tests.services.warm_process import WarmProcess
 from tests.world.runtimes.installed import MeetingPlace, install, meeting_place
 
@@ -112,7 +113,9 @@ async def test_killed_before_the_answer_it_is_given_once_after_the_restart(house
 
 
 @pytest.mark.requirement("talk:restart")
-async def test_killed_after_the_answer_it_is_not_given_again(house: Killed, place: MeetingPlace) -> None:
+async def test_killed_after_its_first_words_they_are_not_said_again_but_that_it_was_interrupted(
+    house: Killed, place: MeetingPlace
+) -> None:
     words = f"It is {time.time()}."
     await house.write("/general " + script(reply(words), {"meet": place.port, "as": "model"}, reply("Once more.")))
     await place.came("model")
@@ -121,8 +124,8 @@ async def test_killed_after_the_answer_it_is_not_given_again(house: Killed, plac
     place.waiting.clear()
     await house.start()
 
-    await house.until("answered")
-    assert await house.said() == [words]
+    await house.until("failed")
+    assert await house.said() == [words, ENGLISH.unfinished.format(butler="general")]
     assert not place.waiting
 
 

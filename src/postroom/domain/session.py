@@ -135,6 +135,13 @@ class SessionOutcome:
 
 STOPPED: Final = SessionOutcome(event=SessionEvent.STOP, transcript={}, error_message="it was stopped")
 
+INTERRUPTED: Final = SessionOutcome(
+    event=SessionEvent.FAIL,
+    transcript={},
+    error_class=ErrorClass.INTERNAL,
+    error_message="the household went down during this session, which had answered and is not begun again",
+)
+
 
 def notify_context(session: Session, *, intent: object) -> dict[str, Any] | None:
     """

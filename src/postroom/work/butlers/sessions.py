@@ -25,6 +25,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.domain.runtime import Order, Programs, Runtime
 from postroom.domain.session import (
+    INTERRUPTED,
     MAX_DEPTH,
     STOPPED,
     TERMINAL,
@@ -285,7 +286,7 @@ class Sessions:
 
     async def _outcome(self, session: Session, token: str) -> SessionOutcome:
         if await self._parts.is_over(session):
-            return SessionOutcome(event=SessionEvent.FINISH, transcript={})
+            return INTERRUPTED if session.attempt > 1 else SessionOutcome(event=SessionEvent.FINISH, transcript={})
         return await self._attempt(session, token)
 
     async def _attempt(self, session: Session, token: str) -> SessionOutcome:

@@ -159,15 +159,12 @@ class Answering:
     async def _settle(self, kept: KeptMessage, session: Session) -> None:
         if session.is_stopped:
             await self.kept.move(kept, InboundMove.STOP, self.clock.now_us(), tokens=session.tokens)
-        elif await self.said.replied(kept.id):
-            await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us(), tokens=session.tokens)
         elif session.status is SessionStatus.DONE:
-            await self._say(kept, session.last_words[:MOST_SAID] or await self._silent(kept))
+            if not await self.said.replied(kept.id):
+                await self._say(kept, session.last_words[:MOST_SAID] or await self._silent(kept))
             await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us(), tokens=session.tokens)
         else:
-            texts = await self._texts(kept)
-            timed_out = session.status is SessionStatus.TIMED_OUT
-            words = texts.timed_out if timed_out else texts.failed
+            words = _of_failure(await self._texts(kept), session, began=await self.said.replied(kept.id))
             await self._fail(kept, words, session.error_message or "", tokens=session.tokens)
         self.wake.ring()
 
@@ -218,6 +215,13 @@ class Answering:
             context={"written_by": person.name if person else "", "said_before": [_shown(one) for one in turns]},
             request_context=request_context(kept),
         )
+
+
+def _of_failure(texts: Texts, session: Session, *, began: bool) -> str:
+    """Nobody can tell first words from a whole answer: of a session that `began` one the person hears how it ended."""
+    if began:
+        return texts.unfinished
+    return texts.timed_out if session.status is SessionStatus.TIMED_OUT else texts.failed
 
 
 def request_context(kept: KeptMessage) -> dict[str, Any]:

@@ -17,6 +17,7 @@ class Texts:
     limit: str
     failed: str
     timed_out: str
+    unfinished: str
     unreachable: str
     silent: str
     stopped: str
@@ -52,6 +53,7 @@ ENGLISH: Final = Texts(
     ),
     failed="{butler} could not answer this. Please try again.",
     timed_out="{butler} did not finish in time and was ended. Please try again.",
+    unfinished="{butler} was interrupted before it had finished. If something is missing, please ask again.",
     unreachable="{butler} could not be reached, so this is not answered. Please try again.",
     silent="{butler} has finished and has said nothing.",
     stopped="Stopped.",
@@ -94,6 +96,7 @@ GERMAN: Final = Texts(
     ),
     failed="{butler} konnte das nicht beantworten. Bitte versuch es noch einmal.",
     timed_out="{butler} ist nicht rechtzeitig fertig geworden und wurde beendet. Bitte versuch es noch einmal.",
+    unfinished="{butler} wurde unterbrochen, bevor es fertig war. Wenn etwas fehlt, frag bitte noch einmal.",
     unreachable="{butler} war nicht zu erreichen, darum bleibt das ohne Antwort. Bitte versuch es noch einmal.",
     silent="{butler} ist fertig und hat nichts gesagt.",
     stopped="Angehalten.",

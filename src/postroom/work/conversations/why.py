@@ -14,7 +14,7 @@ _STATES: Final = {
     InboundStatus.WAITING: "The butler has it, and its session waits for its turn.",
     InboundStatus.RUNNING: "The butler's model works on it.",
     InboundStatus.ANSWERED: "It is answered.",
-    InboundStatus.FAILED: "It could not be answered, and that was said.",
+    InboundStatus.FAILED: "It could not be answered, or not to the end, and that was said.",
     InboundStatus.STOPPED: "The person stopped it.",
     InboundStatus.HANDLED: "It needed no butler.",
     InboundStatus.REFUSED: "Nothing is done for it.",
