@@ -141,6 +141,16 @@ async def test_a_reminder_is_kept_by_the_household(home: Path) -> None:
         assert [message["text"] for message in await sandbox(one, "telegram/messages")] == ["Stretch"]
 
 
+async def test_the_messenger_which_keeps_no_appointments_refuses_to_remind(home: Path) -> None:
+    async with household(home) as one:
+        async with client(one.addresses["messenger"], tokens(home)["butlers"]["messenger"]) as messenger:
+            listed = {tool.name for tool in (await messenger.list_tools()).tools}
+            arguments = {"channel": "telegram", "message": "Stretch", "delay_minutes": 1}
+            refused = await messenger.call_tool("remind", arguments)
+        assert "notify" in listed and "remind" not in listed
+        assert refused.is_error and "keeps no appointments; call remind at a butler's own server" in str(refused.content)
+
+
 async def test_butlers_are_registered_with_the_switchboard(home: Path) -> None:
     async with household(home) as one:
         async with client(one.addresses["switchboard"], tokens(home)["operator"]) as board:

@@ -51,6 +51,7 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.assistants.assistant_tools import add_tools
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.modules.loading import check_modules, loaded_modules
+from postroom.doors.butler.reminders import NO_REMINDERS
 from postroom.doors.butler.server import add_core_tools, build_server, core_rules
 from postroom.doors.butler.session_tools import add_route_tool
 from postroom.doors.guard.guarded_server import GuardedServer
@@ -337,6 +338,7 @@ class _Builder:
         )
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)
+        server.not_here["remind"] = NO_REMINDERS
         self._servers[MESSENGER] = server
         self._peers.take(messenger_door(server, parts.execute))
 

@@ -14,6 +14,7 @@ from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.notify import NotifyArguments
 from postroom.doors.butler.reminders import RemindArguments
 from postroom.doors.guard.caller import caller
+from postroom.system.roster.config import MESSENGER
 from postroom.system.settings.shipped import SPOKEN
 
 NOTIFY_DESCRIPTION: Final = """\
@@ -248,4 +249,5 @@ def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
         )
 
     server.add_tool(notify_status, description=STATUS_DESCRIPTION, annotations=_READS)
-    server.add_tool(remind, description=REMIND_DESCRIPTION, annotations=_SENDS)
+    if butler.name != MESSENGER:  # which has no clock of its own
+        server.add_tool(remind, description=REMIND_DESCRIPTION, annotations=_SENDS)

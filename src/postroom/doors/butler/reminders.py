@@ -14,6 +14,7 @@ from postroom.domain.time import parse_text, seconds, to_text
 from postroom.doors.butler.notify import NotifyArguments, read_arguments
 
 MAX_DELAY_MINUTES: Final = 5 * 366 * 24 * 60
+NO_REMINDERS: Final = "The messenger keeps no appointments; call remind at a butler's own server, such as general's."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

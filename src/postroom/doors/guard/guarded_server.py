@@ -49,6 +49,7 @@ class GuardedServer(MCPServer[Any]):
         self._functions: dict[str, Callable[..., Any]] = {}
         self._called_inside: dict[str, Tool] = {}
         self.takes_more: set[str] = set()  # tools whose callers may send arguments that we do not know
+        self.not_here: dict[str, str] = {}  # tools that one may look for here, each with what to do instead
         super().__init__(name, description=description, version=package_version(), log_level="WARNING")
         self._for_a_wire = tuple(self.middleware)
         self.middleware.extend((policy, *more))
@@ -65,6 +66,8 @@ class GuardedServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
+        if name in self.not_here:
+            raise ToolError(self.not_here[name])
         if name not in self.takes_more and (declared := declared_arguments(self, name)) is not None:
             _refuse_unknown(name, declared, arguments)
         try:
@@ -117,7 +120,7 @@ class GuardedServer(MCPServer[Any]):
         """Made again from its function at the first call."""
         if name not in self._called_inside:
             if name not in self._functions:
-                raise ToolError(f"Unknown tool: {name}")
+                raise ToolError(self.not_here.get(name, f"Unknown tool: {name}"))
             self._called_inside[name] = tool_of(self._functions[name], name)
         return self._called_inside[name]
 
