@@ -16,9 +16,9 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from postroom.work.conversations.texts import ENGLISH
 from tests.app.processes import environment, wait_for
 from tests.app.talking import SECONDS, reply, script
-from postroom.work.conversations.texts import ENGLISH
 from tests.services.warm_process import WarmProcess
 from tests.world.runtimes.installed import MeetingPlace, install, meeting_place
 

@@ -148,7 +148,8 @@ async def test_the_messenger_which_keeps_no_appointments_refuses_to_remind(home:
             arguments = {"channel": "telegram", "message": "Stretch", "delay_minutes": 1}
             refused = await messenger.call_tool("remind", arguments)
         assert "notify" in listed and "remind" not in listed
-        assert refused.is_error and "keeps no appointments; call remind at a butler's own server" in str(refused.content)
+        assert refused.is_error
+        assert "keeps no appointments; call remind at a butler's own server" in str(refused.content)
 
 
 async def test_butlers_are_registered_with_the_switchboard(home: Path) -> None:

@@ -153,7 +153,10 @@ async def test_the_second_waits_for_the_first_and_turns_are_bounded_data(world: 
         ({"status": SessionStatus.TIMED_OUT}, False, InboundStatus.FAILED, ENGLISH.timed_out),
         ({"status": SessionStatus.FAILED, "error_message": STOPPED.error_message}, False, InboundStatus.STOPPED, None),
     ],
-    ids=["last words", "silent", "replied", "failed", "lost", "lost after the reply", "late after the reply", "timed out", "stopped"],
+    ids=[
+        *("last words", "silent", "replied", "failed", "lost"),
+        *("lost after the reply", "late after the reply", "timed out", "stopped"),
+    ],
 )
 async def test_each_ending_is_told_once(
     world: World, ending: dict[str, Any], replied: bool, status: InboundStatus, said: str | None

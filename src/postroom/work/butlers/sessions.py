@@ -279,7 +279,9 @@ class Sessions:
 
     async def _owes_an_answer(self, session: Session, outcome: SessionOutcome) -> bool:
         """Whether it ended without one, for which the household that goes away around it may be the cause."""
-        silent = outcome.event is SessionEvent.FINISH and bool(session.request_id) and not outcome.transcript.get("text")
+        silent = (
+            outcome.event is SessionEvent.FINISH and bool(session.request_id) and not outcome.transcript.get("text")
+        )
         if outcome.event is SessionEvent.FAIL or silent:
             return not await self._parts.is_over(session)
         return False
