@@ -691,7 +691,8 @@ ATTENTION: Sections = {
         "duplicates": "The same text of one agent within the window is merged.",
         "supersede": "A newer notice of a key takes the place of an unsent one.",
         "parent-inhibits-child": "A parent's notice stands for its children's; a missing label matches nothing.",
-        "digest": "A digest is frozen, highest urgency first, and says how many more there are.",
+        "digest": "A digest is frozen, highest urgency first, and shows all that it counts, however many.",
+        "digest-shares": "Each agent has its share of a digest's first lines.",
         "withdraw": "A withdrawn notice is not sent, also when the withdrawal came first; one that left is recalled.",
     },
     "Until it is answered": {

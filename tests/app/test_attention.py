@@ -229,3 +229,28 @@ async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(
 
 def _clock(now_us: int, hours: int) -> str:
     return to_datetime(now_us + hours * seconds(3600)).strftime("%H:%M")
+
+
+@pytest.mark.requirement("attention:digest")
+@pytest.mark.parametrize("channel", ["telegram", "email"])
+async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(home: Path, channel: str) -> None:
+    async with living(home, LIFTED, QUICK) as alive:
+        attention = attention_of(alive)
+        await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
+        noise = [f"Offer {n:02}: {'cheap ' * 40}. End of offer {n:02}" for n in range(40)]
+        asked = [await alive.notify(butler="general", message=one, channel=channel) for one in noise]
+        asked.append(await alive.notify(message="The cellar is under water", channel=channel))
+        assert {one["status"] for one in asked} == {"deferred"}
+
+        await attention.set_policy("owner", Policy())
+        await until(lambda: _all_digested(attention, [one["notice_id"] for one in asked]))
+        texts = [str(one.get("text") or one.get("body")) for one in await alive.received(channel)]
+        shown = [line for text in texts for line in text.splitlines()]
+        whole = " ".join(" ".join(texts).split())
+
+    assert [one for one in noise if one not in whole] == []
+    assert "41 notices" in shown[0] and any("cellar" in line for line in shown[:8]), shown[:8]
+
+
+async def _all_digested(attention: Attention, names: list[str]) -> bool:
+    return all([await _is(attention, one, NoticeState.DIGESTED) for one in names])

@@ -62,7 +62,8 @@ class AcceptedNotice:
     `key`: the agent's own name for what it is about; a newer notice of the same key supersedes an unsent one.
     `source` and `parent`: the run that speaks and the run that started it; a parent's notice makes those of its
     children superfluous. What is None matches nothing.
-    `text`: what a line of a digest shows. `fingerprint`: of the whole content, to know duplicates by.
+    `text`: what a line of a list shows. `fingerprint`: of the whole content, to know duplicates by.
+    `room`: how many characters it takes in a digest; None when it has to be a message of its own.
     """
 
     id: str
@@ -80,6 +81,7 @@ class AcceptedNotice:
     source: str | None = None
     parent: str | None = None
     fingerprint: str = ""
+    room: int | None = 200
 
     @property
     def order(self) -> tuple[int, str]:

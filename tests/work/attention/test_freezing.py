@@ -19,6 +19,7 @@ from postroom.work.attention.freezing import ORIGIN, frozen_message
 FACT = accepted("a", "09:00")
 STATE = fold(empty(), FACT)
 ASKED = Outgoing(origin_butler="cook", channel="telegram", message="Dinner *now*", markup=Markup(force_reply=True))
+OTHER = Outgoing(origin_butler="oven", channel="telegram", message="Done")
 D1 = DeliveryId("d1")
 
 
@@ -28,7 +29,7 @@ def decision(kind: DecisionKind = DecisionKind.RELEASE, **fields: Any) -> Decisi
 
 
 def message(made: Decision, asked: Outgoing = ASKED, revises: DeliveryId | None = None) -> Outgoing:
-    return frozen_message(STATE, made, {"a": asked}, revises)
+    return frozen_message(STATE, made, {"a": asked, "b": OTHER}, revises)
 
 
 def test_where_it_was_meant_to_go_it_is_as_it_was_asked_under_the_key_of_the_send() -> None:
@@ -55,11 +56,20 @@ def test_what_has_buttons_is_a_message_of_its_own() -> None:
 
 
 def test_a_digest_speaks_for_several_agents_and_by_mail_has_a_subject() -> None:
-    member = Member(notice=FACT.notice, urgency=FACT.notice.urgency, round=0)
-    about: dict[str, Any] = {"person": PERSON, "zone": "UTC", "at_us": FACT.at_us, "due_us": FACT.at_us}
-    chat, mail = (frozen([member], channel=channel, **about) for channel in ("telegram", "email"))
-    said = [message(decision(DecisionKind.CLOSE_DIGEST, channel=one.channel, digest=one)) for one in (chat, mail)]
+    said = [message(close(one, "a", "b")) for one in ("telegram", "email")]
     assert [(one.origin_butler, one.recipient, one.subject) for one in said] == [
         (ORIGIN, PERSON, None),
-        (ORIGIN, PERSON, "1 notices"),
+        (ORIGIN, PERSON, "2 notices"),
     ]
+    assert said[0].message == "2 notices\n• cook: Dinner *now*\n• oven: Done"
+
+
+def test_what_is_alone_in_a_digest_is_the_message_that_was_asked_for() -> None:
+    assert message(close("telegram", "a")) == replace(ASKED, idempotency_key="key", released=True)
+    assert message(close("email", "a")).recipient == PERSON
+
+
+def close(channel: str, *names: str) -> Decision:
+    members = [Member(notice=replace(FACT.notice, id=one), urgency=FACT.notice.urgency, round=0) for one in names]
+    digest = frozen(members, person=PERSON, channel=channel, zone="UTC", at_us=FACT.at_us, due_us=FACT.at_us)
+    return decision(DecisionKind.CLOSE_DIGEST, channel=channel, digest=digest)

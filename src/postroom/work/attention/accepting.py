@@ -7,11 +7,12 @@ from typing import Final
 from postroom.domain.attention import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, derived_id
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds
+from postroom.work.attention.digest import room_of
 from postroom.work.attention.facts import NoticeAccepted
 from postroom.work.attention.ports import Drafted
 from postroom.work.attention.turn import NewNotice
 
-_SHOWN: Final = 200  # characters of a line in a digest
+_SHOWN: Final = 200  # characters of a line in a list
 _ID: Final = 32  # short enough for a button
 _NO_WISH: Final = AttentionWish()
 
@@ -44,6 +45,7 @@ def new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> N
         needs_ack=wish.needs_ack,
         expires_us=now_us + seconds(wish.expires_in_seconds) if wish.expires_in_seconds is not None else None,
         fingerprint=_sameness(outgoing),
+        room=room_of(outgoing),
     )
     return NewNotice(
         fact=NoticeAccepted(at_us=now_us, notice=notice),

@@ -23,7 +23,7 @@ _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=T
 
 
 def encoded(value: Any) -> str:
-    """What has its default is left out, so a field that is added later reads old rows."""
+    """What has its default is left out, so a field that is added later reads old rows; one that is gone is skipped."""
     return _write(_plain(value))
 
 
@@ -101,4 +101,4 @@ def _mapping(name: Read, one: Read) -> Read:
 def _record(kind: Any) -> Read:
     hints = get_type_hints(kind)
     readers = {one.name: _reader(hints[one.name]) for one in fields(kind)}
-    return lambda value: kind(**{name: readers[name](one) for name, one in value.items()})
+    return lambda value: kind(**{name: readers[name](one) for name, one in value.items() if name in readers})

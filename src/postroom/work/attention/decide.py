@@ -10,7 +10,7 @@ from postroom.domain.notice_states import ON_ITS_WAY, UNSENT, NoticeState
 from postroom.domain.question import Urgency
 from postroom.work.attention.after_receipt import next_due
 from postroom.work.attention.decisions import Decision, DecisionKind
-from postroom.work.attention.digest import Digest, Member, frozen
+from postroom.work.attention.digest import Digest, Member, frozen, shared_out
 from postroom.work.attention.fold import fold
 from postroom.work.attention.leaving import Leaving, detour, leaving
 from postroom.work.attention.over_budget import over_budget
@@ -129,9 +129,11 @@ class _Turn:
             self._leave_alone(group[0])
             return
         first = group[0]
-        digest = self._digest([(one.standing, one.urgency) for one in group], first.person, first.channel, first.due_us)
-        for one in group:
-            self._collect(one.standing, digest, (*one.marks, *_late(digest)), slots=one.slots)
+        for members in shared_out([_member(one.standing, one.urgency) for one in group]):
+            digest = self._digest(members, first.person, first.channel, first.due_us)
+            for one in group:
+                if one.standing.notice.id in digest.members:
+                    self._collect(one.standing, digest, (*one.marks, *_late(digest)), slots=one.slots)
 
     def _leave_alone(self, goes: Leaving) -> None:
         scene = self._scene(goes.standing)
@@ -163,7 +165,7 @@ class _Turn:
         send = self.state.sends[standing.send or ""]
         rest = [self.state.notices[name] for name in send.notices]
         rest = [one for one in rest if one.state is NoticeState.DIGESTING and one.send == send.key]
-        digest = self._digest([(one, one.urgency) for one in rest], send.person, channel, send.at_us)
+        digest = self._digest([_member(one, one.urgency) for one in rest], send.person, channel, send.at_us)
         for one in rest:
             self._collect(one, digest, reasons, replaces=send.key if send.pending else None)
 
@@ -189,10 +191,9 @@ class _Turn:
         where = {"person": due.person, "channel": due.channel, "urgency": scene.standing.urgency}
         self._send(scene, due.kind, cause, **where, **fields)
 
-    def _digest(self, members: list[tuple[Standing, Urgency]], person: str, channel: str, due_us: int) -> Digest:
-        named = [Member(notice=one.notice, urgency=urgency, round=one.round) for one, urgency in members]
+    def _digest(self, members: list[Member], person: str, channel: str, due_us: int) -> Digest:
         zone = self.book.rules(person).zone
-        return frozen(named, person=person, channel=channel, zone=zone, at_us=self.now_us, due_us=due_us)
+        return frozen(members, person=person, channel=channel, zone=zone, at_us=self.now_us, due_us=due_us)
 
     def _collect(self, standing: Standing, digest: Digest, reasons: tuple[HoldReason, ...], **fields: Any) -> None:
         where = {"send": digest.id, "person": digest.person, "channel": digest.channel}
@@ -221,6 +222,10 @@ class _Turn:
         )
         self.made.append(decision)
         self.state = fold(self.state, decision)
+
+
+def _member(standing: Standing, urgency: Urgency) -> Member:
+    return Member(notice=standing.notice, urgency=urgency, round=standing.round)
 
 
 def _late(digest: Digest) -> tuple[HoldReason, ...]:

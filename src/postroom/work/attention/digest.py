@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from postroom.domain.attention import AcceptedNotice, derived_id, rank
+from postroom.domain.delivery import Intent
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.plain_words import plain_words
 from postroom.domain.question import Urgency
 from postroom.domain.record import record
 from postroom.domain.time import seconds
 
-SHOWN: Final = 10
-SHOWN_BY_MAIL: Final = 35
 LATE_US: Final = seconds(15 * 60)
-
-
-@record
-class DigestLine:
-    notice: str
-    agent: str
-    urgency: Urgency
-    text: str
+MOST_CHARACTERS: Final = 50_000  # of one digest; how many messages that is, its channel knows
+_FIRST: Final = 10  # lines of which each agent has its share
+_LONGEST: Final = 4_000  # characters; what says more, or is more than words, is a message of its own
+_ONE_LINE: Final = 200
 
 
 @record
@@ -31,7 +28,6 @@ class Digest:
     person: str
     channel: str
     members: tuple[str, ...]
-    lines: tuple[DigestLine, ...]
     zone: str
     at_us: int
     late: bool = False
@@ -47,27 +43,66 @@ class Member:
 
 
 def frozen(members: Sequence[Member], *, person: str, channel: str, zone: str, at_us: int, due_us: int) -> Digest:
-    """Highest urgency first, then in the order they came."""
-    ordered = sorted(members, key=lambda one: (-rank(one.urgency), one.notice.order))
     named = sorted(f"{one.notice.id}/{one.round}" for one in members)
     return Digest(
         id=derived_id("digest", person, channel, *named),
         person=person,
         channel=channel,
-        members=tuple(one.notice.id for one in ordered),
-        lines=tuple(
-            DigestLine(notice=one.notice.id, agent=one.notice.agent, urgency=one.urgency, text=one.notice.text)
-            for one in ordered
-        ),
+        members=tuple(one.notice.id for one in _in_order(members)),
         zone=zone,
         at_us=at_us,
         late=at_us - due_us >= LATE_US,
     )
 
 
-def render(digest: Digest, *, most: int = SHOWN) -> str:
-    """Highest urgency first; ends with "and N more" when it shows fewer than it counts."""
-    shown = [f"• {line.agent}: {' '.join(line.text.split())}" for line in digest.lines[:most]]
-    rest = len(digest.lines) - len(shown)
-    heading = f"{len(digest.lines)} notices" + (", later than planned" if digest.late else "")
-    return "\n".join([heading, *shown, *([f"and {rest} more"] if rest else [])])
+def shared_out(members: Sequence[Member]) -> list[list[Member]]:
+    """As many digests as they need, each with a receipt of its own; what takes no line is alone in one, at the end."""
+    digests, alone, room = list[list[Member]](), list[list[Member]](), 0
+    for one in _in_order(members):
+        if one.notice.room is None:
+            alone.append([one])
+            continue
+        room -= one.notice.room
+        if room < 0:
+            digests.append([])
+            room = MOST_CHARACTERS - one.notice.room
+        digests[-1].append(one)
+    return digests + alone
+
+
+def _in_order(members: Iterable[Member]) -> list[Member]:
+    """
+    Highest urgency first, and of one urgency the agents by turns, each beginning with its oldest.
+
+    The first lines are shared out before that, so that no agent fills them alone, however urgent it says it is.
+    """
+    turns: dict[str, int] = {}
+    by_turns: list[tuple[int, Member]] = []
+    for one in sorted(members, key=lambda one: (-rank(one.urgency), one.notice.order)):
+        turns[one.notice.agent] = turns.get(one.notice.agent, 0) + 1
+        by_turns.append((turns[one.notice.agent], one))
+    by_turns.sort(key=lambda pair: pair[0])  # of one turn still the most urgent first
+    halves = (by_turns[:_FIRST], by_turns[_FIRST:])
+    return [one for half in halves for _, one in sorted(half, key=lambda pair: -rank(pair[1].urgency))]
+
+
+def line_of(asked: Outgoing) -> str:
+    """All that it says. A text of several lines cannot pass for lines of others."""
+    words = plain_words(asked.message, asked.format).strip()
+    words = f"{asked.subject.strip()}: {words}" if asked.subject else words
+    if len(words) <= _ONE_LINE:
+        words = " ".join(words.split())
+    return f"• {asked.origin_butler}: " + "\n  | ".join(words.splitlines())
+
+
+def room_of(asked: Outgoing) -> int | None:
+    """How many characters its line takes; None when no line can stand for it."""
+    words_only = asked.intent is Intent.SEND and not asked.attachments and asked.markup is None
+    if not words_only or len(asked.message) + len(asked.subject or "") > _LONGEST:
+        return None
+    return len(line_of(asked)) + 1
+
+
+def render(digest: Digest, asked: Iterable[Outgoing]) -> str:
+    heading = f"{len(digest.members)} notices" + (", later than planned" if digest.late else "")
+    return "\n".join([heading, *map(line_of, asked)])

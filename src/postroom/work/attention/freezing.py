@@ -11,7 +11,7 @@ from postroom.domain.delivery import Format
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outgoing import Outgoing
 from postroom.work.attention.decisions import Decision, DecisionKind
-from postroom.work.attention.digest import SHOWN, SHOWN_BY_MAIL, Digest, render
+from postroom.work.attention.digest import Digest, render
 from postroom.work.attention.state import AttentionState
 
 ORIGIN: Final = "attention"  # in whose name several agents speak at once
@@ -29,16 +29,16 @@ def frozen_message(
 
     `revises`: the delivery it changes where the channel can; files and buttons need a message of their own.
     """
-    message = _message(state, decision, messages[decision.notice])
+    message = _message(state, decision, messages)
     if revises is not None and not message.attachments and message.markup is None:
         message = replace(message, revises=revises, deletes=_is_recall(decision))
     return replace(message, idempotency_key=decision.send, released=True, wish=None)
 
 
-def _message(state: AttentionState, decision: Decision, asked: Outgoing) -> Outgoing:
-    if decision.digest is not None:
-        return _digest(decision.digest)
-    placed = _placed(state, decision, asked)
+def _message(state: AttentionState, decision: Decision, messages: Mapping[str, Outgoing]) -> Outgoing:
+    if decision.digest is not None and len(decision.digest.members) > 1:
+        return _digest(decision.digest, messages)
+    placed = _placed(state, decision, messages[decision.notice])
     if decision.kind is DecisionKind.CORRECT:
         return _corrected(state, decision, placed)
     return placed
@@ -64,12 +64,11 @@ def _is_recall(decision: Decision) -> bool:
     return decision.kind is DecisionKind.CORRECT and any(one.reason is Because.WITHDRAWN for one in decision.reasons)
 
 
-def _digest(digest: Digest) -> Outgoing:
-    by_mail = digest.channel == _MAIL
+def _digest(digest: Digest, messages: Mapping[str, Outgoing]) -> Outgoing:
     return Outgoing(
         origin_butler=ORIGIN,
         channel=digest.channel,
         recipient=digest.person,
-        message=render(digest, most=SHOWN_BY_MAIL if by_mail else SHOWN),
-        subject=f"{len(digest.members)} notices" if by_mail else None,
+        message=render(digest, [messages[name] for name in digest.members]),
+        subject=f"{len(digest.members)} notices" if digest.channel == _MAIL else None,
     )

@@ -10,6 +10,7 @@ from typing import Final
 from postroom.domain.attention import URGENCIES, AcceptedNotice, derived_id
 from postroom.domain.fields import Fields
 from postroom.domain.question import Urgency
+from postroom.domain.record import altered
 from postroom.domain.time import seconds, to_text, to_us
 from postroom.domain.wall_clock import instant, known_zone
 from postroom.domain.zone import is_zone
@@ -161,9 +162,9 @@ class _Case:
             expires_us=at + seconds(expires) if expires is not None else None,
             fingerprint=derived_id(agent, " ".join(text.casefold().split())) if text else "",
             key=given.optional_text("supersedes", maximum=200),
-            **{label: given.optional_text(label, maximum=200) for label in _LABELS},
         )
-        return fact.NoticeAccepted(at_us=at, notice=notice)
+        labels = {label: given.optional_text(label, maximum=200) for label in _LABELS}
+        return fact.NoticeAccepted(at_us=at, notice=altered(notice, **labels))
 
     def _act(self, given: Fields, act: str, at: int) -> fact.Fact | None:
         name = given.text(act, maximum=200)

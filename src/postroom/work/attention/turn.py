@@ -8,7 +8,7 @@ from postroom.domain.notice_rows import Loaded, NoticeChanges, NoticeRow, Person
 from postroom.domain.outgoing import Outgoing
 from postroom.work.attention.codec import decoded, encoded
 from postroom.work.attention.decide import decide
-from postroom.work.attention.decisions import Decision, DecisionKind
+from postroom.work.attention.decisions import Decision
 from postroom.work.attention.digest import Digest
 from postroom.work.attention.facts import ChannelDown, ChannelUp, Fact, NoticeAccepted, PolicyChanged
 from postroom.work.attention.fold import fold
@@ -144,7 +144,8 @@ class Turn:
                 continue
             revises = revised(self.state, decision, known)
             outgoing = frozen_message(self.state, decision, messages, revises)
-            request = key if decision.kind is DecisionKind.CLOSE_DIGEST else self._request_of(decision.notice)
+            several = decision.digest is not None and len(decision.digest.members) > 1
+            request = key if several else self._request_of(decision.notice)
             made[key] = send_row(self.person, self.state.sends[key], outgoing=encoded(outgoing), request_id=request)
         return made
 
