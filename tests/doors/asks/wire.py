@@ -46,10 +46,10 @@ async def post(
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
     async with httpx2.AsyncClient(timeout=30) as http:
-        return _message(await http.post(f"{url}/mcp", json=sent, headers=own))
+        return message_of(await http.post(f"{url}/mcp", json=sent, headers=own))
 
 
-def _message(answer: httpx2.Response) -> dict[str, Any]:
+def message_of(answer: httpx2.Response) -> dict[str, Any]:
     text = answer.text
     if answer.headers["content-type"].startswith("text/event-stream"):
         text = [line for line in text.splitlines() if line.startswith("data:")][-1].removeprefix("data:")
@@ -57,23 +57,26 @@ def _message(answer: httpx2.Response) -> dict[str, Any]:
     return found
 
 
-async def begin(house: Askers, who: Principal, able: Mapping[str, Any]) -> str:
+async def begin(house: Askers, who: Principal, able: Mapping[str, Any], part: str = "api") -> str:
     """A session of the older protocol."""
     params = {"protocolVersion": "2025-11-25", "capabilities": dict(able), "clientInfo": {"name": "t", "version": "1"}}
-    answer = await _older(house, who, {"id": 1, "method": "initialize", "params": params})
+    answer = await _older(house, who, part, {"id": 1, "method": "initialize", "params": params})
     return str(answer.headers["mcp-session-id"])
 
 
-async def said_in(house: Askers, who: Principal, session_id: str) -> int:
+async def said_in(house: Askers, who: Principal, session_id: str, part: str = "api") -> int:
     """How a word in that session is taken."""
-    return (await _older(house, who, {"method": "notifications/initialized"}, Mcp_Session_Id=session_id)).status_code
+    said = {"method": "notifications/initialized"}
+    return (await _older(house, who, part, said, Mcp_Session_Id=session_id)).status_code
 
 
-async def _older(house: Askers, who: Principal, message: Mapping[str, Any], **headers: str) -> httpx2.Response:
+async def _older(
+    house: Askers, who: Principal, part: str, message: Mapping[str, Any], **headers: str
+) -> httpx2.Response:
     sent = {
         "Authorization": f"Bearer {house.token(who)}",
         "Accept": "application/json, text/event-stream",
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
     async with httpx2.AsyncClient(timeout=30) as http:
-        return await http.post(f"{house.line.url('api')}/mcp", json={"jsonrpc": "2.0", **message}, headers=sent)
+        return await http.post(f"{house.line.url(part)}/mcp", json={"jsonrpc": "2.0", **message}, headers=sent)

@@ -52,6 +52,7 @@ async def served(body: bytes, method: str = "POST", path: str = "/mcp", **header
         ("json", called("ask"), {"accept": BOTH, "Mcp_Method": "tools/list"}),
         ("json", b'not JSON "ask"', {"accept": BOTH}),
         ("json", b'["ask"]', {"accept": BOTH}),
+        ("json", b'{"method": "notifications/cancelled", "params": {"requestId": {"id": [1]}}}', {"accept": BOTH}),
         ("json", b'{"method": "tools/call", "params": {"name": ["ask"]}}', {"accept": BOTH}),
         ("json", b'{"method": "tools/call", "params": "ask", "x": "ask"}', {"accept": BOTH}),
     ],

@@ -21,7 +21,7 @@ async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterato
 
 
 async def test_one_look_serves_all_who_wait(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads = {"get": 0, "events": 0}
+    reads = {"for_asker": 0, "events": 0}
     for name in reads:
         inner = getattr(office.store, name)
 
@@ -37,13 +37,13 @@ async def test_one_look_serves_all_who_wait(office: Office, monkeypatch: pytest.
     await office.clock.parked(10)
     await office.clock.advance(LOOK_SECONDS)  # all look once, when it is known where the feed ends
     await office.clock.parked(10)
-    reads.update(get=0, events=0)
+    reads.update(for_asker=0, events=0)
 
     for _ in range(5):
         await office.clock.advance(LOOK_SECONDS)
         await office.clock.parked(10)
 
-    assert reads["get"] == 0
+    assert reads["for_asker"] == 0
     assert reads["events"] <= 5
     for task in waiting:
         task.cancel()

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.domain.principal import PRINCIPAL, Principal
+from postroom.system.when_written import answering
 
 MAX_BODY_BYTES: Final = 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -75,7 +76,7 @@ class Guard:
                 await _answer(send, 413, "the body is too large")
                 return
             receive = replayed(body, receive)
-        await self._app(scope, receive, send)
+        await answering(self._app, scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")

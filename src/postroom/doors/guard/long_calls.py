@@ -4,30 +4,48 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
+from anyio import CancelScope
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from postroom.domain.principal import PRINCIPAL
 from postroom.doors.guard.http import read_body, replayed
 
 _PATH: Final = "/mcp"
 _STREAM: Final = "text/event-stream"
 _CALL: Final = "tools/call"
+_GIVEN_UP: Final = "notifications/cancelled"
+_SESSION: Final = "mcp-session-id"
+_REQUEST_CANCELLED: Final = -32800  # as the framework answers in the sessions that it keeps itself
+_STREAMED: Final = [(b"content-type", _STREAM.encode())]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """`id` is as the client wrote it: 1 is not "1"."""
+
+    caller: str
+    session: str
+    id: str
 
 
 class LongCalls:
     """
     The newer protocol names method and tool in headers; for the older one the body is looked at.
 
-    A caller who cannot read a stream is answered as JSON, without progress.
+    A caller who cannot read a stream is answered as JSON, without progress. The streams know no sessions, so that a
+    client gives up a call of its session is heard here; a client of the newer protocol hangs up.
     """
 
     def __init__(self, app: ASGIApp, streaming: ASGIApp, tools: Collection[str]) -> None:
         self._app = app
         self._streaming = streaming
         self._tools = frozenset(tools)
-        self._quoted = [f'"{tool}"'.encode() for tool in tools]
+        self._looked_for = [*(f'"{tool}"'.encode() for tool in tools), b'cancelled"']  # some write the slash as "\\/"
+        self._under_way: dict[_Call, CancelScope] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != _PATH or scope["method"] != "POST":
@@ -46,16 +64,63 @@ class LongCalls:
         body = await read_body(receive)
         if body is None:  # its caller is gone, or sends more than the guard lets through
             return
-        serve = self._streaming if self._is_long(body) else self._app
-        await serve(scope, replayed(body, receive), send)
+        receive, message = replayed(body, receive), self._read(body)
+        params = _object(message.get("params"))
+        name = params.get("name")
+        if message.get("method") == _CALL and isinstance(name, str) and name in self._tools:
+            await self._until_given_up(_call(scope, message.get("id")), scope, receive, send)
+            return
+        if message.get("method") == _GIVEN_UP:
+            call = _call(scope, params.get("requestId"))
+            if call is not None and call in self._under_way:
+                self._under_way[call].cancel()
+        await self._app(scope, receive, send)
 
-    def _is_long(self, body: bytes) -> bool:
-        if not any(quoted in body for quoted in self._quoted):
-            return False
+    def _read(self, body: bytes) -> dict[str, Any]:
+        if not any(word in body for word in self._looked_for):
+            return {}
         try:
-            call = json.loads(body)
+            return _object(json.loads(body))
         except (ValueError, RecursionError):
-            return False
-        params = call.get("params") if isinstance(call, dict) else None
-        name = params.get("name") if isinstance(params, dict) else None
-        return isinstance(name, str) and call.get("method") == _CALL and name in self._tools
+            return {}
+
+    async def _until_given_up(self, call: _Call | None, scope: Scope, receive: Receive, send: Send) -> None:
+        if call is None or call in self._under_way:
+            await self._streaming(scope, receive, send)
+            return
+        has_begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        with CancelScope() as waiting:
+            self._under_way[call] = waiting
+            try:
+                await self._streaming(scope, receive, noted)
+            finally:
+                del self._under_way[call]
+        if waiting.cancelled_caught:
+            if not has_begun:
+                await send({"type": "http.response.start", "status": 200, "headers": _STREAMED})
+            await send({"type": "http.response.body", "body": _ended(call), "more_body": False})
+
+
+def _call(scope: Scope, identifier: object) -> _Call | None:
+    """Without a session a number is any client's that has this token."""
+    session = Headers(scope=scope).get(_SESSION)
+    if session is None or not isinstance(identifier, str | int):
+        return None
+    return _Call(str(scope.get(PRINCIPAL)), session, json.dumps(identifier))
+
+
+def _ended(call: _Call) -> bytes:
+    """In the older protocol only an answer ends a stream."""
+    error = {"code": _REQUEST_CANCELLED, "message": "Request cancelled"}
+    answer = {"jsonrpc": "2.0", "id": json.loads(call.id), "error": error}
+    return f"event: message\r\ndata: {json.dumps(answer)}\r\n\r\n".encode()
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt
@@ -15,6 +16,7 @@ from postroom.domain.question import Question, Resume, Subject, SubjectKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import SECOND_US, seconds
+from postroom.system.when_written import when_written
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.asked_people import asked, asked_people, found_people, person_id_of
 from postroom.work.questions.bells import Bells
@@ -91,7 +93,10 @@ class Asking:
         _check_page(limit)
         position = _position(since)
         endings = await self.store.answers(str(asker), since=position, limit=limit)
-        views = [await self._view(await self._collected(one.question)) for one in endings]
+        for one in endings:
+            if not one.question.wording.secret:
+                await self._collect(one.question)
+        views = [await self._view(one.question) for one in endings]
         return AnswersPage(views=views, cursor=str(endings[-1].position if endings else position))
 
     async def cancel(self, asker: Principal, ask_id: str, reason: str | None = None) -> QuestionView:
@@ -235,22 +240,20 @@ class Asking:
     async def _waited(
         self, caller: Principal, asked: Question, wait_seconds: float, progress: Progress | None
     ) -> QuestionView:
-        collect = self._collect if _is_asker(caller, asked) else None
-        waiting = Waiting(store=self.store, bells=self.bells, clock=self.clock, ring_read=collect)
+        is_asker = _is_asker(caller, asked)
+        read = self.store.for_asker if is_asker else self.store.get
+        waiting = Waiting(read=read, store=self.store, bells=self.bells, clock=self.clock)
         question = await waiting.until_over(asked.id, wait_seconds, progress)
-        if question is not None and not question.is_open and collect and question.collected_at_us is None:
-            question = await collect(asked.id)
         if question is None:
             raise _not_found()
+        if is_asker:
+            await self._collect(question)
         return await self._seen(caller, question)
 
-    async def _collect(self, question_id: str) -> Question | None:
-        return await self.store.collect(question_id, self.clock.now_us())
-
-    async def _collected(self, question: Question) -> Question:
-        if question.wording.secret or question.collected_at_us is not None:
-            return question
-        return await self.store.collect(question.id, self.clock.now_us()) or question
+    async def _collect(self, question: Question) -> None:
+        """Not before its asker gets it: one that has hung up is told when it asks again."""
+        if not question.is_open and question.collected_at_us is None:
+            await when_written(partial(self.store.collect, question.id, self.clock.now_us()))
 
     async def _named(self, asker: Principal, ask_id: str | None, key: str | None) -> Question:
         if (ask_id is None) == (key is None):

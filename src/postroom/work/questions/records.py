@@ -27,8 +27,12 @@ class QuestionRecord(QuestionStore, Protocol):
 
     async def by_key(self, asker: str, key: str) -> Question | None: ...
 
-    async def collect(self, question_id: str, now_us: int) -> Question | None:
-        """For the asker: notes that its end has been handed out; a secret is in it once."""
+    async def for_asker(self, question_id: str) -> Question | None:
+        """With a secret in it, as long as its end has not been collected."""
+        ...
+
+    async def collect(self, question_id: str, now_us: int) -> None:
+        """Notes that its end has been handed out; a secret is gone with that."""
         ...
 
     async def last_position(self) -> int: ...

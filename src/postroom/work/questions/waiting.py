@@ -22,8 +22,6 @@ Read = Callable[[str], Awaitable[Question | None]]
 
 
 class Looked(Protocol):
-    async def get(self, question_id: str) -> Question | None: ...
-
     async def last_position(self) -> int:
         """Of the newest line of the feed."""
         ...
@@ -38,17 +36,16 @@ class Waiting:
     store: Looked
     bells: Bells
     clock: Clock
-    ring_read: Read | None = None  # how it is read once the bell has rung: most often because it has ended
+    read: Read
 
     async def until_over(self, question_id: str, wait_seconds: float, progress: Progress | None) -> Question | None:
         """The question when it has ended, or as it is when the time is up."""
         began_us = self.clock.now_us()
         until_us, told = began_us + seconds(wait_seconds), 0
-        read: Read = self.store.get
         with self.bells.resigning(self), self.bells.listening(question_id) as bell:
             while True:
                 news = bell.news()
-                question = await read(question_id)
+                question = await self.read(question_id)
                 now_us = self.clock.now_us()
                 if question is None or not question.is_open or now_us >= until_us or self.bells.is_closed:
                     return question
@@ -57,7 +54,6 @@ class Waiting:
                     await progress((now_us - began_us) / SECOND_US)
                 progress_us = began_us + (told + 1) * seconds(PROGRESS_SECONDS) if progress else until_us
                 await self._news(news, min(until_us, progress_us))
-                read = self.ring_read if self.ring_read and news.is_set() else self.store.get
 
     async def _news(self, news: asyncio.Event, until_us: int) -> None:
         """Until there is some, or the time is up; meanwhile, if it leads, it looks for what others committed."""

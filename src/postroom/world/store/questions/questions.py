@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, union, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, or_, select, union, update
 from sqlalchemy.exc import IntegrityError
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
@@ -127,20 +127,25 @@ class StoredQuestions:
 
         return await self._database.write(work)
 
-    async def collect(self, question_id: str, now_us: int) -> Question | None:
-        """For the asker: notes that its end has been handed out. A secret is in here once, and gone afterwards."""
+    async def for_asker(self, question_id: str) -> Question | None:
+        """With a secret in it, as long as its end has not been collected."""
 
         def work(connection: Connection) -> Question | None:
-            question = steps.locked(connection, question_id)
-            if question is None or question.is_open:
-                return question
-            mine = questions.c.id == question_id
-            if question.collected_at_us is None:
-                connection.execute(update(questions).where(mine).values(collected_at=now_us))
-                question = replace(question, collected_at_us=now_us)
-            return self._unsealed(connection, question) if question.wording.secret else question
+            question = steps.by_id(connection, question_id)
+            sealed = question and question.wording.secret and not question.is_open
+            return self._unsealed(connection, question) if question and sealed else question
 
-        return await self._database.write(work)
+        return await self._database.read(work)
+
+    async def collect(self, question_id: str, now_us: int) -> None:
+        """Notes that its end has been handed out; a secret is gone with that."""
+        table = questions.c
+        first = update(questions).where(
+            table.id == question_id, table.status != str(QuestionStatus.OPEN), table.collected_at.is_(None)
+        )
+        kept = case((table.secret, None), else_=table.answer)
+        noted = first.values(collected_at=now_us, answer=kept)
+        await self._database.write(lambda connection: connection.execute(noted))
 
     async def due(self, now_us: int, limit: int) -> Sequence[Question]:
         """Those that are to be reminded of, escalated or ended."""
@@ -256,7 +261,6 @@ class StoredQuestions:
         sealed = connection.execute(select(questions.c.answer).where(mine)).scalar()
         if sealed is None:
             return question
-        connection.execute(update(questions).where(mine).values(answer=None))
         return replace(question, answer=read_answer(self._seal.unseal(sealed, question.id)))
 
     async def _found(self, asked: Select[Any]) -> list[Question]:
