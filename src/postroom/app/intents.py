@@ -291,7 +291,6 @@ async def listening(
         await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
             if isinstance(channel, Listen):
-                ear.watch.expect(name)
                 pushed = reading_pushes(name, channel, world.store, clock, world.pushed)
                 inbound = Inbound(
                     source=name,

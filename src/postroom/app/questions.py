@@ -15,7 +15,7 @@ from postroom.app.question_post import QuestionPost
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
-from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.domain.ports import Channel, Clock, Listen, Outbound
 from postroom.domain.question import SubjectKind
 from postroom.domain.question_change import QuestionEvent
 from postroom.doors.butler.daemon import Butler
@@ -186,6 +186,9 @@ async def hearing(
 ) -> AsyncIterator[QuestionEar]:
     """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
     heard = ear(parts, channels, outbound, base_url)
+    for name, channel in channels.items():
+        if isinstance(channel, Listen):  # before anything can end for want of an answer
+            parts.listening.expect(name)
     parts.listening.after_a_gap(heard.missed)
     times = Timekeeper(
         questions=parts.questions,

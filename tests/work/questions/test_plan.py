@@ -60,6 +60,18 @@ def test_nothing_expires_before_what_was_sent_in_time_has_been_read_but_not_for_
     assert due(question, latest, caught_up_until_us=0) == Plan(steps=(QuestionStep.EXPIRE,), caught_up=False)
 
 
+@pytest.mark.requirement("ask:sent-in-time")
+def test_who_was_away_first_reads_what_was_sent_meanwhile() -> None:
+    question, back = new_question(**waiting()), END + HOUR_US
+    latest, soon = back + seconds(CATCH_UP_SECONDS), back + seconds(1)
+
+    assert due(question, back, caught_up_until_us=0, awake_since_us=back) == Plan(next_at_us=soon)
+    assert due(question, latest, caught_up_until_us=0, awake_since_us=back).steps == (QuestionStep.EXPIRE,)
+    assert due(question, back, caught_up_until_us=END, awake_since_us=back) == Plan(steps=(QuestionStep.EXPIRE,))
+    assert due(question, ESCALATE, caught_up_until_us=0, awake_since_us=ESCALATE).steps == ()
+    assert due(question, ESCALATE, caught_up_until_us=ESCALATE, awake_since_us=ESCALATE).next_at_us == END
+
+
 @given(now_us=st.integers(START_US, END + HOUR_US), caught_up=st.none() | st.integers(START_US, END + HOUR_US))
 def test_an_open_question_always_has_a_step_or_a_next_look_ahead(now_us: int, caught_up: int | None) -> None:
     plan = due(replace(new_question(**waiting())), now_us, caught_up_until_us=caught_up)

@@ -9,7 +9,7 @@ from typing import Final
 from postroom.domain.question import Question
 from postroom.domain.time import SECOND_US, seconds
 
-CATCH_UP_SECONDS: Final = 60  # how long an end waits for what people sent in time and we have not read yet
+CATCH_UP_SECONDS: Final = 60  # how long we wait for what people sent in time and we have not read yet
 _LOOK_AGAIN_US: Final = SECOND_US
 
 
@@ -28,18 +28,21 @@ class Plan:
     caught_up: bool = True
 
 
-def due(question: Question, now_us: int, *, caught_up_until_us: int | None = None) -> Plan:
+def due(question: Question, now_us: int, *, caught_up_until_us: int | None = None, awake_since_us: int = 0) -> Plan:
     """
     What is to be done now, and when to look again.
 
     `caught_up_until_us`: all that people sent until then has been read; None when nothing can be on its way.
+    `awake_since_us`: before that nobody was here to read, so that only since then does patience run out.
     """
     if not question.is_open:
         return Plan()
     if question.expires_at_us <= now_us:
-        return _ending(question, now_us, caught_up_until_us)
-    moments = _moments(question)
+        return _ending(question, now_us, caught_up_until_us, awake_since_us)
+    moments, patient_until_us = _moments(question), awake_since_us + seconds(CATCH_UP_SECONDS)
     steps = tuple(step for step, at_us in moments if at_us <= now_us)
+    if steps and now_us < patient_until_us and not _has_read(moments[len(steps) - 1][1], caught_up_until_us):
+        return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, patient_until_us))
     return Plan(steps=steps, next_at_us=min(at_us for _, at_us in moments if at_us > now_us))
 
 
@@ -57,10 +60,14 @@ def _moments(question: Question) -> list[tuple[QuestionStep, int]]:
     return sorted(moments, key=lambda moment: moment[1])
 
 
-def _ending(question: Question, now_us: int, caught_up_until_us: int | None) -> Plan:
+def _has_read(until_us: int, caught_up_until_us: int | None) -> bool:
+    return caught_up_until_us is None or caught_up_until_us >= until_us
+
+
+def _ending(question: Question, now_us: int, caught_up_until_us: int | None, awake_since_us: int) -> Plan:
     """Not before what was sent in time has been read, and not for ever after."""
-    caught_up = caught_up_until_us is None or caught_up_until_us >= question.expires_at_us
-    latest = question.expires_at_us + seconds(CATCH_UP_SECONDS)
+    caught_up = _has_read(question.expires_at_us, caught_up_until_us)
+    latest = max(question.expires_at_us, awake_since_us) + seconds(CATCH_UP_SECONDS)
     if caught_up or now_us >= latest:
         return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
     return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))

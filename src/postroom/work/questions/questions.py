@@ -13,13 +13,15 @@ from postroom.domain.ports import Clock
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question, Wording
 from postroom.domain.question_change import Asked, QuestionChange
+from postroom.domain.time import seconds
 from postroom.work.questions import moves
 from postroom.work.questions.judge import AnswerPolicy, judge
-from postroom.work.questions.plan import QuestionStep, due
+from postroom.work.questions.plan import Plan, QuestionStep, due
 from postroom.work.questions.ports import Decide, QuestionStore
 
 _AT_A_TIME: Final = 100
 _EVER: Final = -1  # before all that can be due
+_ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
 Changed = Callable[[Question], None]
 CaughtUp = Callable[[], int | None]
 
@@ -62,6 +64,7 @@ class Questions:
         self._policy = policy
         self._changed = changed
         self._caught_up = caught_up
+        self._awake_us = self._awake_since_us = 0
 
     async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
         """With the places where it is shown, or left to be planned. Raises KeyReused."""
@@ -99,6 +102,7 @@ class Questions:
 
     async def next_step_us(self) -> int | None:
         """When the first of them is to be reminded of, escalated or ended: most looks find only that."""
+        self._stay_awake(self._clock.now_us())
         return await self._store.next_due(_EVER)
 
     async def look(self) -> int | None:
@@ -107,7 +111,7 @@ class Questions:
         waiting = await self._store.due(now_us, _AT_A_TIME)
         again: list[int] = []
         for question in waiting:
-            plan = due(question, now_us, caught_up_until_us=self._caught_up())
+            plan = self.due(question, now_us)
             if plan.steps:
                 await self._change(question.id, partial(self._step, now_us=now_us))
             if plan.next_at_us is not None:
@@ -115,10 +119,19 @@ class Questions:
         later = now_us if len(waiting) == _AT_A_TIME else await self._store.next_due(now_us)
         return min([*again, *([] if later is None else [later])], default=None)
 
+    def due(self, question: Question, now_us: int) -> Plan:
+        self._stay_awake(now_us)
+        return due(question, now_us, caught_up_until_us=self._caught_up(), awake_since_us=self._awake_since_us)
+
     def _step(self, question: Question, now_us: int) -> QuestionChange:
         """Planned again under the lock: an answer may have come meanwhile."""
-        plan = due(question, now_us, caught_up_until_us=self._caught_up())
-        return moves.taken(question, plan, now_us)
+        return moves.taken(question, self.due(question, now_us), now_us)
+
+    def _stay_awake(self, now_us: int) -> None:
+        """Asked every few seconds, unless the household was down, or its machine asleep."""
+        if now_us - self._awake_us > seconds(_ASLEEP_SECONDS):
+            self._awake_since_us = now_us
+        self._awake_us = now_us
 
     def _judge(self, question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
         return judge(question, attempt, attempt.heard_at_us, shown, self._policy)

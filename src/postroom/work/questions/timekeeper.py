@@ -13,7 +13,7 @@ from postroom.domain.question_states import PresentationStatus
 from postroom.domain.time import seconds
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.cards import CardMaker, request_id_of
-from postroom.work.questions.plan import QuestionStep, due
+from postroom.work.questions.plan import QuestionStep
 from postroom.work.questions.questions import Questions
 
 LOOK_SECONDS: Final = 5.0  # how soon what another process asked is known here; nothing is due earlier than that
@@ -47,7 +47,7 @@ class Timekeeper:
         next_us = await self.questions.next_step_us()
         if next_us is not None and next_us <= now_us:
             for question in await self.store.due(now_us, _AT_A_TIME):
-                for step in due(question, now_us).steps:
+                for step in self.questions.due(question, now_us).steps:
                     await self._step(question, step, now_us)
             next_us = await self.questions.look()
         latest_us = now_us + seconds(LOOK_SECONDS)
