@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import pytest
 
 from postroom.app.people import opened_people
-from postroom.app.unsubscribing import unsubscribe_links
+from postroom.cli.doctor_checks.finding import Finding
 from postroom.cli.doctor_checks.people import look_at_people
 from tests.app.asked_household import until
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.app.test_mail_answers import letter, reply
+from tests.app.test_mail_answers import OWNER, letter, reply
 
 BOB = "bob@sandbox.example"
 
@@ -42,17 +43,21 @@ async def sent(house: Living, message: str, to: str = BOB) -> dict[str, Any]:
     return await house.notify(channel="email", recipient=to, message=message, wait_seconds=20)
 
 
-async def bounce(house: Living, message: str, status: str = "5.1.1") -> str:
-    delivery_id = str((await letter(house, message))["message_id"].strip("<>").partition("@")[0])
-    report = (
-        f"--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\nFinal-Recipient: rfc822; {BOB}\n"
-        f"Action: failed\nStatus: {status}\n\n--b\nContent-Type: text/rfc822-headers\n\n"
-        f"Message-ID: <{delivery_id}@sandbox.example>\n\n--b--\n"
+async def bounce(house: Living, message: str, status: str = "5.1.1", to: str = BOB) -> str:
+    marked = str((await letter(house, message))["message_id"])
+    await report(house, marked, to, status)
+    return marked.strip("<>").partition(".")[0]
+
+
+async def report(house: Living, about: str, to: str, status: str = "5.1.1", action: str = "failed") -> None:
+    body = (
+        f"--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\nFinal-Recipient: rfc822; {to}\n"
+        f"Action: {action}\nStatus: {status}\n\n--b\nContent-Type: text/rfc822-headers\n\n"
+        f"Message-ID: {about}\n\n--b--\n"
     )
     kind = 'multipart/report; report-type=delivery-status; boundary="b"'
     headers = {"Content-Type": kind, "Auto-Submitted": "auto-replied"}
-    await reply(house, {"subject": "x", "message_id": None}, report, in_reply_to="<x@y.example>", headers=headers)
-    return delivery_id
+    await reply(house, {"subject": "x", "message_id": None}, body, in_reply_to="<x@y.example>", headers=headers)
 
 
 async def address(house: Living, person_id: str) -> dict[str, Any]:
@@ -150,42 +155,42 @@ async def test_a_subscriber_is_told_of_it_once(house: Living) -> None:
     assert "The first" not in notice["body"] and BOB not in notice["body"]
 
 
-@pytest.mark.requirement("mail:unsubscribe")
-async def test_a_stranger_is_given_a_link_and_using_it_ends_the_mails(house: Living) -> None:
-    await bob(house)
-    await sent(house, "For a friend")
-    stranger = "stranger@sandbox.example"
-    told = await sent(house, "For a stranger", stranger)
-    headers = (await letter(house, "For a stranger"))["headers"]
-    assert "List-Unsubscribe" not in (await letter(house, "For a friend"))["headers"]
-    token = unsubscribe_links(house.settings).token(told["delivery"]["delivery_id"])
-    assert f"<https://home.example/unsubscribe/{token}>" in headers["List-Unsubscribe"]
-    page = house.household.addresses["api"] + f"/unsubscribe/{token}"
+@pytest.mark.requirement("mail:bounce-believed")
+async def test_who_sent_a_mail_cannot_close_the_address_it_went_to(house: Living) -> None:
+    person_id = await bob(house)
+    told = await sent(house, "The first")
+    for forged in (told["delivery"]["delivery_id"], told["delivery"]["provider_delivery_id"]):
+        await report(house, f"<{str(forged).strip('<>').partition('@')[0]}@sandbox.example>", BOB)
+    unsubscribe = f"unsubscribe {told['delivery']['delivery_id']}"
+    await reply(house, {"subject": "x", "message_id": None}, "", in_reply_to="<x@y>", subject=unsubscribe)
+    marked = (await letter(house, "The first"))["message_id"]
+    await report(house, marked, "somebody.else@sandbox.example")
+    await report(house, marked, BOB, "4.2.2", action="delayed")  # the last of them: those before it were read
 
-    async with house.http.get(page) as response:
-        assert response.status == 200 and "Send me nothing more" in await response.text()
-    assert (await sent(house, "Again", stranger))["status"] == "ok"  # looking ends nothing
-    async with house.http.post(page[:-1] + ("0" if page[-1] != "0" else "1")) as response:
-        assert response.status == 404
-    for _ in range(2):
-        async with house.http.post(page, data={"List-Unsubscribe": "One-Click"}) as response:
-            assert response.status == 200
+    async def read() -> list[str]:
+        status = await house.call("health", "notify_status", {"delivery_id": told["delivery"]["delivery_id"]})
+        return [one["kind"] for one in status["delivery"]["news"]]
 
-    refused = await sent(house, "Once more", stranger)
-    assert "has asked for no more messages" in refused["error"]["message"]
-    assert (await sent(house, "For a friend too"))["status"] == "ok"
+    assert await until(read) == ["delayed"]
+    assert (await address(house, person_id)).get("closed") is None
+    assert (await sent(house, "The second"))["status"] == "ok"
+    assert marked not in json.dumps(told)
 
 
-@pytest.mark.requirement("mail:unsubscribe")
-async def test_a_mail_that_asks_for_it_ends_the_mails_too(house: Living) -> None:
-    stranger = "stranger@sandbox.example"
-    told = await sent(house, "For a stranger", stranger)
-    subject = f"unsubscribe {told['delivery']['delivery_id']}"
-    mail = {"from": stranger, "to": "postroom@sandbox.example", "subject": subject, "body": ""}
-    async with house.http.post(house.household.addresses["sandbox"] + "email/inbound", json=mail) as response:
-        assert response.status == 200
+@pytest.mark.requirement("mail:verified-stays")
+async def test_an_address_that_its_owner_has_proved_is_doubted_and_written_to(house: Living) -> None:
+    assert (await sent(house, "The first", OWNER))["status"] == "ok"
+    await bounce(house, "The first", to=OWNER)
 
-    async def refused() -> bool:
-        return bool((await sent(house, "Again", stranger))["status"] == "error")
+    async def doubted() -> list[Finding]:
+        return [one for one in await look_at_people(house.settings) if one.subject == "addresses"]
 
-    assert await until(refused)
+    [finding] = await until(doubted)
+    assert OWNER in finding.detail and "doubtful" in finding.detail and "there is no such address" in finding.detail
+    [mine] = [one for one in (await call(house, "GET", "/v1/people/owner"))["person"]["addresses"] if OWNER in str(one)]
+    assert mine["doubtful"]["words"] == "there is no such address (5.1.1)" and "closed" not in mine
+    assert (await sent(house, "The second", OWNER))["status"] == "ok"
+
+    reopened = {"reopen": [{"channel": "email", "address": OWNER}]}
+    again = await call(house, "PATCH", "/v1/people/owner", reopened)
+    assert not [one for one in again["person"]["addresses"] if "doubtful" in one]

@@ -150,8 +150,14 @@ def _email(name: str, options: EmailSettings | EmailAccount, home: Path, files: 
         imap=_imap(options, access),
         lmtp=_lmtp(options),
         access=access,
+        key=reports_key(home),
         files=files,
     )
+
+
+def reports_key(home: Path) -> bytes:
+    """Marks the household's mails, so that a report about one is known to be about it."""
+    return household_key(home, "mail that comes back")
 
 
 def _imap(options: EmailSettings | EmailAccount, access: MailAccess | None) -> ImapAccount | None:

@@ -33,7 +33,6 @@ from postroom.doors.scripts.upload_body import MOST_UPLOAD_BYTES
 from postroom.doors.scripts.upload_routes import UPLOADS
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.part_health import Failing, part_health
-from postroom.work.delivery.unsubscribing import PATH as UNSUBSCRIBE
 from postroom.work.inbox.confirmation import PATH as CONFIRM
 from postroom.work.questions.links import PATH as ASK_LINK
 from postroom.world.store.engine.database import Database
@@ -47,7 +46,7 @@ OWN_KEY: Final = frozenset(
 )  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
-_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, UNSUBSCRIBE, MESSAGES, CHANNELS)
+_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, MESSAGES, CHANNELS)
 NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
 
 

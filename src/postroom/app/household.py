@@ -44,7 +44,6 @@ from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.sign_in_post import sending_links
 from postroom.app.store import OpenedStore
 from postroom.app.switchboard import build_board
-from postroom.app.unsubscribing import leaving_router
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -195,8 +194,7 @@ class _Builder:
         inbox = self._household.inbox = await self._stack.enter_async_context(
             running_inbox(self._settings, store, notices, registry, self._clock, self._mint, self._loops)
         )
-        leaving = leaving_router(self._settings, store, self._clock)
-        self._routers += [inbox.router(), inbox.confirmation_router(), leaving]
+        self._routers += [inbox.router(), inbox.confirmation_router()]
         self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
         return inbox
 

@@ -64,7 +64,7 @@ class PeopleFindings:
     unreachable: Sequence[tuple[str, str]]  # a name, and a channel that is not set up
     unproved: Sequence[str]  # names of those who have proved no address
     owner_on: Sequence[str]  # the channels of the owner's addresses
-    closed: Sequence[ClosedAddress] = ()  # written to no more
+    closed: Sequence[ClosedAddress] = ()  # mail came back from them
     deaf: Sequence[InboundTrouble] = ()  # channels that hear nothing just now
 
 

@@ -17,7 +17,6 @@ from postroom.app.people_seeds import keep_in_step
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore
-from postroom.app.unsubscribing import unsubscribe_links
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Channel, Clock, Ledger, Limits, Meter
@@ -34,7 +33,6 @@ from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
-from postroom.work.delivery.unsubscribing import ForStrangers
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.deliveries.sent import StoredSent
@@ -105,14 +103,8 @@ def build_plane(
         gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
         closed=StoredClosedAddresses(store.database),
         letters=StoredInbound(store.database, mint.mint),
-        strangers=ForStrangers(people=people, links=unsubscribe_links(settings), base_url=_open_url(settings)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
-
-
-def _open_url(settings: Settings) -> str:
-    """Programs of strangers press only what is encrypted, and none of them reaches this machine by its own name."""
-    return settings.url.rstrip("/") if settings.url.startswith("https://") else ""
 
 
 def _recovery(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from postroom.app.account_channel import answers_topic, telegram_hook
+from postroom.app.account_channel import answers_topic, reports_key, telegram_hook
 from postroom.domain.ports import Channel, FileContents
 from postroom.domain.web_address import in_url, web_address
 from postroom.programs.sandbox.bot_name import sandbox_token
@@ -67,7 +67,8 @@ def sandbox_channel(
         case "email":
             sender = "postroom@sandbox.example" if name == kind else f"{name}@sandbox.example"
             imap = _imap(sandbox, sender)
-            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name, imap=imap, files=files)
+            host, port, key = sandbox.host, sandbox.smtp_port, reports_key(home)
+            return Email(host, port, "none", None, None, sender, name=name, imap=imap, key=key, files=files)
         case "ntfy":
             return Ntfy(name, f"{url}/ntfy", answers_topic=answers_topic(home, name), files=files)
         case "slack":

@@ -43,15 +43,21 @@ def _address_line(one: dict[str, Any]) -> str:
 
 
 def _mark(one: dict[str, Any]) -> str:
-    closed = one.get("closed")
-    return f" ({closed['reason']})" if closed else ""
+    mark = one.get("closed") or one.get("doubtful")
+    return f" ({mark['reason']})" if mark else ""
 
 
 def _closed(one: dict[str, Any]) -> Iterator[str]:
     """A household of before may not say it."""
     if closed := one.get("closed"):
-        said = f": {closed['words']}" if closed["words"] else ""
-        yield f"{closed['reason']} {closed['at'][:10]}{said}; --reopen writes to it again"
+        yield f"{_since(closed)}; --reopen writes to it again"
+    if doubtful := one.get("doubtful"):
+        yield f"{_since(doubtful)}; still written to, and --reopen forgets it"
+
+
+def _since(mark: dict[str, Any]) -> str:
+    said = f": {mark['words']}" if mark["words"] else ""
+    return f"{mark['reason']} {mark['at'][:10]}{said}"
 
 
 def history_line(one: dict[str, Any], name: str) -> str:

@@ -1,4 +1,4 @@
-"""An address that is written to no more: what was sent there came back for good, or its owner wants nothing."""
+"""An address from which mail came back for good: written to no more, or doubted where its owner had proved it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from postroom.domain.ids import DeliveryId
 
 class Closing(StrEnum):
     BOUNCED = "bounced"
-    UNSUBSCRIBED = "unsubscribed"
+    DOUBTFUL = "doubtful"
+    """A person has proved the address, so no report of a server closes it: it is only said."""
 
 
-_SENTENCES: Final = {
-    Closing.BOUNCED: "what was sent to this address came back",
-    Closing.UNSUBSCRIBED: "whoever reads this address has asked for no more messages",
-}
+ADDRESS_BOUNCED: Final = "address_bounced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +30,10 @@ class ClosedAddress:
     at_us: int
 
     @property
-    def code(self) -> str:
-        return f"address_{self.reason}"
+    def is_closed(self) -> bool:
+        return self.reason is Closing.BOUNCED
 
     @property
     def sentence(self) -> str:
-        said = _SENTENCES[self.reason]
+        said = "what was sent to this address came back"
         return f"{said}: {self.words}" if self.words else said

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Final
 
 from postroom.domain.answer_attempt import Flag
-from postroom.domain.closed_address import Closing
 from postroom.domain.ids import DeliveryId
 from postroom.domain.question_answer import Assurance
 
@@ -81,10 +80,9 @@ class NewsKind(StrEnum):
     DELAYED = "delayed"
     READ = "read"
     DELETED = "deleted"
-    UNSUBSCRIBED = "unsubscribed"
 
 
-BAD_NEWS: Final = frozenset({NewsKind.BOUNCED, NewsKind.FAILED, NewsKind.UNSUBSCRIBED})
+BAD_NEWS: Final = frozenset({NewsKind.BOUNCED, NewsKind.FAILED})
 """What whoever sent the message is to hear of."""
 
 
@@ -105,8 +103,10 @@ class LateNews:
     delivery_id: DeliveryId | None = None
     provider_id: str | None = None
     places: tuple[str, ...] = ()
-    closes: Closing | None = None
-    """The address of the message is to be written to no more, and why."""
+    recipients: tuple[str, ...] = ()
+    """Whom a report names, folded: one that does not name the address we wrote to is none. Empty: it names no one."""
+    for_good: bool = False
+    """There is no such address, or no more."""
 
     def __post_init__(self) -> None:
         if (self.delivery_id is None) == (self.provider_id is None):

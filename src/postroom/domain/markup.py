@@ -44,15 +44,13 @@ class Markup:
     """
     `force_reply` opens the person's keyboard for a reply, with `placeholder` in it; a message has that or buttons.
 
-    `reply_to` is the mailbox an answer by e-mail goes to, where it is not the sender's. `unsubscribe` is set in letters
-    to strangers: where one click ends them, or nothing when that takes a letter.
+    `reply_to` is the mailbox an answer by e-mail goes to, where it is not the sender's.
     """
 
     buttons: Rows = ()
     force_reply: bool = False
     placeholder: str | None = None
     reply_to: str | None = field(default=None, repr=False)
-    unsubscribe: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.force_reply and self.buttons:
@@ -91,21 +89,19 @@ def markup_object(markup: Markup) -> dict[str, Any]:
             "force_reply": markup.force_reply or None,
             "placeholder": markup.placeholder,
             "reply_to": markup.reply_to,
-            "unsubscribe": markup.unsubscribe,
         }
     )
 
 
 def read_markup(value: object) -> Markup:
     """Raises ValueError when it is anything but what `markup_object` makes."""
-    given = _object(value, {"buttons", "force_reply", "placeholder", "reply_to", "unsubscribe"})
+    given = _object(value, {"buttons", "force_reply", "placeholder", "reply_to"})
     rows = _list(given.get("buttons", []))
     return Markup(
         buttons=tuple(tuple(_read_button(one) for one in _list(row)) for row in rows),
         force_reply=given.get("force_reply", False) is True,
         placeholder=_text(given.get("placeholder")),
         reply_to=_text(given.get("reply_to")),
-        unsubscribe=_text(given.get("unsubscribe")),
     )
 
 

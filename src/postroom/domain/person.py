@@ -34,8 +34,17 @@ class PersonAddress:
     rank: int = 1
     verified_at_us: int | None = None
     label: str = ""
-    closed: ClosedAddress | None = field(default=None, compare=False)
-    """Set while nothing is sent there."""
+    came_back: ClosedAddress | None = field(default=None, compare=False)
+
+    @property
+    def closed(self) -> ClosedAddress | None:
+        """Set while nothing is sent there."""
+        return self.came_back if self.came_back and self.came_back.is_closed else None
+
+    @property
+    def doubtful(self) -> ClosedAddress | None:
+        """Set when mail came back from an address that its owner had proved; it is written to all the same."""
+        return self.came_back if self.came_back and not self.came_back.is_closed else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

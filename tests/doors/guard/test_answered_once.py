@@ -34,7 +34,6 @@ ROUTES: Final = {
     "api /contacts/{contact_id}/aliases": KEPT,
     "api /confirm/{secret}": NOTHING,
     "api /a/{token}": NOTHING,
-    "api /unsubscribe/{token}": NOTHING,
     "api /v1/asks": OWN_KEY,
     "api /v1/asks/{ask_id}/answer": KEPT,
     "api /channels/{account}/webhook": NOTHING,

@@ -1,7 +1,8 @@
-"""What services and programs on the way read: keys, importance, and how to end our mails."""
+"""What services and programs on the way read: keys, importance, and the mark by which a report of it is believed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default as default_policy
@@ -10,14 +11,11 @@ from typing import Any
 import pytest
 
 from postroom.domain.delivery import Intent, Message, Priority
-from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.markup import Markup
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
 
 ID = "0198c0de-0000-7000-8000-000000000001"
-LINK = f"https://home.example/unsubscribe/{ID}.abc"
 
 
 def sent(host: str = "127.0.0.1", *, listens: bool = False, tags: bool = False, **changes: Any) -> EmailMessage:
@@ -44,28 +42,33 @@ def test_only_what_stands_out_says_how_important_it_is(priority: Priority, impor
     assert sent(priority=priority)["Importance"] == importance
 
 
-@pytest.mark.requirement("mail:unsubscribe")
-def test_a_stranger_can_end_it_with_one_click_or_a_mail() -> None:
-    mail = sent(listens=True, markup=Markup(unsubscribe=LINK))
-    by_mail = f"<mailto:bot@post.example?subject=unsubscribe%20{ID}>"
+@pytest.mark.requirement("mail:bounce-believed")
+def test_a_mail_shows_its_mark_the_same_on_every_attempt_and_a_sender_is_never_told_it() -> None:
+    email = Email("127.0.0.1", 25, "none", None, None, "bot@post.example", key=b"household")
+    message = Message(delivery_id=DeliveryId(ID), intent=Intent.SEND, address="ada@example.org", text="hello")
+    (first,), (again,) = email.prepare(message), email.prepare(replace(message, repeated=True))
+    marked = message_from_bytes(first.content, policy=default_policy)["Message-ID"]
 
-    assert mail["List-Unsubscribe"].split(", ") == [f"<{LINK}>", by_mail]
-    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert marked == message_from_bytes(again.content, policy=default_policy)["Message-ID"]
+    assert marked.startswith(f"<{ID}.") and marked.endswith("@post.example>")
+    assert marked == message_from_bytes(first.content, policy=default_policy)["X-Postroom-Message"]
+    assert first.message_id == f"<{ID}@post.example>"
 
 
-def test_only_ways_that_work_are_offered() -> None:
-    by_mail_alone = sent(listens=True, markup=Markup(unsubscribe=""))
-    neither = sent(markup=Markup(unsubscribe=""))
+@pytest.mark.requirement("mail:bounce-believed")
+def test_what_follows_up_a_mail_of_ours_stands_in_its_thread() -> None:
+    email = Email("127.0.0.1", 25, "none", None, None, "bot@post.example", key=b"household")
+    message = Message(delivery_id=DeliveryId(ID), intent=Intent.SEND, address="ada@example.org", text="hello")
+    (card,) = email.prepare(message)
+    other = DeliveryId(ID[:-1] + "2")
+    (closing,) = email.prepare(replace(message, delivery_id=other, intent=Intent.REPLY, thread=card.message_id))
+    marked = message_from_bytes(card.content, policy=default_policy)["Message-ID"]
 
-    assert "mailto:" in by_mail_alone["List-Unsubscribe"] and by_mail_alone["List-Unsubscribe-Post"] is None
-    assert neither["List-Unsubscribe"] is None
+    assert message_from_bytes(closing.content, policy=default_policy)["In-Reply-To"] == marked
+
+
+def test_no_mail_carries_what_mailing_lists_carry() -> None:
     assert sent(listens=True)["List-Unsubscribe"] is None
-
-
-@pytest.mark.parametrize("link", ["http://home.example/x", "https://a\r\nBcc: evil@x", "https://a>,<https://b"])
-def test_no_link_becomes_another_header(link: str) -> None:
-    with pytest.raises(ValidationError):
-        sent(markup=Markup(unsubscribe=link))
 
 
 @pytest.mark.requirement("mail:reply-tags")

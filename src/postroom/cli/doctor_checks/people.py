@@ -54,11 +54,13 @@ def _unreachable(found: PeopleFindings) -> list[Finding]:
 
 
 def _closed(found: PeopleFindings) -> list[Finding]:
-    if not found.closed:
-        return []
-    named = _some([f"{one.address} on {one.channel} ({one.sentence})" for one in found.closed])
-    advice = "`postroom people edit WHO --reopen CHANNEL:ADDRESS` writes to one again"
-    return [Finding("addresses", True, f"written to no more: {named}", advice)]
+    advice = "`postroom people edit WHO --reopen CHANNEL:ADDRESS` forgets what came back"
+    told = {
+        "written to no more": [one for one in found.closed if one.is_closed],
+        "doubtful, though verified and still written to": [one for one in found.closed if not one.is_closed],
+    }
+    named = {what: [f"{one.address} on {one.channel} ({one.sentence})" for one in some] for what, some in told.items()}
+    return [Finding("addresses", True, f"{what}: {_some(some)}", advice) for what, some in named.items() if some]
 
 
 def _deaf(found: PeopleFindings) -> list[Finding]:

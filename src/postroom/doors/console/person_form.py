@@ -25,6 +25,7 @@ class AddressLine:
     label: str = ""
     verified_at_us: int | None = None
     closed: ClosedAddress | None = None
+    doubtful: ClosedAddress | None = None
     place: int | None = None
 
 
@@ -61,6 +62,7 @@ def shown(person: Person | None, channels: Collection[str], given: tuple[str, st
             label=one.label,
             verified_at_us=one.verified_at_us,
             closed=one.closed,
+            doubtful=one.doubtful,
         )
         for one in person.addresses
     ]

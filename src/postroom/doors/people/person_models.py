@@ -80,7 +80,7 @@ class PersonChange(_PersonFields):
 
 
 class ClosedBody(BaseModel):
-    reason: Literal["bounced", "unsubscribed"]
+    reason: Literal["bounced", "doubtful"]
     words: str
     delivery_id: str
     at: str
@@ -97,11 +97,14 @@ class AddressBody(BaseModel):
     label: str
     verified_at: str | None
     closed: ClosedBody | None = Field(default=None, description="Only while nothing is sent there, and why.")
+    doubtful: ClosedBody | None = Field(
+        default=None, description="Only when mail came back from an address its owner had proved; it is written to."
+    )
 
     @model_serializer(mode="wrap")
     def _without_what_is_not(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         told: dict[str, Any] = handler(self)
-        return told if self.closed else {name: value for name, value in told.items() if name != "closed"}
+        return {name: value for name, value in told.items() if value or name not in ("closed", "doubtful")}
 
     @classmethod
     def of(cls, one: PersonAddress) -> AddressBody:
@@ -112,6 +115,7 @@ class AddressBody(BaseModel):
             label=one.label,
             verified_at=None if one.verified_at_us is None else to_text(one.verified_at_us),
             closed=ClosedBody.of(one.closed) if one.closed else None,
+            doubtful=ClosedBody.of(one.doubtful) if one.doubtful else None,
         )
 
 

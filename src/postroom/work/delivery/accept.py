@@ -12,6 +12,7 @@ from typing import Any
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.capabilities import Style
 from postroom.domain.channel_names import AUTO
+from postroom.domain.closed_address import ADDRESS_BOUNCED
 from postroom.domain.delivery import DeliveryFailure, Intent, OnUncertain, Status
 from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.errors import (
@@ -57,7 +58,6 @@ from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, plain_target, resolve_target
 from postroom.work.delivery.together import Seat, take_seat
-from postroom.work.delivery.unsubscribing import ForStrangers
 from postroom.work.files.fit import check_fit
 
 _document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
@@ -119,7 +119,6 @@ class Acceptance:
     gate: Gate | None = None
     files: MessageFiles | None = None
     closed: ClosedAddresses | None = None
-    strangers: ForStrangers | None = None
     letters: Letters | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
@@ -205,8 +204,6 @@ class Acceptance:
         if outgoing.attachments:
             check_fit([one.size for one in outgoing.attachments], channel.name, channel.capabilities)
         new = self._new(outgoing, channel, target, identity, request_id, revises, seat)
-        if self.strangers is not None and channel.capabilities.comes_back:
-            new = await self.strangers.marked(new)
         if new.intent is Intent.REPLY:
             new = await titled(new, channel, self.letters)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
@@ -280,7 +277,7 @@ class Acceptance:
         if new.intent is not Intent.SEND or new.origin_butler == CONFIRMATION_ORIGIN:
             return
         if found := await addresses.closed(new.channel, new.address):
-            raise ValidationError.of([FieldError("delivery.recipient", found.sentence, found.code)])
+            raise ValidationError.of([FieldError("delivery.recipient", found.sentence, ADDRESS_BOUNCED)])
 
     async def _judge(self, new: NewDelivery, *, consume: bool) -> Judgement:
         """A refusal by the circuit takes nothing from the limits; who only asks sees both."""

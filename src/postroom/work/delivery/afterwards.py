@@ -13,7 +13,6 @@ _HAPPENED: Final = {
     NewsKind.DELAYED: "it is delayed",
     NewsKind.READ: "it was read",
     NewsKind.DELETED: "it was deleted",
-    NewsKind.UNSUBSCRIBED: "its reader wants no more messages",
 }
 
 

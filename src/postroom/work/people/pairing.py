@@ -110,7 +110,7 @@ def codes_in(text: str) -> Sequence[str]:
 
 def _unproved(person: Person, channel: str) -> str:
     here = [one for one in person.addresses if one.channel == channel]
-    found = next((one.address for one in here if one.verified_at_us is None or one.closed), None)
+    found = next((one.address for one in here if one.verified_at_us is None or one.came_back), None)
     if found is not None:
         return found
     if here:

@@ -37,7 +37,11 @@ _DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}
 
 
 class Email:
-    """With `imap` or `lmtp` it also listens; replies are answers where our own server proves who sent them."""
+    """
+    With `imap` or `lmtp` it also listens; replies are answers where our own server proves who sent them.
+
+    `key` is the household's: by it we know a report of a mail that we have sent. Without one none is believed.
+    """
 
     def __init__(
         self,
@@ -52,6 +56,7 @@ class Email:
         imap: ImapAccount | None = None,
         lmtp: LmtpAccount | None = None,
         access: MailAccess | None = None,
+        key: bytes | None = None,
         tls_context: ssl.SSLContext | None = None,
         client_name: str = "[127.0.0.1]",
         files: FileContents | None = None,
@@ -82,7 +87,7 @@ class Email:
             inbound=inlet is not None and bool(inlet.authserv_id),
             dedupes_for_seconds=_DROPS_COPIES.get(host.lower(), 0.0),
         )
-        self._own = OwnMessages(sender)
+        self._own = OwnMessages(sender, key)
         self._reply_tags = inlet is not None and inlet.reply_tags
         self._listening = self._listener(inlet) if inlet else None
         if self._listening is not None:  # otherwise there is nothing to listen to, and it is no `Listen`
@@ -97,8 +102,11 @@ class Email:
 
     def prepare(self, message: Message) -> Sequence[OutgoingMail]:
         check_files(message, EMAIL, self._files, empty=True)
-        more = tuple(service_headers(message, self._sender if self._listening is not None else None))
-        return (build(self._tagged(message), sender=self._sender, now=self._written(message), more=more),)
+        name = self._own.marked_id(message.delivery_id)
+        shown = replace(self._tagged(message), thread=self._own.thread(message.thread))
+        more = tuple(service_headers(message, name))
+        mail = build(shown, sender=self._sender, name=name, now=self._written(message), more=more)
+        return (replace(mail, message_id=self._own.message_id(message.delivery_id)),)
 
     async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
         ends_at = time.monotonic() + timeout_seconds

@@ -5,8 +5,12 @@ from __future__ import annotations
 from email.message import EmailMessage
 from typing import Any
 
+from postroom.world.channels.mail_listening.answered_message import OwnMessages
+
 OURS = "0191a3c4-7d2e-7abc-8def-0123456789ab"
 OUR_ID = f"<{OURS}@post.example>"
+KEY = b"household"
+MARKED = OwnMessages("bot@post.example", KEY).marked_id(OURS)
 PROVED = "mx.post.example; dmarc=pass (p=REJECT) header.from=example.org"
 
 
@@ -53,7 +57,7 @@ Content-Type: text/rfc822-headers
 
 From: bot@post.example
 To: ada@example.org
-Message-ID: {OUR_ID}
+Message-ID: {MARKED}
 Subject: Hello
 
 --b--

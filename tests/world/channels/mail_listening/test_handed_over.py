@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.services.ports import free_port
-from tests.world.channels.mail_listening.mails import BOUNCE, OUR_ID, mail
+from tests.world.channels.mail_listening.mails import BOUNCE, KEY, OUR_ID, mail
 
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundMessage, LateNews, Listened
@@ -26,7 +26,7 @@ SECONDS = 20.0
 @asynccontextmanager
 async def taking(**changes: Any) -> AsyncIterator[tuple[Email, LmtpAccount]]:
     account = LmtpAccount(**({"port": free_port(), "authserv_id": "mx.post.example"} | changes))
-    email = Email("127.0.0.1", 9, "none", None, None, "bot@post.example", lmtp=account)
+    email = Email("127.0.0.1", 9, "none", None, None, "bot@post.example", lmtp=account, key=KEY)
     try:
         yield email, account
     finally:

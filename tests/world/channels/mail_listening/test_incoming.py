@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world.channels.mail_listening.mails import BOUNCE, OUR_ID, OURS, PROVED, mail
+from tests.world.channels.mail_listening.mails import BOUNCE, KEY, MARKED, OUR_ID, OURS, PROVED, mail
 
 from postroom.domain.answer_attempt import Flag
-from postroom.domain.closed_address import Closing
 from postroom.domain.inbound_message import InboundMessage, LateNews, NewsKind
 from postroom.domain.question_answer import Assurance
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
@@ -20,7 +19,7 @@ from postroom.world.channels.mail_listening.incoming import MailReading
 
 READING = MailReading(
     channel="email",
-    own=OwnMessages("bot@post.example"),
+    own=OwnMessages("bot@post.example", KEY),
     own_addresses=frozenset({"bot@post.example"}),
     authserv_id="mx.post.example",
 )
@@ -111,6 +110,7 @@ def test_what_was_passed_on_is_marked(headers: dict[str, Any]) -> None:
 ANSWERED: dict[str, tuple[dict[str, Any], str | None]] = {
     "in reply to": ({}, OUR_ID),
     "references": ({"In_Reply_To": "<x@y>", "References": f"<a@b> {OUR_ID} <c@d>"}, OUR_ID),
+    "with its mark": ({"In_Reply_To": MARKED}, OUR_ID),
     "another's mail": ({"In_Reply_To": "<x@y.example>"}, None),
     "our id at another domain": ({"In_Reply_To": f"<{OURS}@evil.example>"}, None),
     "no id of ours": ({"In_Reply_To": "<hello@post.example>"}, None),
@@ -226,22 +226,22 @@ def test_a_bounce_with_the_whole_mail_in_it_is_read() -> None:
 
 @pytest.mark.requirement("mail:bounce-closes", "mail:bounce-for-now")
 @pytest.mark.parametrize(
-    ("status", "closes"),
+    ("status", "for_good"),
     [
-        ("5.1.1", Closing.BOUNCED),
-        ("5.1.10", Closing.BOUNCED),
-        ("5.2.1", Closing.BOUNCED),
-        ("5.2.2", None),
-        ("5.7.1", None),
-        ("4.2.2", None),
-        ("", None),
+        ("5.1.1", True),
+        ("5.1.10", True),
+        ("5.2.1", True),
+        ("5.2.2", False),
+        ("5.7.1", False),
+        ("4.2.2", False),
+        ("", False),
     ],
 )
-def test_only_an_address_that_is_gone_is_closed(status: str, closes: Closing | None) -> None:
+def test_only_an_address_that_is_gone_is_closed(status: str, for_good: bool) -> None:
     news = event(BOUNCE.replace(b"Status: 5.1.1", b"Status: " + status.encode()))
 
     assert isinstance(news, LateNews)
-    assert news.closes is closes
+    assert news.for_good is for_good
 
 
 QMAIL = f"""From: MAILER-DAEMON@mx.example.org
@@ -259,7 +259,7 @@ Remote host said: 550 sorry, no such user here
 --- Below this line is a copy of the message.
 
 Return-Path: <bot@post.example>
-Message-ID: {OUR_ID}
+Message-ID: {MARKED}
 Subject: Hello
 
 hello
@@ -271,8 +271,8 @@ def test_a_bounce_from_before_there_was_a_form_for_them_is_known() -> None:
     gone, full = event(QMAIL), event(QMAIL.replace(b"550 sorry, no such user here", b"452 4.2.2 mailbox is full"))
 
     assert isinstance(gone, LateNews) and isinstance(full, LateNews)
-    assert (gone.kind, gone.delivery_id, gone.closes) == (NewsKind.BOUNCED, OURS, Closing.BOUNCED)
-    assert (full.kind, full.closes) == (NewsKind.DELAYED, None)
+    assert (gone.kind, gone.delivery_id, gone.for_good) == (NewsKind.BOUNCED, OURS, True)
+    assert (full.kind, full.for_good) == (NewsKind.DELAYED, False)
 
 
 def test_what_a_person_quotes_is_no_bounce() -> None:
@@ -285,20 +285,28 @@ def test_what_a_person_quotes_is_no_bounce() -> None:
 @pytest.mark.parametrize("kind", [b"text/rfc822-headers", b"message/rfc822"])
 def test_a_bounce_of_a_mail_that_a_relay_has_renamed_is_known_by_our_key(kind: bytes) -> None:
     renamed = BOUNCE.replace(
-        f"Message-ID: {OUR_ID}".encode(),
-        f"Message-ID: <0100018f@email.amazonses.com>\nResend-Idempotency-Key: {OURS}".encode(),
+        f"Message-ID: {MARKED}".encode(),
+        f"Message-ID: <0100018f@email.amazonses.com>\nX-Postroom-Message: {MARKED}".encode(),
     )
     news = event(renamed.replace(b"text/rfc822-headers", kind))
 
     assert isinstance(news, LateNews) and news.delivery_id == OURS
 
 
-@pytest.mark.requirement("mail:unsubscribe")
-def test_the_mail_that_our_header_offers_ends_our_mails() -> None:
-    news = event(mail("", Subject=f"unsubscribe {OURS}", In_Reply_To=None, proved=None))
+@pytest.mark.requirement("mail:bounce-believed")
+@pytest.mark.parametrize("made_up", [OUR_ID, f"<{OURS}.{'0' * 20}@post.example>", f"<{OURS}.@post.example>"])
+def test_a_report_that_anybody_could_have_made_up_is_nothing(made_up: str) -> None:
+    for report in (BOUNCE, QMAIL):
+        assert not isinstance(event(report.replace(MARKED.encode(), made_up.encode())), LateNews)
 
-    assert isinstance(news, LateNews)
-    assert (news.kind, news.closes, news.delivery_id) == (NewsKind.UNSUBSCRIBED, Closing.UNSUBSCRIBED, OURS)
+
+@pytest.mark.requirement("mail:bounce-believed")
+def test_whom_a_report_names_is_part_of_the_news() -> None:
+    found = event(BOUNCE), event(BOUNCE.replace(b"rfc822; ada@", b"rfc822; Eve@")), event(QMAIL)
+
+    named = [one.recipients for one in found if isinstance(one, LateNews)]
+    assert named[:2] == [("ada@example.org",), ("eve@example.org",)]
+    assert "ada@example.org" in named[2]
 
 
 @pytest.mark.requirement("mail:original-kept")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.services.dovecot import PASSWORD, USER, Dovecot
 from tests.services.ports import free_port
-from tests.world.channels.mail_listening.mails import BOUNCE, OUR_ID, OURS, mail
+from tests.world.channels.mail_listening.mails import BOUNCE, KEY, OUR_ID, OURS, mail
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.errors import TargetUnavailable
@@ -38,7 +38,7 @@ async def listening(dovecot: Dovecot, now: Any = None, **changes: Any) -> AsyncI
     account = {"host": "127.0.0.1", "port": dovecot.port, "tls": "none", "user": USER, "password": PASSWORD}
     imap = ImapAccount(**(account | {"authserv_id": "mx.post.example"} | changes))
     given = {} if now is None else {"now": now}
-    email = Email("127.0.0.1", 9, "none", None, None, "bot@post.example", imap=imap, **given)
+    email = Email("127.0.0.1", 9, "none", None, None, "bot@post.example", imap=imap, key=KEY, **given)
     try:
         yield email
     finally:

@@ -1,10 +1,16 @@
-"""Which message of ours a mail is about: by the ids it names, or by the address it was sent to."""
+"""
+The ids of our mails, and which of our messages a mail is about: by the ids it names, or by the address it was sent to.
+
+On its way a mail is `<delivery id.mark@domain>`. The mark is made with the household's key and told to no program that
+sends: who shows it has seen the mail itself, or is a server that had it.
+"""
 
 from __future__ import annotations
 
+import hmac
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.message import Message
 from typing import Final
 
@@ -13,18 +19,31 @@ from postroom.world.channels.mail_listening.headers import headers
 from postroom.world.channels.mailbox import domain_of
 
 _ID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_MARK: Final = r"[0-9a-f]{20}"
 _NAMED: Final = re.compile(r"<([^<>\s]{3,400})>")
 _TO: Final = ("To", "Cc", "Delivered-To", "X-Original-To", "Envelope-To")
 
 
 @dataclass(frozen=True, slots=True)
 class OwnMessages:
-    """Those that left from this address; each is `<delivery id@domain>`."""
+    """Those that left from this address. Without a key none is marked, and no report of a mail server is believed."""
 
     address: str
+    key: bytes | None = field(default=None, repr=False)
 
     def message_id(self, delivery_id: str) -> str:
+        """As senders are told it."""
         return f"<{delivery_id}@{domain_of(self.address)}>"
+
+    def marked_id(self, delivery_id: str) -> str:
+        """As it stands in the mail, the same on every attempt."""
+        name = delivery_id if self.key is None else f"{delivery_id}.{self._mark(delivery_id, self.key)}"
+        return f"<{name}@{domain_of(self.address)}>"
+
+    def thread(self, thread: str | None) -> str | None:
+        """A mail of ours that is followed up, as it stands in the readers' mailboxes."""
+        found = self.named_in([thread]) if thread else None
+        return thread if found is None else self.marked_id(found)
 
     def reply_address(self, delivery_id: str) -> str:
         box, _, domain = self.address.rpartition("@")
@@ -37,9 +56,25 @@ class OwnMessages:
         )
 
     def named_in(self, values: list[str]) -> DeliveryId | None:
-        own = re.compile(rf"<?({_ID})@{re.escape(domain_of(self.address))}>?", re.IGNORECASE)
-        found = (own.fullmatch(word) for value in values for word in value.split())
-        return next((DeliveryId(one[1].lower()) for one in found if one), None)
+        return next((found for found, _ in self._ids(values)), None)
+
+    def proved_by(self, values: list[str]) -> DeliveryId | None:
+        """The mail that is named with its mark."""
+        for found, mark in self._ids(values):
+            if self.key is not None and hmac.compare_digest(mark, self._mark(found, self.key)):
+                return found
+        return None
+
+    def _ids(self, values: list[str]) -> Iterator[tuple[DeliveryId, str]]:
+        own = re.compile(rf"<?({_ID})(?:\.({_MARK}))?@{re.escape(domain_of(self.address))}>?", re.IGNORECASE)
+        for value in values:
+            for word in value.split():
+                if one := own.fullmatch(word):
+                    yield DeliveryId(one[1].lower()), (one[2] or "").lower()
+
+    @staticmethod
+    def _mark(delivery_id: str, key: bytes) -> str:
+        return hmac.digest(key, delivery_id.encode(), "sha256").hex()[:20]
 
     def _tagged(self, message: Message) -> Iterator[DeliveryId]:
         box, _, domain = self.address.rpartition("@")

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import Final
 
+from postroom.domain.address_folding import folded
 from postroom.domain.inbound_message import NewsKind
 from postroom.world.channels.mail_listening.headers import header, headers
 from postroom.world.channels.mail_listening.parts import MOST_PARTS, is_text, parts_of, text_of
 from postroom.world.channels.mail_listening.sender import sender_of
-from postroom.world.channels.mail_service_headers import KEY_HEADERS
+from postroom.world.channels.mail_service_headers import MARKED_HEADER
 
 _LONGEST_READ: Final = 65_536
 _SYSTEM: Final = re.compile(r"(?:mailer-daemon|postmaster|mail-daemon|mdaemon)@.*", re.IGNORECASE)
@@ -36,23 +37,23 @@ _MEANING: Final = {
     "5.4.1": "no server takes mail for the address",
     "5.7.1": "the mail was refused by a rule of the recipient's server",
 }
-_KEY: Final = re.compile(
-    rf"^(?:{'|'.join(KEY_HEADERS)}):[ \t]*([0-9a-f-]{{36}})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE
+_MARKED: Final = re.compile(
+    rf"^(?:Message-ID|{MARKED_HEADER}):[ \t]*(?:\r?\n[ \t]+)?(<[^<>\s]{{3,400}}>)", re.IGNORECASE | re.MULTILINE
 )
+_ADDRESS: Final = re.compile(r"[^\s<>()\[\],;:\"]{1,64}@[A-Za-z0-9.-]{1,190}[A-Za-z0-9]")
+_MOST_ADDRESSES: Final = 20
 _GONE: Final = frozenset({"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"})
 """No later mail will fare better; a full mailbox or a rule of the server may be another matter tomorrow."""
-_MESSAGE_ID: Final = re.compile(r"^Message-ID:[ \t]*(?:\r?\n[ \t]+)?(<[^<>\s]{3,400}>)", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounce:
-    """`about` are the ids of the mail that may be meant, the most certain first."""
+    """`about` are the ids of the mail that may be meant; `recipients` are whom it says it could not reach, folded."""
 
     kind: NewsKind
     about: list[str]
     words: str = field(repr=False)
-    keys: list[str] = field(default_factory=list)
-    """Names of deliveries, as stands in headers of ours that no relay writes anew."""
+    recipients: tuple[str, ...]
     is_final: bool = False
     """There is no such address, or no more."""
 
@@ -72,7 +73,7 @@ def bounce_in(message: Message) -> Bounce | None:
         kind=kind,
         about=about,
         words=_words(status, header(recipient, "Diagnostic-Code").partition(";")[2].strip()),
-        keys=list(_keys(parts)),
+        recipients=_addresses(header(recipient, "Final-Recipient").partition(";")[2]),
         is_final=kind is NewsKind.BOUNCED and status in _GONE,
     )
 
@@ -87,7 +88,8 @@ def informal_bounce(message: Message) -> Bounce | None:
     if sender is None or not _SYSTEM.fullmatch(sender.address):
         return None
     text = "\n".join(text_of(part) for part in parts_of(message) if is_text(part, "plain"))[:_LONGEST_READ]
-    about = [*_originals(_parts(message)), *_MESSAGE_ID.findall(text), *headers(message, "In-Reply-To")]
+    about = [*_originals(_parts(message)), *_MARKED.findall(text), *headers(message, "In-Reply-To")]
+    copy = _MARKED.search(text)
     said = _INFORMAL.search(text)
     if said is None or not about:
         return None
@@ -97,6 +99,9 @@ def informal_bounce(message: Message) -> Bounce | None:
         kind=NewsKind.BOUNCED if is_bounce else NewsKind.DELAYED,
         about=about,
         words=_words(status, ""),
+        recipients=_addresses(
+            " ".join([header(message, "X-Failed-Recipients"), text[: copy.start() if copy else None]])
+        ),
         is_final=is_bounce and status in _GONE,
     )
 
@@ -116,17 +121,15 @@ def _originals(parts: list[Message]) -> Iterator[str]:
     """The mail itself or its headers, whole or cut."""
     for part in parts:
         if part.get_content_type() in ("message/rfc822", "message/global"):
-            yield from (header(one, "Message-ID") for one in _parts(part))
+            yield from (header(one, name) for one in _parts(part) for name in ("Message-ID", MARKED_HEADER))
         elif part.get_content_type() in ("text/rfc822-headers", "message/global-headers"):
-            yield from _MESSAGE_ID.findall(text_of(part))
+            yield from _MARKED.findall(text_of(part))
 
 
-def _keys(parts: list[Message]) -> Iterator[str]:
-    for part in parts:
-        if part.get_content_type() in ("message/rfc822", "message/global"):
-            yield from (header(one, name).lower() for one in _parts(part) for name in KEY_HEADERS)
-        elif part.get_content_type() in ("text/rfc822-headers", "message/global-headers"):
-            yield from (found.lower() for found in _KEY.findall(text_of(part)))
+def _addresses(text: str) -> tuple[str, ...]:
+    """A report that names no one is no one's, so there is always something to compare."""
+    found = [folded(one) for one in _ADDRESS.findall(text[:_LONGEST_READ])[:_MOST_ADDRESSES]]
+    return tuple(dict.fromkeys(found)) or ("",)
 
 
 def _status(text: str) -> str:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from email.message import Message
-from typing import Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.answer_attempt import Flag
-from postroom.domain.closed_address import Closing
 from postroom.domain.errors import ValidationError
-from postroom.domain.ids import DeliveryId, is_uuid
+from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, LateNews
 from postroom.domain.question_answer import Assurance
-from postroom.domain.unsubscribed_news import unsubscribed
 from postroom.world.channels.mail_header import message_id
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
 from postroom.world.channels.mail_listening.authentication import is_proved
@@ -27,12 +23,7 @@ from postroom.world.channels.mail_listening.own_words import LONGEST, own_words,
 from postroom.world.channels.mail_listening.parts import is_text, parsed, parts_of, text_of
 from postroom.world.channels.mail_listening.sender import MailSender, sender_of
 from postroom.world.channels.mail_listening.subject import subject_of
-from postroom.world.channels.mail_service_headers import SUBJECT
 from postroom.world.channels.mailbox import domain_of
-
-_UNSUBSCRIBE: Final = re.compile(
-    rf"{SUBJECT}\s+([0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}})", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +37,14 @@ class MailReading:
 
     def event(self, mail: FetchedMail) -> InboundEvent | None:
         message = parsed(mail.content)
-        if left := self._unsubscribed(mail, message):
-            return left
         if bounce := bounce_in(message):
             return self._news(mail, message, bounce)
         sender = sender_of(message)
         return self._words(mail, message, sender) if sender else None
 
     def _news(self, mail: FetchedMail, message: Message, bounce: Bounce) -> LateNews | None:
-        about = self.own.named_in(bounce.about) or next((key for key in bounce.keys if is_uuid(key)), None)
+        """Anybody can write a report: it counts when it shows the mark of the mail, and names whom that went to."""
+        about = self.own.proved_by(bounce.about)
         if about is None:
             return None
         return LateNews(
@@ -63,17 +53,10 @@ class MailReading:
             kind=bounce.kind,
             at_us=mail.at_us or 0,
             words=bounce.words,
-            delivery_id=DeliveryId(about),
-            closes=Closing.BOUNCED if bounce.is_final else None,
+            delivery_id=about,
+            recipients=bounce.recipients,
+            for_good=bounce.is_final,
         )
-
-    def _unsubscribed(self, mail: FetchedMail, message: Message) -> LateNews | None:
-        """By the mail that our own header offered; who knows the delivery's name had the mail."""
-        asked = _UNSUBSCRIBE.fullmatch(header(message, "Subject"))
-        if asked is None:
-            return None
-        about = DeliveryId(asked[1].lower())
-        return unsubscribed(self.channel, about, "mail", mail.at_us or 0)
 
     def _words(self, mail: FetchedMail, message: Message, sender: MailSender) -> InboundMessage:
         answered, flags = self.own.answered_by(message), marks(message, sender.address, self.own_addresses)

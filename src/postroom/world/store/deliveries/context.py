@@ -72,7 +72,7 @@ def _closed(connection: Connection, delivery_id: str) -> str | None:
     """Why nothing more is sent to the address this one went to."""
     sent = connection.execute(select(_ROWS.channel, _ROWS.address).where(_ROWS.id == delivery_id)).first()
     found = closed_at(connection, sent.channel, sent.address) if sent else None
-    return found.sentence if found else None
+    return found.sentence if found and found.is_closed else None
 
 
 def _ahead(connection: Connection, delivery_id: str) -> int:

@@ -1,4 +1,4 @@
-"""Addresses that are written to no more: closed together with the news that closed them, opened by people."""
+"""Addresses from which mail came back: closed or doubted together with the news of it, cleared by people."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, 
 from postroom.domain.address_folding import folded
 from postroom.domain.closed_address import ClosedAddress, Closing
 from postroom.domain.ids import DeliveryId
+from postroom.domain.inbound_message import LateNews
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.closed_addresses import closed_addresses
+from postroom.world.store.tables.deliveries import delivery_requests
+from postroom.world.store.tables.people import person_addresses
 
-_closed = closed_addresses.c
+_closed, _sent, _place = closed_addresses.c, delivery_requests.c, person_addresses.c
 
 
 class StoredClosedAddresses:
@@ -22,13 +25,15 @@ class StoredClosedAddresses:
         self._database = database
 
     async def closed(self, channel: str, address: str) -> ClosedAddress | None:
-        return await self._database.read(lambda connection: closed_at(connection, channel, address))
+        """None also while it is only doubted."""
+        found = await self._database.read(lambda connection: closed_at(connection, channel, address))
+        return found if found is not None and found.is_closed else None
 
     async def reopen_bounced(self, channel: str, address: str) -> bool:
-        """They wrote to us from there, so it takes mail; what they asked for stands."""
-        if (found := await self.closed(channel, address)) is None or found.reason is not Closing.BOUNCED:
+        """They wrote to us from there, so it takes mail."""
+        if await self._database.read(lambda connection: closed_at(connection, channel, address)) is None:
             return False
-        await self._database.write(lambda connection: reopen(connection, channel, address, Closing.BOUNCED))
+        await self._database.write(lambda connection: reopen(connection, channel, address))
         return True
 
     async def newest(self, limit: int) -> Sequence[ClosedAddress]:
@@ -41,27 +46,27 @@ def closed_at(connection: Connection, channel: str, address: str) -> ClosedAddre
     return closed_of(row) if row else None
 
 
-def close(connection: Connection, one: ClosedAddress) -> None:
-    """What a person asked for is not forgotten over a bounce."""
+def came_back(connection: Connection, delivery_id: DeliveryId, news: LateNews) -> Closing:
+    """The address is the one we wrote to, whatever a report calls it; one that somebody has proved is only doubted."""
+    sent = connection.execute(select(_sent.channel, _sent.address).where(_sent.id == delivery_id)).one()
+    is_here = _place.channel == sent.channel, _place.folded == folded(sent.address)
+    proved = select(_place.id).where(*is_here, _place.verified_at.is_not(None)).limit(1)
+    reason = Closing.DOUBTFUL if connection.execute(proved).first() else Closing.BOUNCED
     row = {
-        "channel": one.channel,
-        "folded": folded(one.address),
-        "address": one.address,
-        "reason": str(one.reason),
-        "words": one.words,
-        "delivery_id": one.delivery_id,
-        "closed_at": one.at_us,
+        "channel": sent.channel,
+        "folded": folded(sent.address),
+        "address": sent.address,
+        "reason": str(reason),
+        "words": news.words,
+        "delivery_id": delivery_id,
+        "closed_at": news.at_us,
     }
-    put = insert_for(connection, closed_addresses).values(row)
-    if one.reason is Closing.BOUNCED:
-        connection.execute(put.on_conflict_do_nothing())
-    else:
-        connection.execute(put.on_conflict_do_update(index_elements=["channel", "folded"], set_=row))
+    connection.execute(insert_for(connection, closed_addresses).values(row).on_conflict_do_nothing())
+    return reason
 
 
-def reopen(connection: Connection, channel: str, address: str, only: Closing | None = None) -> None:
-    gone = delete(closed_addresses).where(_at(channel, address))
-    connection.execute(gone if only is None else gone.where(_closed.reason == str(only)))
+def reopen(connection: Connection, channel: str, address: str) -> None:
+    connection.execute(delete(closed_addresses).where(_at(channel, address)))
 
 
 def forget_bounces(connection: Connection, places: Iterable[tuple[str, str]]) -> None:
@@ -69,7 +74,7 @@ def forget_bounces(connection: Connection, places: Iterable[tuple[str, str]]) ->
     here = _closed.channel == bindparam("on_channel"), _closed.folded == bindparam("at_address")
     rows = [{"on_channel": channel, "at_address": folded(address.strip())} for channel, address in places]
     if rows:
-        connection.execute(delete(closed_addresses).where(*here, _closed.reason == str(Closing.BOUNCED)), rows)
+        connection.execute(delete(closed_addresses).where(*here), rows)
 
 
 def closed_of(row: Row[Any]) -> ClosedAddress:

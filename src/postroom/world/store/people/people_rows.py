@@ -63,7 +63,7 @@ def _aliases(ids: Sequence[str]) -> Select[Any]:
 
 
 def _addresses(ids: Sequence[str]) -> Select[Any]:
-    """With what closed them, if anything did."""
+    """With what came back from them, if anything did."""
     table, closed = person_addresses.c, closed_addresses.c
     here = and_(closed.channel == table.channel, closed.folded == table.folded)
     marks = (closed.reason, closed.words, closed.delivery_id, closed.closed_at)
@@ -154,7 +154,7 @@ def _address_of(row: Row[Any]) -> PersonAddress:
         rank=row.rank,
         verified_at_us=row.verified_at,
         label=row.label,
-        closed=closed_of(row) if row.reason is not None else None,
+        came_back=closed_of(row) if row.reason is not None else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Addresses that are written to no more, whoever they belong to."""
+"""Addresses from which mail came back, whoever they belong to: written to no more, or only doubted."""
 
 from __future__ import annotations
 
