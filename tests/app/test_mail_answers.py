@@ -124,6 +124,20 @@ async def test_a_mail_that_is_shown_again_after_a_crash_is_judged_once(home: Pat
         assert len([one for one in await after.received("email") if "✅" in one["body"]]) == 1
 
 
+@pytest.mark.requirement("mail:hostile")
+async def test_a_strangers_mail_that_is_made_to_be_slow_holds_up_no_answer(small: Living) -> None:
+    view = await ask(small, channels=["email"])
+    card = await letter(small, "Ship it?")
+    slow = '--b\nContent-Type: text/plain; x="' + ";" * 180_000 + "\n\nno\n--b--\n"
+    headers = {"Content-Type": 'multipart/mixed; boundary="b"'}
+    for _ in range(3):
+        await reply(small, card, slow, **{"from": "mallory@example.org"}, headers=headers)
+    await reply(small, card, "yes")
+    question = await answered(small, view.question.id)
+
+    assert question.answer is not None and question.answer.value == "yes"
+
+
 @pytest.mark.requirement("mail:bounce")
 async def test_a_bounce_is_kept_with_the_delivery_it_is_about(small: Living) -> None:
     await small.notify(channel="email", message="Dinner is ready")

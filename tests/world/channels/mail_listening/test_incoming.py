@@ -187,7 +187,10 @@ def test_hostile_mails_take_little_time_and_raise_nothing() -> None:
     tags = b"Content-Type: text/html\r\n\r\n" + b"<div><!--" * 100_000
     entities = b"Content-Type: text/html\r\n\r\n" + b"&" * 500_000
     broken = b"Content-Type: text/plain; charset*0*=x'\r\nContent-Transfer-Encoding: base64\r\n\r\n====\xff"
-    for content in (nested, many, wide, tags, entities, broken, b"\r\n" * 100_000):
+    quotes = b'Content-Type: text/plain; x="' + b";" * 1_000_000 + b"\r\n\r\nyes"
+    in_a_part = b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n" + quotes + b"\r\n--b--"
+    open_tags = b"Content-Type: text/html\r\n\r\n<blockquote>" + b"<a>" * 20_000 + b"<b></b>" * 10_000
+    for content in (quotes, in_a_part, open_tags, nested, many, wide, tags, entities, broken, b"\r\n" * 100_000):
         assert read(head + content).sender is None
 
 

@@ -8,10 +8,10 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
-from postroom.domain.inbound_message import InboundEvent, Listened
+from postroom.domain.inbound_message import Listened
 from postroom.world.channels.mail_listening.imap_session import FETCHED_BYTES, FetchedMail
 from postroom.world.channels.mail_listening.incoming import MailReading
-from postroom.world.channels.mail_listening.listening import readable_event
+from postroom.world.channels.mail_listening.listening import read_beside
 from postroom.world.channels.mail_listening.lmtp_account import LmtpAccount
 from postroom.world.channels.mail_listening.lmtp_server import HandedMail, LmtpServer
 
@@ -40,7 +40,7 @@ class MailHandedOver:
         if not mails:
             return Listened(position=0 if position is None else None)
         self._handed = mails
-        events = [event for mail in mails if (event := await asyncio.to_thread(self._event, mail.content))]
+        events = [event for mail in mails if (event := await read_beside(self._reading, self._fetched(mail.content)))]
         self._position = (position or 0) + 1
         return Listened(events=tuple(events), position=self._position, everything=self._server.waiting.empty())
 
@@ -67,13 +67,12 @@ class MailHandedOver:
             mails.append(waiting.get_nowait())
         return mails
 
-    def _event(self, content: bytes) -> InboundEvent | None:
+    def _fetched(self, content: bytes) -> FetchedMail:
         """A mail without a name of its own is known by what is in it, so that it is the same when it comes again."""
         digest = sha256(content).digest()
-        mail = FetchedMail(
+        return FetchedMail(
             validity=int.from_bytes(digest[:4]) >> 1,
             uid=int.from_bytes(digest[4:8]) >> 1,
             at_us=int(self._now().timestamp()) * 1_000_000,
             content=content[:FETCHED_BYTES],
         )
-        return readable_event(self._reading, mail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from typing import Final
 
@@ -30,7 +31,8 @@ class _Words(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.words: list[str] = []
         self._left_out: list[str] = []
-        """The tags that are open since one began whose content is left out."""
+        """The tags that are open since one began whose content is left out, and how many there are of each."""
+        self._open: Counter[str] = Counter()
         self._over = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -41,10 +43,14 @@ class _Words(HTMLParser):
             self._say("\n")
         if tag not in _EMPTY and (self._left_out or _is_left_out(tag, given)):
             self._left_out.append(tag)
+            self._open[tag] += 1
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in self._left_out:
-            del self._left_out[len(self._left_out) - 1 - self._left_out[::-1].index(tag) :]
+        if self._open[tag]:
+            ended = ""
+            while ended != tag:
+                ended = self._left_out.pop()
+                self._open[ended] -= 1
         elif tag in _LINE_BEFORE:
             self._say("\n")
 

@@ -19,6 +19,7 @@ from postroom.world.channels.mailbox import domain_of
 
 SWEEP_SECONDS: Final = 60.0  # a server may be silent about a mail; it also ends IDLE long before its 29 minutes
 MOST_AT_ONCE: Final = 20
+LONGEST_READING_SECONDS: Final = 20.0  # of one mail, which takes some hundredths
 MOST_LOOKED_BACK: Final = 200
 _LOOK_BACK: Final = timedelta(days=31)  # a question is open for thirty
 _FIRST_PAUSE: Final = timedelta(seconds=30)
@@ -35,6 +36,16 @@ def readable_event(reading: MailReading, mail: FetchedMail) -> InboundEvent | No
         return reading.event(mail)
     except _STUMBLES as error:
         _log.warning("mail.unreadable", uid=mail.uid, error=type(error).__name__)
+        return None
+
+
+async def read_beside(reading: MailReading, mail: FetchedMail) -> InboundEvent | None:
+    """Beside the loop, and one that is not read in time is left behind: the next ones are read meanwhile."""
+    try:
+        async with asyncio.timeout(LONGEST_READING_SECONDS):
+            return await asyncio.to_thread(readable_event, reading, mail)
+    except TimeoutError:
+        _log.warning("mail.unreadable", uid=mail.uid, error="took too long")
         return None
 
 
@@ -142,11 +153,10 @@ class MailListening:
         return f'SINCE {day} {about} HEADER Content-Type "multipart/report"'
 
     async def _listened(self, session: ImapSession, uids: Sequence[int], most: int) -> Listened:
-        """Parsed beside the loop: a mail may be long, and it is not ours."""
         events: list[InboundEvent] = []
         for uid in uids[:most]:
             mail = await session.fetch(uid)
-            event = await asyncio.to_thread(readable_event, self._reading, mail) if mail else None
+            event = await read_beside(self._reading, mail) if mail else None
             if event is not None:
                 events.append(event)
         position = MailPosition(session.validity, uids[:most][-1]).number if uids else None

@@ -1,4 +1,4 @@
-"""The parts of a mail, bounded: neither ten thousand of them nor a thousand levels cost more than a few."""
+"""The parts of a mail, bounded: neither ten thousand of them, a thousand levels nor long headers cost much."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator
 from email.message import Message
 from email.parser import BytesHeaderParser
+from email.policy import Compat32
 from typing import Final
 
 from postroom.world.channels.mail_listening.charsets import decoded_bytes
+from postroom.world.channels.mail_listening.headers import LONGEST
 
 MOST_PARTS: Final = 50
 _DEEPEST: Final = 10
@@ -20,12 +22,23 @@ _LIBRARY_STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, 
 _HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 
+class _ShortHeaders(Compat32):
+    """The library looks for the quotes of a header again at each of its semicolons, so it gets no long one."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value[:LONGEST]
+
+
+_POLICY: Final = _ShortHeaders()
+
+
 def parsed(content: bytes) -> Message:
     """A mail that nests more than any person's program does is read as its headers alone."""
     if sum(1 for _ in _CONTAINER.finditer(content)) <= _MOST_CONTAINERS:
-        return email.message_from_bytes(content)
+        return email.message_from_bytes(content, policy=_POLICY)
     head = _HEAD.search(content)
-    return BytesHeaderParser().parsebytes(content[: head.end() if head else _MOST_BYTES])
+    return BytesHeaderParser(policy=_POLICY).parsebytes(content[: head.end() if head else _MOST_BYTES])
 
 
 def parts_of(message: Message) -> Iterator[Message]:
