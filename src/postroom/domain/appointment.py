@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+SET_ASIDE: Final = "it cannot be read and was set aside"  # the row of an appointment or of a session
 
 
 class AppointmentKind(StrEnum):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from postroom.cli.doctor_checks.attached_files import look_at_attached_files
+from postroom.cli.doctor_checks.butlers import look_at_butlers
 from postroom.cli.doctor_checks.clock import look_at_clock
 from postroom.cli.doctor_checks.credentials import look_at_channels, look_at_owner
 from postroom.cli.doctor_checks.display import look_at_display
@@ -37,6 +38,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Fi
         *await look_at_connections(settings),
         *await look_at_redis(settings),
         *await look_at_attached_files(settings),
+        *await look_at_butlers(settings),
         *await look_at_channels(settings),
         *look_at_owner(settings, await owner_channels(settings)),
         *await look_at_people(settings),

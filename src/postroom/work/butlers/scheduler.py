@@ -27,7 +27,9 @@ class Appointments(Protocol):
 
     async def keep_schedules(self, current: Sequence[Appointment]) -> None: ...
 
-    async def due(self, now_us: int) -> Sequence[Appointment]: ...
+    async def due(self, now_us: int) -> Sequence[Appointment | None]:
+        """None stands for one that could not be read."""
+        ...
 
     async def next_due_us(self) -> int | None: ...
 
@@ -76,7 +78,10 @@ class Scheduler:
     async def look(self) -> int | None:
         """Keeps what is due; returns when to look next, None while there is nothing until it is `changed`."""
         for one in await self.appointments.due(self.clock.now_us()):
-            await self._keep(one)
+            if one is not None:
+                await self._keep(one)
+            else:  # it may have been the next run of a schedule
+                await self.start()
         wake_at = await self.appointments.next_due_us()
         if wake_at is None:
             return None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+import structlog
+from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
-from postroom.domain.appointment import Appointment, AppointmentKind, AppointmentStatus
+from postroom.domain.appointment import SET_ASIDE, Appointment, AppointmentKind, AppointmentStatus
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.butlers import appointments
 
 _c = appointments.c
+_log = structlog.get_logger("postroom.store")
 
 
 class StoredAppointments:
@@ -45,15 +47,25 @@ class StoredAppointments:
 
         await self._database.write(work)
 
-    async def due(self, now_us: int) -> Sequence[Appointment]:
+    async def due(self, now_us: int) -> Sequence[Appointment | None]:
+        """None stands for one that cannot be read: it is set aside, so that the others do not wait behind it."""
         mine = select(appointments).where(_c.butler == self._butler, _c.status == "waiting", _c.due_at <= now_us)
-        return await self._database.read(
-            lambda connection: [_of(row) for row in connection.execute(mine.order_by(_c.due_at))]
-        )
+
+        def work(connection: Connection) -> list[tuple[str, Appointment | None]]:
+            return [(row.id, _readable(row)) for row in connection.execute(mine.order_by(_c.due_at))]
+
+        found = await self._database.read(work)
+        if aside := [row_id for row_id, one in found if one is None]:
+            _log.error("appointment.set_aside", butler=self._butler, appointments=aside)
+            values = {"status": str(AppointmentStatus.FAILED), "result": SET_ASIDE}
+            named = update(appointments).where(_c.id.in_(aside), _c.status == "waiting").values(**values)
+            await self._database.write(lambda connection: connection.execute(named).rowcount)
+        return [one for _, one in found]
 
     async def next_due_us(self) -> int | None:
         mine = select(_c.due_at).where(_c.butler == self._butler, _c.status == "waiting").order_by(_c.due_at).limit(1)
-        return await self._database.read(lambda connection: connection.execute(mine).scalar())
+        found = await self._database.read(lambda connection: connection.execute(mine).scalar())
+        return found if isinstance(found, int) else None
 
     async def finish(
         self, done: Appointment, status: AppointmentStatus, result: str, following: Appointment | None
@@ -75,7 +87,8 @@ class StoredAppointments:
 
     async def recent(self, limit: int) -> Sequence[Appointment]:
         mine = select(appointments).where(_c.butler == self._butler).order_by(_c.due_at.desc()).limit(limit)
-        return await self._database.read(lambda connection: [_of(row) for row in connection.execute(mine)])
+        found = await self._database.read(lambda connection: [_readable(row) for row in connection.execute(mine)])
+        return [one for one in found if one is not None]
 
 
 def _insert(connection: Connection, new: Appointment) -> None:
@@ -95,16 +108,30 @@ def _insert(connection: Connection, new: Appointment) -> None:
     )
 
 
+def set_aside(connection: Connection, since_us: int) -> list[str]:
+    """Which appointments, of any butler, could not be kept because of what stands in their rows."""
+    broken = or_(_c.result == SET_ASIDE, _c.result.like("error: it cannot be carried out%"))
+    asked = select(_c.id, _c.butler).where(_c.status == str(AppointmentStatus.FAILED), broken, _c.due_at >= since_us)
+    return [f"appointment {row.id} of {row.butler}" for row in connection.execute(asked.order_by(_c.id))]
+
+
+def _readable(row: Row[Any]) -> Appointment | None:
+    try:
+        return _of(row)
+    except (TypeError, ValueError):
+        return None
+
+
 def _of(row: Row[Any]) -> Appointment:
     return Appointment(
         id=row.id,
         butler=row.butler,
         kind=AppointmentKind(row.kind),
         name=row.name,
-        due_at_us=row.due_at,
+        due_at_us=int(row.due_at),
         work=row.work,
-        created_at_us=row.created_at,
+        created_at_us=int(row.created_at),
         status=AppointmentStatus(row.status),
-        tries=row.tries,
+        tries=int(row.tries),
         result=row.result,
     )

@@ -6,9 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from postroom.domain.appointment import SET_ASIDE
+from postroom.domain.errors import ErrorClass
 from postroom.domain.session import (
     STOPPED,
     NewSession,
@@ -24,6 +27,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.sessions import OPEN, sessions
 
 _c = sessions.c
+_log = structlog.get_logger("postroom.store")
 
 
 class StoredSessions:
@@ -82,7 +86,8 @@ class StoredSessions:
             found = found.where(_c.status == str(status))
         if before is not None:
             found = found.where(_c.id < before)
-        return await self._database.read(lambda connection: [_session(row) for row in connection.execute(found)])
+        listed = await self._database.read(lambda connection: [_readable(row) for row in connection.execute(found)])
+        return [one for one in listed if one is not None]
 
     async def counts(self, butler: str) -> Mapping[SessionStatus, int]:
         found = select(_c.status, func.count()).where(_c.butler == butler).group_by(_c.status)
@@ -118,7 +123,9 @@ def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    session = _first(connection, queued)
+    while (row := connection.execute(queued).first()) is not None and _readable(row) is None:
+        _set_aside(connection, row.id, now_us)  # or all others would wait behind it
+    session = _readable(row) if row is not None else None
     if session is None:
         return None
     values = {
@@ -134,7 +141,12 @@ def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
 
 def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
     running = select(sessions).where(*_in(butler, SessionStatus.RUNNING)).order_by(_c.id)
-    left = [_session(row) for row in connection.execute(running)]
+    left: list[Session] = []
+    for row in connection.execute(running).all():
+        if (readable := _readable(row)) is not None:
+            left.append(readable)
+        else:
+            _set_aside(connection, row.id, now_us)
     for session in left:
         status = after(SessionStatus.RUNNING, after_crash(session.crashes))
         values: dict[str, Any] = {"status": str(status), "crashes": session.crashes + 1, "started_at": None}
@@ -151,6 +163,23 @@ def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
     return [_session(row) for row in connection.execute(after_all)]
 
 
+def _set_aside(connection: Connection, session_id: str, now_us: int) -> None:
+    _log.error("session.set_aside", session_id=session_id)
+    values = {
+        "status": str(SessionStatus.FAILED),
+        "error_class": str(ErrorClass.INTERNAL),
+        "error_message": SET_ASIDE,
+        "finished_at": now_us,
+    }
+    connection.execute(update(sessions).where(_c.id == session_id).values(values))
+
+
+def set_aside(connection: Connection, since_us: int) -> list[str]:
+    """Which sessions, of any butler, could not be run because of what stands in their rows."""
+    asked = select(_c.id, _c.butler).where(_c.error_message == SET_ASIDE, _c.finished_at >= since_us)
+    return [f"session {row.id} of {row.butler}" for row in connection.execute(asked.order_by(_c.id))]
+
+
 def _in(butler: str, status: SessionStatus) -> tuple[Any, ...]:
     """With the condition of the index over what has not ended: only then can it be used."""
     return _c.butler == butler, _c.status == str(status), OPEN
@@ -163,7 +192,14 @@ def _move(connection: Connection, session: Session, values: Mapping[str, Any]) -
 
 def _first(connection: Connection, statement: Any) -> Session | None:
     row = connection.execute(statement).first()
-    return _session(row) if row is not None else None
+    return _readable(row) if row is not None else None
+
+
+def _readable(row: Row[Any]) -> Session | None:
+    try:
+        return _session(row)
+    except (TypeError, ValueError):
+        return None
 
 
 def _row(new: NewSession) -> dict[str, Any]:
@@ -194,15 +230,23 @@ def _session(row: Row[Any]) -> Session:
         caller=row.caller,
         prompt=row.prompt,
         request_id=row.request_id,
-        context=json.loads(row.request_context) if row.request_context else None,
-        depth=row.depth,
+        context=_object(row.request_context),
+        depth=int(row.depth),
         status=SessionStatus(row.status),
-        attempt=row.attempt,
-        crashes=row.crashes,
+        attempt=int(row.attempt),
+        crashes=int(row.crashes),
         created_us=row.created_at,
         started_us=row.started_at,
         finished_us=row.finished_at,
         error_class=row.error_class,
         error_message=row.error_message,
-        transcript=json.loads(row.transcript) if row.transcript else None,
+        transcript=_object(row.transcript),
     )
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    """Raises ValueError when it is anything else."""
+    value = json.loads(text) if text else None
+    if value is not None and not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
