@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
@@ -65,7 +66,7 @@ def _phone(home: Path, wait_seconds: int) -> PersonAsker:
         raise UserError(f"Claude Code is not connected here: `postroom connect {CLIENT}` does it.")
     if wrong := answers(connection):
         raise UserError(f"Claude Code was not started: {wrong}. `postroom connect --list` looks closer.")
-    return PersonAsker(caller=Caller(connection), wait_seconds=wait_seconds, parent=None)
+    return PersonAsker(caller=Caller(connection), wait_seconds=wait_seconds, silence_seconds=math.inf, parent=None)
 
 
 def _typed(prompt: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -85,7 +86,7 @@ def bridge(said: QuickCommand) -> None:
 
 def _heard(said: QuickCommand) -> str:
     from postroom.programs.connections import connection_of, home_of
-    from postroom.programs.hook.phone import PersonAsker
+    from postroom.programs.hook.phone import SILENCE_SECONDS, PersonAsker
     from postroom.programs.hook.run import Hook
     from postroom.programs.small_http import Caller
     from postroom.work.approvals.visible import reveal
@@ -95,7 +96,8 @@ def _heard(said: QuickCommand) -> str:
     if connection is None:
         return ""
     _stop_kindly()
-    phone = PersonAsker(caller=Caller(connection), wait_seconds=said.wait_seconds)
+    silence = math.inf if said.defer else SILENCE_SECONDS  # without a screen nothing asks in our place
+    phone = PersonAsker(caller=Caller(connection), wait_seconds=said.wait_seconds, silence_seconds=silence)
     one = Hook(home=home, phone=phone, reveal=reveal, finished=said.finished, defer=said.defer)
     return one.heard(said.client, _payload(said))
 

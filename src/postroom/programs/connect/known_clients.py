@@ -14,7 +14,7 @@ from typing import Any, Final
 from postroom.programs.connect.clients import SERVER, Client, ClientFile, FileKind, Hooked, Places, Scope, Starts
 
 BOTH: Final = (Scope.USER, Scope.PROJECT)
-_CLAUDE_WAIT: Final = 86_400  # the terminal asks at the same time, so waiting hurts no one
+_CLAUDE_WAIT: Final = 86_400  # the terminal asks at the same time; helpers in the background wait a minute
 _CODEX_WAIT: Final = 300  # the terminal asks only when we are silent
 _SPARE: Final = 5
 _CODEX_TOOL_SECONDS: Final = 300  # `ask` waits up to 280

@@ -11,10 +11,11 @@ from postroom.domain.agent_answer import answers_of, permission_of
 from postroom.programs.hook import card, shapes
 from postroom.programs.hook.call import HookCall, Moment, parse
 from postroom.programs.hook.open_cards import OpenCards
-from postroom.programs.hook.phone import LONGEST_DEADLINE, Ask, PersonAsker, Stopped
+from postroom.programs.hook.phone import LONGEST_DEADLINE, Ask, PersonAsker, Silent, Stopped
 from postroom.programs.hook.transcript import is_alone
 from postroom.programs.small_http import NoHousehold
 
+AGENT_WAIT_SECONDS: Final = 60.0  # a helper in the background shows its dialog only when its hooks have ended
 _AT_TERMINAL: Final = "answered at the terminal"
 _IN_VAIN: Final = "not answered in time; the terminal asks now"
 _ENDED: Final = "the program that asked has ended"
@@ -82,16 +83,21 @@ class Hook:
         return self._waiting(call, bodies) if later is None else self._presently(call, bodies, later)
 
     def _waiting(self, call: HookCall, bodies: list[dict[str, Any]]) -> list[Ask] | None:
-        cards = OpenCards.of(self.home, call)
+        cards, phone = OpenCards.of(self.home, call), self.phone
+        if call.agent:
+            phone = replace(phone, wait_seconds=min(phone.wait_seconds, AGENT_WAIT_SECONDS))
         asked: list[Ask] = []
         try:
-            is_whole = self._put(self.phone, bodies, f"{call.prompt}:{call.request_digest}", call, cards, asked)
+            is_whole = self._put(phone, bodies, f"{call.prompt}:{call.request_digest}", call, cards, asked)
             if is_whole:
-                return self._waited_for(asked)
+                answers = self._waited_for(phone, asked)
+                cards.forget()
+                return answers
+        except Silent:
+            return None  # what is noted closes the cards later, when the household is back
         except (Stopped, NoHousehold, KeyboardInterrupt):
             pass
-        finally:
-            cards.forget()
+        cards.forget()
         self._give_up(asked, _ENDED)
         return None
 
@@ -137,10 +143,11 @@ class Hook:
         cards = OpenCards.deferred(self.home, call.client, call.session, call.tool_use_id)
         return cards if cards.noted() or is_alone(Path(call.transcript), call.tool_use_id) else None
 
-    def _waited_for(self, asked: list[Ask]) -> list[Ask] | None:
-        over = []
+    def _waited_for(self, phone: PersonAsker, asked: list[Ask]) -> list[Ask] | None:
+        """One time for all of them: a client gives its hook no more."""
+        over, until = [], phone.now() + phone.wait_seconds
         for one in asked:
-            ended = self.phone.until_over(one["ask_id"]) or self.phone.cancel(one["ask_id"], _IN_VAIN)
+            ended = phone.until_over(one["ask_id"], until) or phone.cancel(one["ask_id"], _IN_VAIN)
             if ended is None or ended.get("status") != "answered":
                 self._give_up(asked, _IN_VAIN)
                 return None
@@ -149,7 +156,8 @@ class Hook:
 
     def _give_up(self, asked: list[Ask], reason: str) -> None:
         for one in asked:
-            self.phone.cancel(one["ask_id"], reason)
+            if self.phone.cancel(one["ask_id"], reason) is None:
+                return  # nobody is there to be told
 
     def _decision(self, call: HookCall, answers: list[Ask] | None, updated_input: dict[str, Any] | None) -> Decision:
         if answers is None:
