@@ -38,16 +38,6 @@ CONNECT = {
         "a repeat joins, silence is a no that no person gave.",
         "ready-prompts": "The skill's words are served as MCP prompts on every server that asks.",
     },
-    "MA2H": {
-        "ma2h-discovery": "/.well-known/ma2h says without a token what is offered and what is not.",
-        "ma2h-ask": "An ask reaches people in all its modes; the agent polls, waits, and reads who answered what.",
-        "ma2h-task": "A task is completed or dismissed, with comment and checklist, and is not cancelled.",
-        "ma2h-notify": "A notify takes the one way out, once under its key, and can be looked at afterwards.",
-        "ma2h-once": "The same agent and key are the same message, whatever the run; other content is a conflict.",
-        "ma2h-ends": "The first end stays: an answer in time beats the default, a late cancel reads the real outcome.",
-        "ma2h-who": "A token speaks for its own agent; messages of others do not exist; who resolved is attested.",
-        "ma2h-refuses": "What is malformed, or could not be kept, is refused by code and field, and nothing is stored.",
-    },
     "Headless": {
         "headless-resumed": "A headless agent ends at a call, and is resumed with the person's answer.",
         "headless-killed": "A runner that was killed goes on when it is started again, and asks no one twice.",

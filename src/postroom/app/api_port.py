@@ -26,8 +26,6 @@ from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
-from postroom.doors.ma2h.discovery import WELL_KNOWN
-from postroom.doors.ma2h.routes import MESSAGES
 from postroom.doors.scripts.batch_routes import BATCH
 from postroom.doors.scripts.upload_body import MOST_UPLOAD_BYTES
 from postroom.doors.scripts.upload_routes import UPLOADS
@@ -39,14 +37,14 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.audit import StoredAudit
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 
-PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS, WELL_KNOWN)
+PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset(
-    {"/v1/asks", "/v1/intents", MESSAGES, "/v1/notify", BATCH, UPLOADS}
+    {"/v1/asks", "/v1/intents", "/v1/notify", BATCH, UPLOADS}
 )  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
-_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, MESSAGES, CHANNELS)
+_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, CHANNELS)
 NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
 
 
@@ -121,7 +119,7 @@ def api_app(
         answered_by_key=answered_by_key,
         refuses_key=refuses_key,
     )
-    public, own_doors = (*PUBLIC, MESSAGES), _OWN_DOORS  # messages answer "no token" in their protocol's own shape
+    public, own_doors = PUBLIC, _OWN_DOORS
     if console is not None:
         app.mount(CONSOLE, console)
         app.add_route("/", _to_console, include_in_schema=False)

@@ -27,7 +27,6 @@ from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
 from postroom.app.keeping_time import open_in_time
-from postroom.app.ma2h import ma2h_router
 from postroom.app.mcp_port import butler_app
 from postroom.app.messenger import correction_desk, messenger_parts, sender_status
 from postroom.app.module_context import module_context
@@ -297,7 +296,6 @@ class _Builder:
     async def _build_plain_doors(self, store: OpenedStore) -> None:
         door = await script_door(self._settings, store, self._peers, self._clock, self._mint, self._roster)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), *self._notices.routers()]
-        self._routers.append(ma2h_router(self._asking, door, self._listeners.pages_url))
         self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
         self._assistant_doors.append(lambda server: self._notices.assistants(server, self._tokens))
