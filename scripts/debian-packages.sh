@@ -20,14 +20,6 @@ x11-xserver-utils:xrandr
 libglib2.0-bin:gsettings
 gsettings-desktop-schemas:-
 fonts-noto-color-emoji:-
-libegl1:-
-libxcb-cursor0:-
-libxcb-icccm4:-
-libxcb-image0:-
-libxcb-keysyms1:-
-libxcb-render-util0:-
-libxcb-xkb1:-
-libxkbcommon-x11-0:-
 chromium-headless-shell:chromium-headless-shell
 chromium:chromium
 "

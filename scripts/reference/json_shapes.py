@@ -61,7 +61,7 @@ SHAPES: Final[dict[str, Shape]] = {
     "channels": _list("name kind configured capabilities health trouble"),
     "doctor": _list("subject ok detail advice"),
     "config": _object("home", "one more for each setting, each with `value` and `source`"),
-    "desk": _object("shown popup toolkit theme", "with `--check` only"),
+    "desk": _object("shown popup theme", "with `--check` only"),
     "migrate": _object("before after"),
     "prune": _object("dry_run pruned"),
     "attention show": _object("person_id policy hash rules away figures plan"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,7 +26,6 @@ def desk(
     host: Annotated[str, typer.Option("--host")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port")] = 40105,
     check: Annotated[bool, typer.Option("--check", help="Tell whether a popup can be shown, and how.")] = False,
-    screenshot: Annotated[Path | None, typer.Option("--screenshot", help="With --check: a picture of it.")] = None,
     household: Household = None,
     token: Token = None,
     json: Annotated[bool, typer.Option("--json", help="With --check: print JSON, for scripts.")] = False,
@@ -36,8 +34,6 @@ def desk(
     from postroom.programs.desk.__main__ import run
     from postroom.programs.desk.household_address import Named
 
-    if screenshot is not None and not check:
-        raise SettingsError("--screenshot needs --check.")
     if json and not check:
         raise SettingsError("--json needs --check: otherwise the desk serves until it is stopped.")
     named = Named(url=household, token=token)
@@ -46,7 +42,6 @@ def desk(
         host=host,
         port=port,
         check=check,
-        picture=screenshot,
         asked=named,
         owners_token=_owners_token,
         as_json=json,

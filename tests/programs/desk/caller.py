@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -28,12 +27,10 @@ class Caller:
         environ: dict[str, str],
         folder: Path,
         *arguments: str,
-        without_qt: bool = False,
         show_seconds: float = PATIENCE_SECONDS,
         **settings: object,
     ) -> None:
         settings |= {"show_seconds": show_seconds}
-        self.toolkit = str(settings.get("toolkit", "auto"))
         self.home = folder / "home"
         self.voicemode = folder / "voicemode"
         self.project = folder / "project"
@@ -44,7 +41,7 @@ class Caller:
             cwd=self.project,
             env={
                 **environ,
-                "PYTHONPATH": os.pathsep.join([*([str(_no_qt(folder))] if without_qt else []), str(SOURCE)]),
+                "PYTHONPATH": str(SOURCE),
                 "POSTROOM_HOME": str(self.home),
                 "VOICEMODE_BASE_DIR": str(self.voicemode),
                 **{f"POSTROOM_DESK__{name.upper()}": str(value) for name, value in settings.items()},
@@ -98,11 +95,3 @@ def text_of(future: Future[Any], seconds: float = PATIENCE_SECONDS) -> str:
     """The answer as one text, whatever is or is not an error."""
     [content] = future.result(seconds).content
     return str(content.text)
-
-
-def _no_qt(folder: Path) -> Path:
-    """A folder that makes PySide6 look as if it were not installed."""
-    package = folder / "shadow" / "PySide6"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("raise ImportError('not here')")
-    return package.parent

@@ -1,20 +1,15 @@
-"""One display per run, one server per front end; both are shared, everything they keep is wiped for each test."""
+"""One display per run, one server; both are shared, everything they keep is wiped for each test."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from tests.programs.desk.caller import Caller
 from tests.programs.desk.screen import Screen
 
-TOOLKITS = [
-    "tk",
-    pytest.param("qt", marks=pytest.mark.skipif(find_spec("PySide6") is None, reason="PySide6 is not installed")),
-]
 ARTEFACTS = Path(__file__).parents[3] / "artefacts" / "desk"
 
 
@@ -25,14 +20,11 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
     screen.stop()
 
 
-@pytest.fixture(scope="session", params=TOOLKITS)
-def shared_desk(
-    request: pytest.FixtureRequest, screen: Screen, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Caller]:
+@pytest.fixture(scope="session")
+def shared_desk(screen: Screen, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     desk = Caller(
         screen.environ,
-        tmp_path_factory.mktemp(request.param),
-        toolkit=request.param,
+        tmp_path_factory.mktemp("desk"),
         progress_seconds=0.3,
         typing_grace_seconds=1.5,
         display_only_seconds=1.5,
@@ -43,7 +35,7 @@ def shared_desk(
 
 @pytest.fixture
 def desk(shared_desk: Caller, screen: Screen) -> Iterator[Caller]:
-    """A front end's server with no past."""
+    """A server with no past."""
     screen.point(640, 400)
     for folder in (shared_desk.home, shared_desk.voicemode):
         shutil.rmtree(folder, ignore_errors=True)

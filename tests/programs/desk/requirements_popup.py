@@ -47,7 +47,6 @@ REQUIREMENTS: dict[str, str] = {
     "popup:paste": "The input supports paste, also over a selection.",
     "popup:cut": "The input supports cut.",
     "popup:select-all": "The input supports select all.",
-    "popup:screen-reader": "A screen reader finds the message, the input and the buttons by name (Qt front end).",
     "popup:high-contrast": "The system's high contrast setting is respected.",
     "popup:contrast": "Every text has a contrast of at least 4.5:1 with what is behind it.",
 }

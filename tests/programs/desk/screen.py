@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tests.patience import PATIENCE_SECONDS
+from tests.programs.desk.picture import pixels, png
 
 from postroom.programs.desk.palette import PALETTES
-from postroom.programs.desk.window.picture import pixels, png
 from postroom.programs.desk.window.placement import Area
 
 RING = 15

@@ -27,7 +27,7 @@ def test_a_draft_is_offered_again_and_is_gone_once_it_was_sent(desk: Caller, scr
     assert desk.drafts() == ["half a thou"]
     call = desk.call("Second?", title="Draft")
     window = screen.window("Draft")
-    screen.picture(ARTEFACTS / f"draft-{desk.toolkit}.png", window)
+    screen.picture(ARTEFACTS / "draft.png", window)
     screen.key("shift+Tab", "shift+Tab", "space")
     screen.type("ght")
     screen.key("Return")
@@ -92,7 +92,7 @@ def test_a_plain_message_returns_at_once_and_leaves_by_itself(desk: Caller, scre
     call = desk.call("Done!", title="Plain", wait_for_response=False)
     assert text_of(call) == "✓ Message displayed successfully"
     [window] = until(lambda: screen.windows("Plain"), "the message")
-    screen.picture(ARTEFACTS / f"plain-{desk.toolkit}.png", window)
+    screen.picture(ARTEFACTS / "plain.png", window)
     screen.gone("Plain")
 
 
@@ -196,7 +196,7 @@ def test_chimes_sound_when_the_popup_appears_and_when_it_is_answered(screen: Scr
     program.write_text(f'#!/bin/sh\ncp "$1" "{sounds}/$$.part" && mv "{sounds}/$$.part" "{sounds}/$$.wav"\n')
     program.chmod(0o755)
     environ = {**screen.environ, "PATH": f"{tmp_path}:{screen.environ['PATH']}"}
-    desk = Caller(environ, tmp_path, toolkit="tk")
+    desk = Caller(environ, tmp_path)
 
     def played() -> list[bytes]:
         return [file.read_bytes() for file in sounds.glob("*.wav")]
@@ -221,7 +221,7 @@ def test_chimes_sound_when_the_popup_appears_and_when_it_is_answered(screen: Scr
 
 @pytest.mark.requirement("popup:history-limit")
 def test_the_history_is_as_long_as_configured(screen: Screen, tmp_path: Path) -> None:
-    desk = Caller(screen.environ, tmp_path, toolkit="tk", history_limit=1)
+    desk = Caller(screen.environ, tmp_path, history_limit=1)
     for number in range(3):
         call = desk.call(f"Question {number}", title="Limit")
         screen.window("Limit")

@@ -45,11 +45,10 @@ def silent_display() -> Iterator[str]:
 
 
 @pytest.mark.requirement("popup:headless")
-@pytest.mark.parametrize("toolkit", ["tk", "qt"])
-def test_without_a_display_the_answer_is_the_specified_error(tmp_path: Path, toolkit: str) -> None:
+def test_without_a_display_the_answer_is_the_specified_error(tmp_path: Path) -> None:
     environ = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
     for display in ({}, {"DISPLAY": ":987"}):
-        desk = Caller({**environ, **display}, tmp_path, toolkit=toolkit)
+        desk = Caller({**environ, **display}, tmp_path)
         result = desk.call("Anyone?")
         assert text_of(result) == HEADLESS
         assert result.result().is_error
@@ -59,7 +58,7 @@ def test_without_a_display_the_answer_is_the_specified_error(tmp_path: Path, too
 
 @pytest.mark.requirement("popup:headless")
 def test_a_display_that_does_not_answer_is_no_display(tmp_path: Path, silent_display: str) -> None:
-    desk = Caller({**os.environ, "DISPLAY": silent_display}, tmp_path, toolkit="tk", show_seconds=1)
+    desk = Caller({**os.environ, "DISPLAY": silent_display}, tmp_path, show_seconds=1)
     assert text_of(desk.call("Anyone?")) == HEADLESS
     desk.stop()
 
@@ -67,7 +66,7 @@ def test_a_display_that_does_not_answer_is_no_display(tmp_path: Path, silent_dis
 @pytest.mark.requirement("popup:timeout")
 @pytest.mark.requirement("popup:timeout-value")
 def test_a_timeout_waits_for_the_person_who_is_typing_and_keeps_the_words(screen: Screen, tmp_path: Path) -> None:
-    desk = Caller(screen.environ, tmp_path, toolkit="tk", progress_seconds=0.3, typing_grace_seconds=4)
+    desk = Caller(screen.environ, tmp_path, progress_seconds=0.3, typing_grace_seconds=4)
     started = time.monotonic()
     beats: list[float] = []
     call = desk.call("Quick!", timeout=5.0, on_progress=lambda done, total, message: note(beats, done, total, message))
@@ -91,7 +90,7 @@ async def note(beats: list[float], done: float, total: float | None, message: st
 
 @pytest.mark.requirement("popup:one-at-a-time")
 def test_two_servers_share_one_screen(desk: Caller, screen: Screen) -> None:
-    other = Caller(screen.environ, desk.home.parent, toolkit="tk")
+    other = Caller(screen.environ, desk.home.parent)
     first = desk.call("First?", title="First server")
     screen.window("First server")
     second = other.call("Second?", title="Second server")
@@ -140,20 +139,8 @@ def draft_of(home: Path) -> str | None:
     return str(json.loads(files[0].read_text())["text"]) if files else None
 
 
-@pytest.mark.parametrize("missing", [True, False], ids=["not installed", "aborts"])
-def test_a_qt_that_does_not_start_is_replaced_by_tk(screen: Screen, tmp_path: Path, missing: bool) -> None:
-    broken = {**screen.environ, "QT_QPA_PLATFORM": "no-such-platform"}
-    desk = Caller(broken, tmp_path, toolkit="qt", without_qt=missing)
-    call = desk.call("Well?", title="Fallback")
-    screen.window("Fallback")
-    screen.type("fine")
-    screen.key("Return")
-    assert text_of(call) == "User response: fine"
-    desk.stop()
-
-
 def test_a_window_that_hangs_is_given_up(screen: Screen, tmp_path: Path) -> None:
-    desk = Caller(screen.environ, tmp_path, toolkit="tk", silence_seconds=1, progress_seconds=0.2)
+    desk = Caller(screen.environ, tmp_path, silence_seconds=1, progress_seconds=0.2)
     call = desk.call("Well?", title="Hangs")
     screen.window("Hangs")
     screen.type("kept")
@@ -167,7 +154,7 @@ def test_a_window_that_hangs_is_given_up(screen: Screen, tmp_path: Path) -> None
 
 def test_a_log_that_cannot_be_written_costs_no_answer(screen: Screen, tmp_path: Path) -> None:
     (tmp_path / "voicemode").write_text("in the way")
-    desk = Caller(screen.environ, tmp_path, toolkit="tk")
+    desk = Caller(screen.environ, tmp_path)
     call = desk.call("Well?", title="No log")
     screen.window("No log")
     screen.type("still here")

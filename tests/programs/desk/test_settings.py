@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.programs.desk.settings import PopupSettings, Toolkit, from_settings
+from postroom.programs.desk.settings import PopupSettings, from_settings
 from postroom.system.settings import SettingsError
 from postroom.system.settings.load import load
 
@@ -25,17 +25,15 @@ def test_nothing_needs_to_be_set() -> None:
 
 
 def test_the_household_decides_and_voicemode_says_where_its_log_is() -> None:
-    chosen = settings(
-        POSTROOM_HOME="/data", POSTROOM_DESK__HISTORY_LIMIT="9", POSTROOM_DESK__TOOLKIT="qt", VOICEMODE_BASE_DIR="/vm"
-    )
+    chosen = settings(POSTROOM_HOME="/data", POSTROOM_DESK__HISTORY_LIMIT="9", VOICEMODE_BASE_DIR="/vm")
 
     assert (chosen.home, chosen.voicemode) == (Path("/data"), Path("/vm"))
-    assert (chosen.history_limit, chosen.toolkit) == (9, Toolkit.QT)
+    assert chosen.history_limit == 9
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("HISTORY_LIMIT", "many"), ("HISTORY_LIMIT", "-1"), ("TOOLKIT", "gtk"), ("SHOW_SECONDS", "0")],
+    [("HISTORY_LIMIT", "many"), ("HISTORY_LIMIT", "-1"), ("SHOW_SECONDS", "0")],
 )
 def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=f"POSTROOM_DESK__{name}"):

@@ -21,19 +21,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT)
     parser.add_argument("--check", action="store_true", help="tell whether a popup can be shown, and how")
-    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="with --check: a picture of the popup")
     parser.add_argument("--household", metavar="URL", help="whose open questions are shown here, by its API's address")
     parser.add_argument("--token", help="of the person who answers them; POSTROOM_TOKEN keeps it out of sight")
     chosen = parser.parse_args(arguments)
-    if chosen.screenshot and not chosen.check:
-        parser.error("--screenshot needs --check")
     try:
         return run(
             http=chosen.http,
             host=chosen.host,
             port=chosen.port,
             check=chosen.check,
-            picture=chosen.screenshot,
             asked=Named(url=chosen.household, token=chosen.token),
         )
     except SettingsError as error:
@@ -46,7 +42,6 @@ def run(
     host: str,
     port: int,
     check: bool,
-    picture: Path | None,
     asked: Named,
     owners_token: Callable[[Settings], str | None] = lambda _: None,
     as_json: bool = False,
@@ -58,7 +53,7 @@ def run(
     if check:
         from postroom.programs.desk.check import check as examine
 
-        return examine(settings, screenshot=picture, household=where, as_json=as_json)
+        return examine(settings, household=where, as_json=as_json)
     from postroom.programs.desk.server import run_http, run_stdio
 
     configure("WARNING")

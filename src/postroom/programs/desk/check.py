@@ -17,9 +17,8 @@ from postroom.programs.desk.chimes import player
 from postroom.programs.desk.household_address import HouseholdAddress
 from postroom.programs.desk.outcome import PopupEnding, PopupOutcome, answer
 from postroom.programs.desk.question import DEFAULT_TITLE
-from postroom.programs.desk.settings import PopupSettings, Toolkit
+from postroom.programs.desk.settings import PopupSettings
 from postroom.programs.desk.system import System, ThisSystem
-from postroom.programs.desk.toolkit import choose, screen_reader_is_on
 from postroom.programs.desk.who import Who
 from postroom.programs.desk.wire import Sheet
 
@@ -39,17 +38,15 @@ class PopupPreview:
 def check(
     settings: PopupSettings,
     *,
-    screenshot: Path | None = None,
     system: System | None = None,
     household: HouseholdAddress | None = None,
     as_json: bool = False,
 ) -> int:
     """Prints what it finds; 0 when a popup can be shown."""
     system = system or ThisSystem()
-    toolkit = choose(settings.toolkit, system)
     palette = palette_for("auto", system)
-    preview = asyncio.run(_preview(settings, toolkit, palette, screenshot))
-    found = dict(_report(settings, system, toolkit, palette, preview, screenshot))
+    preview = asyncio.run(_preview(settings, palette))
+    found = dict(_report(settings, system, palette, preview))
     found["questions"] = f"of {household.url}" if household else "none: no household is named here"
     shown = preview.outcome is PopupOutcome.DISPLAYED
     sys.stdout.write(_document(found, shown) if as_json else "".join(f"{name:<15}{it}\n" for name, it in found.items()))
@@ -64,38 +61,38 @@ def _document(found: dict[str, str], shown: bool) -> str:
 def _report(
     settings: PopupSettings,
     system: System,
-    toolkit: Toolkit,
     palette: str,
     preview: PopupPreview,
-    screenshot: Path | None,
 ) -> Iterator[tuple[str, str]]:
     shown = preview.outcome is PopupOutcome.DISPLAYED
-    yield "popup", f"shown after {preview.milliseconds} ms" if shown else _why_not(preview, toolkit)
-    if shown and screenshot:
-        yield "screenshot", str(screenshot)
-    yield "toolkit", toolkit.value
+    yield "popup", f"shown after {preview.milliseconds} ms" if shown else answer(PopupEnding(outcome=preview.outcome))
     yield "theme", palette
-    reader = screen_reader_is_on(system)
-    unheard = " (it cannot read Tk windows: install postroom[qt])" if reader and toolkit is Toolkit.TK else ""
-    yield "screen reader", f"{'on' if reader else 'off'}{unheard}"
+    heard = "on (it hears nothing from this window: answer in the console or on the phone)"
+    yield "screen reader", heard if _screen_reader_is_on(system) else "off"
     found = "winsound" if system.platform == "win32" else (player() or ("no player found",))[0]
     yield "chimes", found
     yield "history", f"{settings.voicemode / 'logs' / 'conversations'}, {settings.history_limit} exchanges"
     yield "drafts", str(settings.drafts)
 
 
-def _why_not(preview: PopupPreview, toolkit: Toolkit) -> str:
-    if toolkit is Toolkit.QT and preview.outcome in (PopupOutcome.CRASHED, PopupOutcome.NO_TOOLKIT):
-        return "Qt does not start here; popups use Tk instead"
-    return answer(PopupEnding(outcome=preview.outcome))
+def _screen_reader_is_on(system: System) -> bool:
+    match system.platform:
+        case "darwin":
+            return system.output("defaults", "read", "com.apple.universalaccess", "voiceOverOnOffKey") == "1"
+        case "win32":
+            return bool(system.registry(r"Software\Microsoft\Narrator\NoRoam", "RunningState") == 1)
+        case _:
+            status = ("--dest", "org.a11y.Bus", "--object-path", "/org/a11y/bus")
+            get = ("--method", "org.freedesktop.DBus.Properties.Get", "org.a11y.Status", "ScreenReaderEnabled")
+            return "true" in (system.output("gdbus", "call", "--session", "--timeout", "1", *status, *get) or "")
 
 
-async def _preview(settings: PopupSettings, toolkit: Toolkit, palette: str, screenshot: Path | None) -> PopupPreview:
+async def _preview(settings: PopupSettings, palette: str) -> PopupPreview:
     """Logs nothing and takes no other popup's turn."""
     started = time.monotonic()
-    window = WindowProcess(toolkit)
+    window = WindowProcess()
     with tempfile.TemporaryDirectory() as folder:
-        window.show(_sheet(Path(folder), palette, screenshot))
+        window.show(_sheet(Path(folder), palette))
         appeared = started
         try:
             async with asyncio.timeout(settings.show_seconds):
@@ -117,7 +114,7 @@ async def _preview(settings: PopupSettings, toolkit: Toolkit, palette: str, scre
     return PopupPreview(outcome=PopupOutcome.CRASHED, milliseconds=0)
 
 
-def _sheet(folder: Path, palette: str, screenshot: Path | None) -> Sheet:
+def _sheet(folder: Path, palette: str) -> Sheet:
     return Sheet(
         message=_MESSAGE,
         title=DEFAULT_TITLE,
@@ -127,5 +124,4 @@ def _sheet(folder: Path, palette: str, screenshot: Path | None) -> Sheet:
         turn_file=str(folder / "turn"),
         turn_token="check",  # noqa: S106
         preview=True,
-        screenshot=None if screenshot is None else str(screenshot.absolute()),
     )

@@ -11,7 +11,6 @@ import threading
 from typing import Any
 
 from postroom.programs.desk import wire
-from postroom.programs.desk.settings import Toolkit
 
 _CLOSE_SECONDS = 2.0
 
@@ -24,12 +23,11 @@ class WindowProcess:
     outlive the server by some seconds, and so may text copied from the window.
     """
 
-    def __init__(self, toolkit: Toolkit) -> None:
-        self.toolkit = toolkit
+    def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._events: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self._process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", "-m", "postroom.programs.desk.window", toolkit.value],
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "postroom.programs.desk.window"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -21,9 +21,8 @@ from postroom.programs.desk.chimes import Chimes
 from postroom.programs.desk.log import ConversationLog
 from postroom.programs.desk.outcome import PopupEnding, PopupOutcome
 from postroom.programs.desk.question import REPLY_LIMIT, PopupQuestion
-from postroom.programs.desk.settings import PopupSettings, Toolkit
+from postroom.programs.desk.settings import PopupSettings
 from postroom.programs.desk.system import System, ThisSystem
-from postroom.programs.desk.toolkit import choose
 from postroom.programs.desk.who import Who
 from postroom.programs.desk.wire import Sheet
 
@@ -33,7 +32,6 @@ Progress = Callable[[float], Awaitable[None]]
 """Told now and then how many seconds the call has been waiting."""
 
 _FAILED = {"no_display": PopupOutcome.HEADLESS, "no_toolkit": PopupOutcome.NO_TOOLKIT}
-_NOT_EVEN_SHOWN = frozenset({PopupOutcome.NEVER_SHOWN, PopupOutcome.NO_TOOLKIT})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,7 +87,7 @@ class Desk:
         self._calls += 1
         self._calling += 1
         try:
-            return await self._by_best_toolkit(partial(self._ask, self._calls, question, progress))
+            return await self._ask(self._calls, question, progress)
         finally:
             self._calling -= 1
 
@@ -99,26 +97,6 @@ class Desk:
 
     async def show(self, sheet_for: SheetFor) -> PopupEnding:
         """What is not a call and so takes no call's place: REPLACED at once unless the screen is free."""
-        return await self._by_best_toolkit(partial(self._show, sheet_for))
-
-    async def _by_best_toolkit(self, attempt: Callable[[Toolkit], Awaitable[PopupEnding]]) -> PopupEnding:
-        toolkit = await asyncio.to_thread(choose, self._settings.toolkit, self._system)
-        ending = await attempt(toolkit)
-        if toolkit is Toolkit.QT and ending.outcome in _NOT_EVEN_SHOWN:
-            logger.warning("the Qt window did not come up, using Tk instead")
-            ending = await attempt(Toolkit.TK)
-        return PopupEnding(outcome=PopupOutcome.CRASHED) if ending.outcome is PopupOutcome.NEVER_SHOWN else ending
-
-    async def _ask(self, call: int, question: PopupQuestion, progress: Progress, toolkit: Toolkit) -> PopupEnding:
-        if call != self._calls:
-            return PopupEnding(outcome=PopupOutcome.REPLACED)
-
-        async def then(popup: _Popup, sheet: Sheet) -> PopupEnding:
-            return await self._conversation(popup, sheet, question, progress)
-
-        return await self._in_window(toolkit, partial(self._sheet, question), then)
-
-    async def _show(self, sheet_for: SheetFor, toolkit: Toolkit) -> PopupEnding:
         if not self.is_free():
             return PopupEnding(outcome=PopupOutcome.REPLACED)
 
@@ -126,15 +104,23 @@ class Desk:
             waits = sheet.wait_for_response
             return await self._end_of(popup, _tell_no_client) if waits else PopupEnding(outcome=PopupOutcome.DISPLAYED)
 
-        return await self._in_window(toolkit, lambda token: sheet_for(self._look(token)), then)
+        return await self._in_window(lambda token: sheet_for(self._look(token)), then)
+
+    async def _ask(self, call: int, question: PopupQuestion, progress: Progress) -> PopupEnding:
+        if call != self._calls:
+            return PopupEnding(outcome=PopupOutcome.REPLACED)
+
+        async def then(popup: _Popup, sheet: Sheet) -> PopupEnding:
+            return await self._conversation(popup, sheet, question, progress)
+
+        return await self._in_window(partial(self._sheet, question), then)
 
     async def _in_window(
         self,
-        toolkit: Toolkit,
         sheet_for: Callable[[str], Sheet],
         then: Callable[[_Popup, Sheet], Awaitable[PopupEnding]],
     ) -> PopupEnding:
-        popup = self._open(toolkit)
+        popup = self._open()
         try:
             sheet = await asyncio.to_thread(sheet_for, popup.token)
             await asyncio.to_thread(popup.process.show, sheet)
@@ -155,12 +141,12 @@ class Desk:
             message_seconds=self._settings.display_only_seconds,
         )
 
-    def _open(self, toolkit: Toolkit) -> _Popup:
+    def _open(self) -> _Popup:
         if self._current is not None:
             self._current.replace()
         token = self._mint.mint(to_us(self._now()))
         self._take_turn(token)
-        self._current = _Popup(token=token, process=WindowProcess(toolkit))
+        self._current = _Popup(token=token, process=WindowProcess())
         return self._current
 
     def _sheet(self, question: PopupQuestion, token: str) -> Sheet:
@@ -202,11 +188,11 @@ class Desk:
                     if event["event"] == "mapped":
                         return None
                     if event["event"] == "failed":
-                        return PopupEnding(outcome=_FAILED.get(event["reason"], PopupOutcome.NEVER_SHOWN))
+                        return PopupEnding(outcome=_FAILED.get(event["reason"], PopupOutcome.CRASHED))
         except TimeoutError:
             popup.process.kill()
             return PopupEnding(outcome=PopupOutcome.HEADLESS)
-        return PopupEnding(outcome=PopupOutcome.REPLACED if popup.replaced else PopupOutcome.NEVER_SHOWN)
+        return PopupEnding(outcome=PopupOutcome.REPLACED if popup.replaced else PopupOutcome.CRASHED)
 
     async def _conversation(
         self, popup: _Popup, sheet: Sheet, question: PopupQuestion, progress: Progress

@@ -20,12 +20,10 @@ class PopupOutcome(StrEnum):
     REPLACED = "replaced"
     HEADLESS = "headless"
     NO_TOOLKIT = "no_toolkit"
-    NEVER_SHOWN = "never_shown"
-    """The window's process ended before anything was to be seen."""
     CRASHED = "crashed"
 
 
-FAILURES = frozenset({PopupOutcome.HEADLESS, PopupOutcome.NO_TOOLKIT, PopupOutcome.NEVER_SHOWN, PopupOutcome.CRASHED})
+FAILURES = frozenset({PopupOutcome.HEADLESS, PopupOutcome.NO_TOOLKIT, PopupOutcome.CRASHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +64,7 @@ def answer(ending: PopupEnding, timeout_seconds: float | None = None) -> str:
             return (
                 "Error: Cannot display popup - Python's tkinter is not installed (on Debian: apt install python3-tk)."
             )
-        case PopupOutcome.NEVER_SHOWN | PopupOutcome.CRASHED:
+        case PopupOutcome.CRASHED:
             return "Error: The popup window failed before it was answered. What was typed is kept for the next popup."
         case _ as never:
             assert_never(never)

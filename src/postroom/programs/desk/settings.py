@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from postroom.programs.desk.voicemode import voicemode_directory
@@ -12,12 +11,6 @@ from postroom.system.settings import Secret, Settings
 
 DEFAULT_PORT = 40105
 _NO_TOKEN = Secret("")
-
-
-class Toolkit(StrEnum):
-    AUTO = "auto"
-    TK = "tk"
-    QT = "qt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +21,6 @@ class PopupSettings:
     project_path: str
     history_limit: int = 5
     """Exchanges of the running conversation shown above the message."""
-    toolkit: Toolkit = Toolkit.AUTO
     show_seconds: float = 10.0
     """A display that has not shown the window by then does not answer."""
     display_only_seconds: float = 10.0
@@ -57,11 +49,9 @@ def from_settings(
     settings: Settings, environ: Mapping[str, str], *, working_directory: Path, user_home: Path
 ) -> PopupSettings:
     """The household's settings, and VoiceMode's own word on where its log is."""
-    section = dict(settings.desk)
     return PopupSettings(
         home=settings.home,
         voicemode=voicemode_directory(environ, working_directory=working_directory, user_home=user_home),
         project_path=str(working_directory),
-        toolkit=Toolkit(section.pop("toolkit")),
-        **section,
+        **dict(settings.desk),
     )

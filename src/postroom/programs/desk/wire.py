@@ -61,8 +61,6 @@ class Sheet:
     turn_token: str
     preview: bool = False
     """Only to see what it looks like: it leaves by itself as soon as it is drawn."""
-    screenshot: str | None = None
-    """Where a preview puts its picture."""
 
     @property
     def ends_by_choosing(self) -> bool:

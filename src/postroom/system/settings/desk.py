@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
@@ -15,8 +15,6 @@ class DeskSettings(SettingsSection):
 
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5
     """Exchanges shown above the message."""
-    toolkit: Literal["auto", "tk", "qt"] = "auto"
-    """`auto`: Qt if a screen reader is on and Qt is installed, otherwise Tk."""
     show_seconds: Seconds = 10.0
     """How long a window may take to appear."""
     display_only_seconds: Seconds = 10.0

@@ -1,4 +1,4 @@
-"""One household for all, and one desk per front end that shows its owner's questions."""
+"""One household for all, and one desk that shows its owner's questions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from tests.programs.desk.asks.house import House
 from tests.programs.desk.caller import Caller
-from tests.programs.desk.conftest import TOOLKITS
 from tests.programs.desk.screen import Screen
 
 
@@ -25,11 +24,9 @@ def house(shared_house: House) -> Iterator[House]:
     shared_house.cancel_all()
 
 
-@pytest.fixture(scope="session", params=TOOLKITS)
-def shared_watcher(
-    request: pytest.FixtureRequest, screen: Screen, shared_house: House, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Caller]:
-    desk = watcher(screen, shared_house, tmp_path_factory, toolkit=request.param)
+@pytest.fixture(scope="session")
+def shared_watcher(screen: Screen, shared_house: House, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    desk = watcher(screen, shared_house, tmp_path_factory)
     yield desk
     desk.stop()
 

@@ -26,7 +26,7 @@ FORM: dict[str, Any] = {
 
 def picture(screen: Screen, desk: Caller, name: str) -> str:
     window = screen.window(TITLE)
-    screen.picture(ARTEFACTS / "asks" / f"{name}-{desk.toolkit}.png", window)
+    screen.picture(ARTEFACTS / "asks" / f"{name}.png", window)
     return window
 
 
@@ -62,7 +62,7 @@ def test_several_options_are_chosen_and_sent(desk: Caller, screen: Screen, house
     ask = house.ask("Which?", kind="choice", options=["red", "green", "blue"], multiple=True, allow_text=False)
     window = picture(screen, desk, "several")
     screen.key("Tab", "space", "Tab", "Tab", "space")
-    screen.picture(ARTEFACTS / "asks" / f"several-chosen-{desk.toolkit}.png", window)
+    screen.picture(ARTEFACTS / "asks" / "several-chosen.png", window)
     screen.key("Tab", "space")
 
     assert house.end_of(ask)["answer"]["selected"] == ["red", "blue"]
@@ -157,7 +157,7 @@ def test_of_two_desks_one_answers_and_the_other_closes(
     desk: Caller, screen: Screen, house: House, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     other_screen = Screen(tmp_path_factory.mktemp("other"))
-    other = watcher(other_screen, house, tmp_path_factory, toolkit=desk.toolkit)
+    other = watcher(other_screen, house, tmp_path_factory)
     try:
         ask = house.ask("Ship it?")
         screen.window(TITLE)
@@ -176,7 +176,7 @@ def test_a_key_meant_for_another_window_does_not_answer_a_question_that_has_only
     desk: Caller, house: House, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     screen = Screen(tmp_path_factory.mktemp("hasty"))
-    hasty = watcher(screen, house, tmp_path_factory, toolkit=desk.toolkit, settle_seconds=600)
+    hasty = watcher(screen, house, tmp_path_factory, settle_seconds=600)
     try:
         ask = house.ask("Ship it?")
         screen.window(TITLE)

@@ -24,7 +24,7 @@ def test_an_answer_given_while_the_household_is_away_arrives_when_it_is_back(
 ) -> None:
     home, ports = tmp_path_factory.mktemp("away"), {"ports": {"api": free_port()}}
     house = House(home, ports)
-    desk = watcher(screen, house, tmp_path_factory, toolkit="tk")
+    desk = watcher(screen, house, tmp_path_factory)
     try:
         ask = house.ask("Which name?")
         screen.window(TITLE)

@@ -22,9 +22,9 @@ def test_a_long_message_is_scrolled_with_the_keyboard_and_is_all_there(desk: Cal
     window = screen.window("Long")
     assert screen.place(window)["height"] < 800
     screen.key("shift+Tab")
-    top = screen.picture(ARTEFACTS / f"long-top-{desk.toolkit}.png", window)
+    top = screen.picture(ARTEFACTS / "long-top.png", window)
     screen.key("End")
-    bottom = ARTEFACTS / f"long-bottom-{desk.toolkit}.png"
+    bottom = ARTEFACTS / "long-bottom.png"
     until(lambda: difference(top, screen.picture(bottom, window)) > SCROLLED, "the message to scroll")
     screen.key("ctrl+a", "ctrl+c")
     assert screen.clipboard() == LONG
@@ -51,7 +51,7 @@ def test_history_starts_at_its_end_and_can_be_scrolled_back(desk: Caller, screen
     reply = screen.ring(window) or 0
     screen.key("Tab", "Tab", "Tab")
     until(lambda: (screen.ring(window) or reply) < reply, "the history to have the keyboard")
-    folder = ARTEFACTS / f"history-{desk.toolkit}"
+    folder = ARTEFACTS / "history"
     at_first = screen.picture(folder / "at-first.png", window)
     screen.key("Home")
     top, end = folder / "top.png", folder / "end.png"
@@ -108,7 +108,7 @@ def test_the_theme_is_the_callers(desk: Caller, screen: Screen, theme: str) -> N
     call = desk.call(message + "\n\nDelete them?", title="Themed", theme=theme, project="website", timeout=90)
     window = screen.window("Themed")
     screen.type("All but the spike")
-    file = screen.picture(ARTEFACTS / f"{theme}-{desk.toolkit}.png", window)
+    file = screen.picture(ARTEFACTS / f"{theme}.png", window)
     assert pixel(file, 3, 3) == PALETTES[theme].background
     screen.key("Return")
     text_of(call)
@@ -120,7 +120,7 @@ def test_the_theme_follows_the_desktop(desk: Caller, screen: Screen) -> None:
         screen.run("gsettings", "set", "org.gnome.desktop.interface", "color-scheme", scheme, check=True)
         call = desk.call("Well?", title=scheme)
         window = screen.window(scheme)
-        file = screen.picture(ARTEFACTS / f"{scheme}-{desk.toolkit}.png", window)
+        file = screen.picture(ARTEFACTS / f"{scheme}.png", window)
         screen.key("Escape")
         text_of(call)
         assert pixel(file, 3, 3) == PALETTES[theme].background

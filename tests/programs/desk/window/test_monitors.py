@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.programs.desk.caller import Caller, text_of
-from tests.programs.desk.conftest import ARTEFACTS, TOOLKITS
+from tests.programs.desk.conftest import ARTEFACTS
 from tests.programs.desk.screen import Screen
 
 
@@ -21,16 +21,13 @@ def two_monitors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
 
 @pytest.mark.requirement("popup:monitor")
 @pytest.mark.requirement("popup:centred")
-@pytest.mark.parametrize("toolkit", TOOLKITS)
-def test_the_popup_appears_in_the_middle_of_the_monitor_with_the_pointer(
-    two_monitors: Screen, tmp_path: Path, toolkit: str
-) -> None:
-    desk = Caller(two_monitors.environ, tmp_path, toolkit=toolkit)
+def test_the_popup_appears_in_the_middle_of_the_monitor_with_the_pointer(two_monitors: Screen, tmp_path: Path) -> None:
+    desk = Caller(two_monitors.environ, tmp_path)
     for pointer, middle in ((100, 400), (1700, 1300)):
         two_monitors.point(pointer, 100)
         call = desk.call("Here?")
         place = two_monitors.place(two_monitors.window("VoiceMode"))
-        two_monitors.picture(ARTEFACTS / f"monitors-{toolkit}-{middle}.png")
+        two_monitors.picture(ARTEFACTS / f"monitors-{middle}.png")
         two_monitors.key("Escape")
         text_of(call)
         assert abs(place["x"] + place["width"] / 2 - middle) <= 5

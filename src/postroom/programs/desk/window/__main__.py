@@ -14,7 +14,7 @@ from postroom.programs.desk.wire import decode_sheet, encode
 
 
 def main() -> int:
-    front_end = _front_end(sys.argv[1])
+    front_end = _front_end()
     if front_end is None:
         _emit({"event": "failed", "reason": "no_toolkit"})
         return 1
@@ -25,33 +25,13 @@ def main() -> int:
     return int(front_end.run(sitting))
 
 
-def _front_end(name: str) -> Any:
+def _front_end() -> Any:
     """Imported while the server is still putting the sheet together."""
     try:
-        if name == "qt":
-            _prepare_qt()
-            from postroom.programs.desk.window import qt_front
-
-            return qt_front
         from postroom.programs.desk.window import tk_front
     except ImportError:
         return None
     return tk_front
-
-
-def _prepare_qt() -> None:
-    """
-    XWayland lets a window stay on top, plain Wayland does not.
-
-    The accessibility bridge must be up before a screen reader looks at the window.
-    """
-    if os.environ.get("DISPLAY"):
-        os.environ.setdefault("QT_QPA_PLATFORM", "xcb")
-    os.environ.setdefault("QT_LINUX_ACCESSIBILITY_ALWAYS_ON", "1")
-    if sys.platform != "win32":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # without a display Qt aborts
 
 
 def _listen(commands: SimpleQueue[str]) -> None:

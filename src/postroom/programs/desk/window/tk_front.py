@@ -26,7 +26,7 @@ MESSAGE_ROWS = 16
 _FOCUS_CHECK_MILLISECONDS = 500
 _SHIFT = 0x1
 _LINGER_CHECK_MILLISECONDS = 500
-_PICTURE_DELAY_MILLISECONDS = 250
+_PREVIEW_MILLISECONDS = 250
 
 
 def run(sitting: Sitting) -> int:
@@ -234,7 +234,7 @@ class TkWindow:
         self._pulse()
         self._root.after(_FOCUS_CHECK_MILLISECONDS, self._take_focus)
         if self._sheet.preview:
-            self._root.after(_PICTURE_DELAY_MILLISECONDS, self._end_preview)
+            self._root.after(_PREVIEW_MILLISECONDS, self._end_preview)
 
     def _take_focus(self) -> None:
         """A message without a question does not take the keyboard away from what the person is doing."""
@@ -242,15 +242,7 @@ class TkWindow:
             self._input.take_focus()
 
     def _end_preview(self) -> None:
-        if self._sheet.screenshot:
-            from postroom.programs.desk.window.picture import capture  # rarely needed, and the window should be up soon
-
-            capture(self._root.winfo_id(), self._area(), self._sheet.screenshot)
         self._end(PopupOutcome.DISPLAYED)
-
-    def _area(self) -> Area:
-        root = self._root
-        return Area(x=root.winfo_rootx(), y=root.winfo_rooty(), width=root.winfo_width(), height=root.winfo_height())
 
     def _pulse(self) -> None:
         if self._sitting.over:
