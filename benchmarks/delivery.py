@@ -19,7 +19,6 @@ from benchmarks.temporary_postgres import temporary_postgres
 from postroom.domain.ids import IdMint
 from postroom.domain.notify import parse_notify
 from postroom.doors.messenger.deliver_envelope import deliver_envelope
-from postroom.work.delivery.together import together
 
 SHARE_TARGET = 0.5
 TIME_TARGETS = {"accept": {50: 2}, "accept→provider": {50: 3, 99: 5}}  # by percentile, in ms
@@ -62,7 +61,7 @@ async def throughput(url: str, *, count: int, submitters: int) -> Throughput:
 
 
 async def batched(url: str, *, count: int, at_once: int, batch: int) -> Throughput:
-    """The same, so many in each call: a call waits for the outcomes of all that it handed in."""
+    """The same, each caller so many at once: it waits for the outcomes of all that it handed in."""
     mint = IdMint()
 
     def new_id() -> str:
@@ -78,7 +77,7 @@ async def batched(url: str, *, count: int, at_once: int, batch: int) -> Throughp
             nonlocal left
             while left > 0:
                 left -= 1
-                answers = await together([one] * batch, new_id)
+                answers = await asyncio.gather(*(one() for _ in range(batch)))
                 assert all(answer["status"] == "ok" for answer in answers), answers
 
         await asyncio.gather(*(one() for _ in range(WARM_UP)))

@@ -26,20 +26,20 @@ class WatchedLedger:
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
         return await self._inner.get(delivery_id)
 
-    async def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Inserted:
+    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
         token = token_in(new.message) or "-"
         self._crash.at(Point.BEFORE_INSERT, token)
         if lease and lease.sending:
-            inserted = await self._insert_marked(new, lease, token, group)
+            inserted = await self._insert_marked(new, lease, token)
         else:
-            inserted = await self._inner.insert(new, lease, group=group)
+            inserted = await self._inner.insert(new, lease)
         self._crash.at(Point.AFTER_INSERT, token)
         return inserted
 
-    async def _insert_marked(self, new: NewDelivery, lease: Lease, token: str, group: object) -> Inserted:
+    async def _insert_marked(self, new: NewDelivery, lease: Lease, token: str) -> Inserted:
         self._journal.note(Step.MARK, token)
         try:
-            inserted = await self._inner.insert(new, lease, group=group)
+            inserted = await self._inner.insert(new, lease)
         except StoreUnavailable:
             self._journal.note(Step.MARK_LOST, token)
             raise

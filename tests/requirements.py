@@ -579,8 +579,6 @@ CHANNELS: Sections = {
 
 CONTENT: Sections = {
     "Formatted text": {
-        "notify-many": "notify_many and POST /v1/notifications:batch take up to 500 messages, judge and answer each by "
-        "itself, and store what they accept in one commit.",
         "plain-exact": "Without a format a message is plain and sent to the byte as it always was.",
         "parsed-once": "Markdown is read into text and spans; markup is not seen, and everything else is.",
         "format-carried": "The format goes with the message to every attempt; the same words in another are another.",

@@ -36,7 +36,7 @@ CONTENDERS = (
         jobs=10_000,
         ours=True,
         how="the whole plane: validation, limits, breaker, key, lease, mark before sending, attempt, receipt; every "
-        "caller waits for its outcomes, not only for their acceptance; 100 at a time as `notify_many` hands them in",
+        "caller waits for its outcomes, not only for their acceptance; 100 at a time are 100 calls at once",
     ),
     Contender(
         name="PgQueuer",

@@ -26,7 +26,6 @@ from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
-from postroom.doors.scripts.batch_routes import BATCH
 from postroom.doors.scripts.upload_body import MOST_UPLOAD_BYTES
 from postroom.doors.scripts.upload_routes import UPLOADS
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
@@ -40,7 +39,7 @@ from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset(
-    {"/v1/asks", "/v1/intents", "/v1/notify", BATCH, UPLOADS}
+    {"/v1/asks", "/v1/intents", "/v1/notify", UPLOADS}
 )  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise

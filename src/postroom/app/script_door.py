@@ -27,7 +27,6 @@ from postroom.doors.audit.routes import audit_router
 from postroom.doors.butler.notify import Notifier
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
-from postroom.doors.scripts.batch_routes import batch_router
 from postroom.doors.scripts.channel_routes import channel_router
 from postroom.doors.scripts.correction_routes import correction_router
 from postroom.doors.scripts.delivery_routes import delivery_router
@@ -80,7 +79,6 @@ class ScriptDoor:
         may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
         return [
             notify_router(self.sending().notify),
-            batch_router(self.sending()),
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
             upload_router(self.files),
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),

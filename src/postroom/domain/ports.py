@@ -190,7 +190,7 @@ class Ledger(Protocol):
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None: ...
 
-    def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Awaitable[Inserted]:
+    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
         """
         Leased to the caller when asked for and nothing to the same address is ahead of it.
         Rows of one group that come together are one commit.

@@ -45,7 +45,6 @@ ROUTES: Final = {
     "api /v1/messages": OWN_KEY,
     "api /v1/messages/{message_id}/cancel": KEPT,
     "api /v1/messages/{message_id}/resolve": KEPT,
-    "api /v1/notifications:batch": OWN_KEY,
     "api /v1/notify": OWN_KEY,
     "api /v1/uploads": OWN_KEY,
     "api /v1/people": KEPT,

@@ -9,7 +9,6 @@ from mcp_types import ToolAnnotations
 
 from postroom.doors.butler.correction_tools import add_correction_tools
 from postroom.doors.butler.daemon import Butler
-from postroom.doors.butler.notify_many_tool import add_notify_many_tool
 from postroom.doors.butler.notify_tool import add_notify_tools
 from postroom.doors.butler.session_tools import add_route_tool, add_session_tools
 from postroom.doors.butler.state_tools import add_state_tools
@@ -22,7 +21,6 @@ CORE_TOOL_NAMES: Final = (
     "trigger",
     "route.execute",
     "notify",
-    "notify_many",
     "notify_status",
     "revise",
     "recall",
@@ -62,7 +60,6 @@ def add_core_tools(server: MCPServer[Any], one: Butler) -> None:
 
     server.add_tool(status, annotations=ToolAnnotations(read_only_hint=True))
     add_notify_tools(server, one)
-    add_notify_many_tool(server, one)
     add_correction_tools(server, one)
     add_state_tools(server, one)
     add_session_tools(server, one)

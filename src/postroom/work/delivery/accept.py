@@ -57,7 +57,6 @@ from postroom.work.delivery.reply_subject import Letters, titled
 from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, plain_target, resolve_target
-from postroom.work.delivery.together import Seat, take_seat
 from postroom.work.files.fit import check_fit
 
 _document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
@@ -129,23 +128,16 @@ class Acceptance:
         A caller who hangs up in the middle cancels nothing: the work runs in a task
         of its own, which requests with the same key that arrive together share.
         """
-        seat = take_seat()
-        try:
-            with span("postroom.accept", {"postroom.channel": outgoing.channel}):
-                return await self._accept(await self._draft(outgoing, request_id, seat), seat)
-        finally:
-            if seat is not None:
-                seat.leave()
+        with span("postroom.accept", {"postroom.channel": outgoing.channel}):
+            return await self._accept(await self._draft(outgoing, request_id))
 
-    async def _accept(self, draft: DeliveryDraft, seat: Seat | None) -> Accepted:
+    async def _accept(self, draft: DeliveryDraft) -> Accepted:
         if arrival := self._arriving.get(draft.identity.key):
-            if seat is not None:
-                seat.leave()  # the other may be of the same batch and wait for this one
             accepted = _same(await arrival.heard(), draft.new)
             self.meter.repeated(accepted.snapshot)
             return accepted
         arrival = self._arriving[draft.identity.key] = Arrival()
-        arrival.task = asyncio.create_task(self._arrive(arrival, draft, seat))
+        arrival.task = asyncio.create_task(self._arrive(arrival, draft))
         self.dispatcher.join(arrival.task)
         return await arrival.heard()
 
@@ -191,7 +183,7 @@ class Acceptance:
         """On the channel it goes out on."""
         return await in_own_order(outgoing, self.book, self.channels)
 
-    async def _draft(self, asked: Outgoing, request_id: str, seat: Seat | None = None) -> DeliveryDraft:
+    async def _draft(self, asked: Outgoing, request_id: str) -> DeliveryDraft:
         outgoing = await self.placed(asked) if asked.channel == AUTO else asked
         channel = self._channel(outgoing.channel)
         revises: Revision | None = None
@@ -203,7 +195,7 @@ class Acceptance:
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
         if outgoing.attachments:
             check_fit([one.size for one in outgoing.attachments], channel.name, channel.capabilities)
-        new = self._new(outgoing, channel, target, identity, request_id, revises, seat)
+        new = self._new(outgoing, channel, target, identity, request_id, revises)
         if new.intent is Intent.REPLY:
             new = await titled(new, channel, self.letters)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
@@ -213,11 +205,11 @@ class Acceptance:
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
 
-    async def _arrive(self, arrival: Arrival[Accepted], draft: DeliveryDraft, seat: Seat | None) -> None:
+    async def _arrive(self, arrival: Arrival[Accepted], draft: DeliveryDraft) -> None:
         """Whoever asked is told as soon as it is stored; what is ours to send is sent in the same breath."""
         identity, new = draft.identity, draft.new
         try:
-            accepted = await (self._store(new, seat) if identity.fresh else self._find_or_store(identity, new, seat))
+            accepted = await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
         except BaseException as error:
             arrival.fail(error)
             if isinstance(error, Exception):
@@ -229,13 +221,13 @@ class Acceptance:
         if accepted.claim is not None:
             await self.dispatcher.carry(accepted.claim, Ready(parts=draft.parts, permit=accepted.permit))
 
-    async def _find_or_store(self, identity: Identity, new: NewDelivery, seat: Seat | None) -> Accepted:
+    async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
         if found := await self.ledger.find(identity.key):
             self.meter.repeated(found)
             return _same(Accepted(snapshot=found, created=False), new)
-        return await self._store(new, seat)
+        return await self._store(new)
 
-    async def _store(self, new: NewDelivery, seat: Seat | None) -> Accepted:
+    async def _store(self, new: NewDelivery) -> Accepted:
         if self.closed is not None:
             await self._refuse_closed(new, self.closed)
         judgement = await self._judge(new, consume=True)
@@ -243,7 +235,7 @@ class Acceptance:
             await self._refuse(new, judgement.error)
             raise judgement.error
         try:
-            inserted, permit = await self._insert(new, seat)
+            inserted, permit = await self._insert(new)
         except BaseException:
             await self.limits.refund(judgement.asked)
             raise
@@ -258,12 +250,12 @@ class Acceptance:
             self.dispatcher.left_pending(inserted.snapshot.id)
         return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit)
 
-    async def _insert(self, new: NewDelivery, seat: Seat | None) -> tuple[Inserted, Permit | None]:
+    async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
         if new.attachments:
             await self._files().claim(new)
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new), None
-        return await self.writer.write(new, seat)
+        return await self.writer.write(new)
 
     def _files(self) -> MessageFiles:
         if self.files is None:
@@ -322,11 +314,10 @@ class Acceptance:
         identity: Identity,
         request_id: str,
         revises: Revision | None,
-        seat: Seat | None,
     ) -> NewDelivery:
         now = self.clock.now_us()
         asked = outgoing.on_uncertain if revises is None else OnUncertain.RESEND  # the same edit twice is one edit
-        delivery_id = DeliveryId(seat.delivery_id if seat else self.mint(now))
+        delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
             id=delivery_id,
             idempotency_key=identity.key,

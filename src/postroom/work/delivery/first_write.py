@@ -11,7 +11,6 @@ from postroom.domain.ports import Clock, Ledger
 from postroom.domain.time import SECOND_US
 from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.pipeline import Pipeline
-from postroom.work.delivery.together import Seat
 
 _MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
 
@@ -23,16 +22,16 @@ class FirstWrite:
     pipeline: Pipeline
     clock: Clock
 
-    async def write(self, new: NewDelivery, seat: Seat | None = None) -> tuple[Inserted, Permit | None]:
+    async def write(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
         """With a permit the row carries the mark, and the call is the caller's to make."""
         if not self.dispatcher.reserve(new.channel):
-            return await self._insert(new, None, seat), None
+            return await self._insert(new, None), None
         permit, marked = None, False
         try:
             permit = await self.pipeline.go_ahead(new.channel, new.address)
             asked_at_us = self.clock.now_us()
             lease = self.dispatcher.lease(new, asked_at_us, sending=permit is not None)
-            inserted = await self._insert(new, lease, seat)
+            inserted = await self._insert(new, lease)
             if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
                 inserted = _unmarked(inserted)
             marked = inserted.claim is not None and inserted.claim.sending
@@ -46,11 +45,9 @@ class FirstWrite:
                 await self.pipeline.unused(permit)
         return inserted, permit if marked else None
 
-    async def _insert(self, new: NewDelivery, lease: Lease | None, seat: Seat | None) -> Inserted:
-        if seat is not None:
-            await seat.come()
+    async def _insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
         try:
-            return await self.ledger.insert(new, lease, group=seat and seat.gathering)
+            return await self.ledger.insert(new, lease)
         except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
             return await self.ledger.insert(new, lease)
 

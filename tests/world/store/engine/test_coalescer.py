@@ -136,16 +136,3 @@ async def test_patience_ends() -> None:
 
     async with asyncio.timeout(PATIENCE_SECONDS):
         assert await coalescer.put(3, patience_seconds=0.001) == 30
-
-
-async def test_a_group_that_waits_together_is_never_flushed_apart() -> None:
-    tens, group = Tens(), object()
-    coalescer = Coalescer(tens.flush, most=10, by_halves=True)
-
-    before = [coalescer.put(number) for number in range(4)]
-    many = [coalescer.put(number, group=group) for number in range(100, 200)]
-    after = [coalescer.put(number) for number in range(4, 8)]
-    await asyncio.gather(*before, *many, *after)
-
-    assert [number for batch in tens.batches for number in batch] == [*range(4), *range(100, 200), *range(4, 8)]
-    assert len([batch for batch in tens.batches if set(batch) & set(range(100, 200))]) == 1

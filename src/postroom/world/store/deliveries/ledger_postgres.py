@@ -252,8 +252,8 @@ class PostgresLedger:
         row = await self._database.hot(lambda connection: connection.fetchrow(_BY_ID, delivery_id))
         return snapshot_of(row) if row else None
 
-    def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Awaitable[Inserted]:
-        return self._inserts.put((new, lease), group=group)
+    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
+        return self._inserts.put((new, lease))
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._refusals.submit(refusal)

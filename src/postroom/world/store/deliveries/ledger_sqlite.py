@@ -170,8 +170,8 @@ class SqliteLedger:
 
         return await self._database.read(work)
 
-    def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Awaitable[Inserted]:
-        return self._inserts.put((new, lease), group=group)
+    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
+        return self._inserts.put((new, lease))
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))

@@ -37,25 +37,24 @@ class Coalescer(Generic[Item, Result]):
         self._flush = flush
         self._most = most
         self._by_halves = by_halves
-        self._waiting: deque[tuple[Item, asyncio.Future[Result], object]] = deque()
+        self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._hurry = False
         self._flushing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None  # one for all who have patience
         self._loop: asyncio.AbstractEventLoop | None = None  # asking for it costs a call of the system
 
-    async def submit(self, item: Item, *, group: object = None) -> Result:
-        return await self.put(item, group=group)
+    async def submit(self, item: Item) -> Result:
+        return await self.put(item)
 
-    def put(self, item: Item, *, patience_seconds: float = 0.0, group: object = None) -> asyncio.Future[Result]:
+    def put(self, item: Item, *, patience_seconds: float = 0.0) -> asyncio.Future[Result]:
         """
         For whoever has something else to do meanwhile: it takes no task to wait in.
 
         With patience, it goes with the next who has none, and by itself only when nobody came.
-        Those of one group that wait together are never flushed apart.
         """
         self._loop = self._loop or asyncio.get_running_loop()
         future: asyncio.Future[Result] = self._loop.create_future()
-        self._waiting.append((item, future, group))
+        self._waiting.append((item, future))
         if patience_seconds:
             self._timer = self._timer or self._loop.call_later(patience_seconds, self._time_is_up)
         else:
@@ -72,7 +71,7 @@ class Coalescer(Generic[Item, Result]):
 
     def put_back(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
         """What could not be taken along goes by itself, and first."""
-        self._waiting.extendleft((item, future, None) for item, future in reversed(batch))
+        self._waiting.extendleft(reversed(batch))
         self.hurry()
 
     def hurry(self) -> None:
@@ -89,12 +88,7 @@ class Coalescer(Generic[Item, Result]):
             await self._answer(batch)
 
     def _taken(self, many: int) -> list[tuple[Item, asyncio.Future[Result]]]:
-        batch: list[tuple[Item, asyncio.Future[Result]]] = []
-        group: object = None
-        while self._waiting and (len(batch) < many or (group is not None and self._waiting[0][2] is group)):
-            item, future, group = self._waiting.popleft()
-            batch.append((item, future))
-        return batch
+        return [self._waiting.popleft() for _ in range(min(many, len(self._waiting)))]
 
     async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:
