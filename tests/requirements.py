@@ -653,7 +653,6 @@ CONTENT: Sections = {
         "files-dangerous-ask": "A file raises the risk by one step; archives and programs always wait for a person.",
         "files-not-executed": "No page of the console runs anything in a file.",
         "files-pruned": "Bytes go when no upload and no delivery needs them, and never before.",
-        "files-elsewhere": "Many machines share a folder, or a store that speaks S3.",
     },
 }
 

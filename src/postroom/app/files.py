@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
 from postroom.system.roster.config import ButlerConfig
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.work.files.ownership import CarriedFiles
 from postroom.work.files.taking import FileTaking
 from postroom.world.files.folder import FolderFiles
@@ -24,27 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["KeptFiles", "carried_files", "file_taking", "open_files"]
 
 
-def open_files(settings: Settings) -> KeptFiles:
-    """A store of S3's kind needs the extra `s3`; nothing is reached or made before it is used."""
-    wanted = settings.messages.files
-    if not wanted.startswith("s3://"):
-        return FolderFiles(_folder(settings, Path(wanted)))
-    try:
-        from postroom.world.files.s3 import S3Account, S3Files
-    except ImportError:
-        raise SettingsError("messages.files: s3:// needs the extra: pip install 'postroom[s3]'.") from None
-    place, chosen = urlsplit(wanted), settings.messages
-    if not place.netloc:
-        raise SettingsError("messages.files: s3:// must name a bucket, such as s3://household/files.")
-    account = S3Account(
-        bucket=place.netloc,
-        prefix=place.path.strip("/"),
-        endpoint_url=chosen.s3_endpoint_url or None,
-        region=chosen.s3_region or None,
-        access_key=chosen.s3_access_key.reveal() or None,
-        secret_key=chosen.s3_secret_key.reveal() or None,
-    )
-    return S3Files(account, settings.home / "files")
+def open_files(settings: Settings) -> FolderFiles:
+    """Nothing is made before it is used."""
+    return FolderFiles(_folder(settings, Path(settings.messages.files)))
 
 
 def file_taking(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postroom.system.settings.secret import Secret
 from postroom.system.settings.section import Positive, SettingsSection
 
 
@@ -18,14 +17,6 @@ class MessagesSettings(SettingsSection):
     outbox: tuple[Path, ...] = ()
     """Folders below which callers may name files to attach; relative to the data directory."""
     files: str = "files"
-    """Where attached files are kept: a folder, relative to the data directory, or s3://BUCKET/PREFIX."""
+    """Where attached files are kept: a folder, relative to the data directory."""
     file_megabytes_per_day: Positive = 1000
     """How much one caller may hand in within a day."""
-    s3_endpoint_url: str = ""
-    """The S3-compatible server; empty: Amazon's."""
-    s3_region: str = ""
-    """Its region; empty: what the environment says."""
-    s3_access_key: Secret = Secret("")
-    """Empty: what the environment says; the secret one likewise."""
-    s3_secret_key: Secret = Secret("")
-    """The other half of it."""
