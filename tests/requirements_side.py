@@ -88,7 +88,7 @@ SIDE: dict[str, dict[str, str]] = {
     "Words": {
         "words-alone": "Without arguments `postroom` says what runs and what waits, quickly and honestly.",
         "words-json": "Every command that prints a result has --json, and says under it in JSON what went wrong.",
-        "words-completion": "The Tab key completes commands, options and the household's own names.",
+        "words-completion": "The Tab key completes commands, options and fixed words.",
         "words-progress": "Work of more than two seconds shows how far it is, and never in a script's way.",
         "words-errors": "An error says what to do, and the command it names exists.",
         "words-glossary": "One word, one thing: the glossary holds every word, and no twin is used for it.",

@@ -22,8 +22,8 @@ sentence when it did not, and with 2 when it was not understood. Of an id, the b
 went wrong is said on standard error, under `--json` as `{"error": {"code", "message", "hint"}}`:
 [Use commands from scripts](../how-to/json.md).
 
-`postroom --install-completion` teaches your shell (bash, zsh, fish, PowerShell) to complete commands, options and,
-from the household that runs, the names of people, channels and butlers and the ids of questions and deliveries."""
+`postroom --install-completion` teaches your shell (bash, zsh, fish, PowerShell) to complete commands, options and fixed
+words."""
 
 
 def commands_page() -> str:
