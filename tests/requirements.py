@@ -476,7 +476,6 @@ ASK: Sections = {
         "intent-reminders": "Who has the card of an intent is reminded by a reply to it; others by letter.",
         "intent-deciders": "By reply only a proved address approves; of others the words are kept, and they hear why.",
         "intent-questions": "An intent asks people who have proved who they are by a question, with one answer.",
-        "contact-questions": "Whom a name means, when an assistant is not sure, is a question for the owner alone.",
         "butler-wakes": "A question with resume starts one session with the answer as data, however late.",
         "question-retention": "The words of a question go 30 days after its end, and with a person who is removed.",
     },

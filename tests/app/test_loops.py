@@ -28,7 +28,6 @@ LOOPS = {
     "clock",
     "console_changes",
     "dispatcher",
-    "contact_answers",
     "conversations",
     "inbound:email",
     "inbound:forgotten",

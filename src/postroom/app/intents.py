@@ -47,8 +47,6 @@ from postroom.work.conversations.inbound import (
 )
 from postroom.work.conversations.kept import answering, commanding, keeping_handler
 from postroom.work.delivery.late_news import news_handler
-from postroom.work.intents.contact_answers import ContactAnswers
-from postroom.work.intents.contact_questions import ContactQuestions
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
 from postroom.work.intents.question_cards import QuestionCards
@@ -100,10 +98,6 @@ class Correspondence:
             signal=self.gateway.signal,
         )
 
-    def contact_answers(self, asking: AskingParts) -> ContactAnswers:
-        confirmer = self.registry.confirmer
-        return ContactAnswers(questions=asking.store, memories=confirmer.resolver.memories, confirmer=confirmer)
-
     @property
     def at_home(self) -> DirectHousehold:
         """For adapters in this process."""
@@ -149,7 +143,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         butlers=world.butlers,
         channels=frozenset(known_channels(world.settings)),
     )
-    confirmer = _confirmer(world, memory, asking)
+    confirmer = _confirmer(world, memory)
     resolver = confirmer.resolver
     intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
     threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
@@ -195,17 +189,14 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
     )
 
 
-def _confirmer(world: World, memory: StoredMemory, asking: AskingParts) -> Confirmer:
-    """With the resolver; where an assistant is not sure, both know of the question to the owner."""
-    whom = ContactQuestions(asking=asking.asking, questions=asking.questions, store=asking.store, clock=world.clock)
+def _confirmer(world: World, memory: StoredMemory) -> Confirmer:
     resolver = Resolver(
         books=world.store.people,
         memories=memory,
         clock=world.clock,
         new_token=lambda: secrets.token_urlsafe(24),
-        asks=whom,
     )
-    return Confirmer(resolver=resolver, store=memory, clock=world.clock, mint=world.mint.mint, asks=whom)
+    return Confirmer(resolver=resolver, store=memory, clock=world.clock, mint=world.mint.mint)
 
 
 def _replies(
@@ -246,7 +237,6 @@ async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> A
         async with (
             loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
             following(asking, "question_news", built.news(asking).take, loops),
-            following(asking, "contact_answers", built.contact_answers(asking).take, loops),
         ):
             try:
                 yield

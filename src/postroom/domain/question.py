@@ -48,7 +48,6 @@ class SubjectKind(StrEnum):
 
     APPROVAL = "approval"  # a parked delivery
     INTENT = "intent"
-    CONTACT = "contact"  # whom a name means in a book
 
 
 @dataclass(frozen=True, slots=True)

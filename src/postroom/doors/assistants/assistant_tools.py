@@ -92,7 +92,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
         _check_texts(name=name)
         owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-        found = await parts.resolver.resolve(owner, name, input_mode=InputMode(input_mode), by=principal)
+        found = await parts.resolver.resolve(owner, name, input_mode=InputMode(input_mode))
         return {"ok": True, "decision_mode": str(found.decision_mode), "resolution": found.document()}
 
     @answered(failure_document)

@@ -25,7 +25,7 @@ class Direct:
     as_at_first: bool = False
 
     async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
-        return await self.resolver.resolve(owner_agent, query, input_mode=input_mode, by=self.principal)
+        return await self.resolver.resolve(owner_agent, query, input_mode=input_mode)
 
     async def confirm(
         self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None

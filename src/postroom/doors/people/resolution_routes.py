@@ -42,9 +42,7 @@ def _add_choosing(router: APIRouter, parts: RegistryParts) -> None:
     )
     async def resolve(body: ResolveRequest, caller: Caller) -> dict[str, Any]:
         book = parts.book(caller, body.owner_agent)
-        found = await parts.resolver.resolve(
-            book, body.query, input_mode=InputMode(body.input_mode), limit=body.limit, by=caller
-        )
+        found = await parts.resolver.resolve(book, body.query, input_mode=InputMode(body.input_mode), limit=body.limit)
         return {"ok": True, "decision_mode": str(found.decision_mode), **found.document()}
 
     @router.post("/contacts/confirm", operation_id="confirmContact", summary="Remember whom a person meant by a name")

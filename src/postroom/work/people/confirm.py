@@ -42,19 +42,12 @@ class ConfirmStore(Protocol):
         ...
 
 
-class AsksNoMore(Protocol):
-    async def settle(self, owner_agent: str, query: str) -> None:
-        """It is known whom the name means; who was asked about it need not answer."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmer:
     resolver: Resolver
     store: ConfirmStore
     clock: Clock
     mint: Callable[[int], str]
-    asks: AsksNoMore | None = None
 
     async def confirm(self, asked: Confirmation, *, by_person: bool) -> Remembered:
         """A model may only confirm what was put to it as a choice; a person may choose anybody in the book."""
@@ -65,8 +58,6 @@ class Confirmer:
         memory = await self.store.remember(await self._memory(asked, chosen), token_hash)
         if memory is None:
             raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
-        if self.asks is not None:
-            await self.asks.settle(memory.owner_agent, memory.query)
         return memory
 
     async def _under_token(self, asked: Confirmation, token: str) -> tuple[str, Candidate]:

@@ -13,7 +13,6 @@ from postroom.domain.contact import Candidate, DecisionMode, InputMode, MatchTyp
 from postroom.domain.contact_book import BookGlance, Entry, Keys, Offer, Remembered
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock
-from postroom.domain.principal import Principal
 from postroom.domain.time import seconds, to_text
 from postroom.work.people.decision import MatchVerdict, decide
 from postroom.work.people.hint import hint_of
@@ -48,19 +47,12 @@ class MemoryStore(Protocol):
     async def drop(self, memory: Remembered) -> None: ...
 
 
-class AsksWhom(Protocol):
-    async def ask(self, by: Principal, owner_agent: str, found: Resolution) -> None:
-        """Puts the candidates to the person whose book it is, when that is not the one who looks them up."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolver:
     books: BookStore
     memories: MemoryStore
     clock: Clock
     new_token: Callable[[], str]
-    asks: AsksWhom | None = None
     _held: dict[str, tuple[int, Book]] = field(default_factory=dict)
     _turns: dict[str, asyncio.Lock] = field(default_factory=dict)  # to change a book, or to look through it in a thread
 
@@ -71,9 +63,7 @@ class Resolver:
         *,
         input_mode: InputMode = InputMode.TEXT,
         limit: int = 5,
-        by: Principal | None = None,
     ) -> Resolution:
-        """`by` looks the name up for a door; without it the household asks itself, and no person is asked."""
         keys = keys_of(query)
         glance = await self.memories.glance(owner_agent, keys.normal, query.strip())
         if explicit := _explicit(query, keys, glance.addressed):
@@ -84,10 +74,7 @@ class Resolver:
         if glance.memory and (known := await self._recall(keys, glance, found)):
             return known
         verdict = decide(found, query, input_mode, limit)
-        found_out = await self._answer(owner_agent, keys, verdict)
-        if by is not None and self.asks is not None and found_out.resolution_token is not None:
-            await self.asks.ask(by, owner_agent, found_out)
-        return found_out
+        return await self._answer(owner_agent, keys, verdict)
 
     async def search(self, owner_agent: str, keys: Keys, version: int) -> list[FoundEntry]:
         book = await self._book(owner_agent, version)

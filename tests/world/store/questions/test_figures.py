@@ -50,7 +50,7 @@ async def test_only_open_questions_wait_for_those_they_ask(database: Database) -
 
 async def test_what_is_about_one_kind_of_thing_can_be_left_out(database: Database) -> None:
     store, figures = StoredQuestions(database, Seal(bytes(32))), QuestionFigures(database)
-    subjects = (None, Subject(SubjectKind.APPROVAL, "a"), Subject(SubjectKind.CONTACT, "c"))
+    subjects = (None, Subject(SubjectKind.APPROVAL, "a"), Subject(SubjectKind.INTENT, "c"))
     for number, subject in enumerate(subjects):
         await store.ask(replace(new_question(question=f"{number}?", people=(ANNA,)), subject=subject))
 
