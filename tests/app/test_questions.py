@@ -62,13 +62,13 @@ async def test_a_person_who_was_not_asked_cannot_answer_and_the_second_press_is_
 
 
 @pytest.mark.requirement("ask:approve-exactly")
-async def test_a_reply_and_a_text_alone_answer_and_ok_never_approves(small: Living) -> None:
+async def test_a_reply_with_the_exact_word_approves_and_ok_never_does(small: Living) -> None:
     view = await ask(small, kind="approve", options=None, question="Delete it?")
     card = await phone(small, "Delete it?")
     assert labels(card) == ["Approve", "Deny", "Rather not"]
     await shown(small, view, PresentationStatus.SHOWN)
-    await write(small, "ok")
-    await phone(small, "Press a button, or write exactly")
+    await write(small, "ok", reply_to_message_id=card["message_id"])
+    await phone(small, "Press a button, or reply with exactly")
     await write(small, "deny", reply_to_message_id=card["message_id"])
     await phone(small, "✅ Deny: answered by")
 
@@ -104,14 +104,17 @@ async def test_an_answer_in_own_words_is_asked_for_in_a_box_and_found_by_the_rep
 
 
 @pytest.mark.requirement("ask:own-words")
-async def test_a_text_that_could_be_for_several_questions_is_asked_about_and_decides_nothing(small: Living) -> None:
-    first, second = await ask(small), await ask(small, question="Another one?")
-    for view in (first, second):
-        await shown(small, view, PresentationStatus.SHOWN)
-    await write(small, "yes")
-    await phone(small, "Several questions are open")
-    for view in (first, second):
-        assert (await parts(small).asking.read(OPERATOR, view.question.id)).question.is_open
+async def test_after_other_the_next_message_is_the_answer(house: Living) -> None:
+    await ask(house)
+    other = await ask(house, question="Another one?")
+    await press(house, await phone(house, "Ship it?"), "✏️ Other")
+    await phone(house, "Your answer to “Ship it?”: write it as your next message here.")
+    await write(house, "after lunch")
+    await phone(house, "✅ after lunch: answered by")
+    await write(house, "yes")
+    await write(house, "/asks")
+    await phone(house, "• Another one?")
+    assert (await parts(house).asking.read(OPERATOR, other.question.id)).question.is_open
 
 
 @pytest.mark.requirement("ask:revised-in-place")

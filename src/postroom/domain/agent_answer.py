@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.domain.agent_card import ALLOW, ALLOW_SESSION, DENY, listed_questions
+from postroom.domain.agent_card import ALLOW_SESSION, listed_questions
+from postroom.domain.question import ALLOW, DENY
 
 _CERTAIN: Final = ("channel", "signed_in")
 Ended = Mapping[str, Any]  # a question that was answered, as the doors show it

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postroom.domain.masked import masked
+from postroom.domain.question import ALLOW, DENY
 
 Reveal = Callable[[str], str]  # names every character that cannot be seen
 
-ALLOW: Final = "allow"
-DENY: Final = "deny"
 ALLOW_SESSION: Final = "allow_session"
 QUESTIONS: Final = "AskUserQuestion"
 PLAN: Final = "ExitPlanMode"

@@ -47,7 +47,6 @@ class Attempt:
 
     `actor` is the principal behind a token, `operator` the console's. `said_at_us` is the provider's time, when the
     provider dates what it brings. `revision` is the wording the person had before them; without it, the card's.
-    `to_card`: it answers the very message that asked, so it came after it, whatever the provider's clock says.
     """
 
     id: str
@@ -65,7 +64,6 @@ class Attempt:
     presentation_id: str | None = None
     revision: int | None = None
     flags: frozenset[Flag] = frozenset()
-    to_card: bool = False  # matters when it is judged, and is not kept
 
 
 class VerdictKind(StrEnum):

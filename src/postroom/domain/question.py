@@ -11,6 +11,7 @@ from postroom.domain.delivery import Format
 from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 
+ALLOW: Final = "allow"
 APPROVE: Final = "approve"
 DENY: Final = "deny"
 RATHER_NOT: Final = "Rather not"  # the button, and the word, that declines
@@ -89,6 +90,12 @@ class Wording:
     default: QuestionAnswer | None = None
     format: Format = Format.PLAIN  # of the question and its context
     may_decline: bool = True  # whether "rather not" is offered, and heard
+
+
+def is_permission(wording: Wording) -> bool:
+    """Whether one of its options lets somebody do something: such a word is said exactly, or by its button."""
+    values = {option.value for option in wording.options}
+    return wording.kind is QuestionKind.APPROVE or (DENY in values and bool({ALLOW, APPROVE} & values))
 
 
 def wording_object(wording: Wording) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def test_an_approval_has_its_two_words_in_two_colours() -> None:
     [
         ({"options": ["a" * 17, "b"], "allow_text": False}, [["a" * 17], ["b"], ["Rather not"]]),
         ({"options": ["a", "b", "c"], "multiple": True}, [["✅ a", "b"], ["c"], ["Send"], ["✏️ Other", "Rather not"]]),
-        ({"kind": "text", "options": None}, [["Rather not"]]),
+        ({"kind": "text", "options": None}, [["✏️ Answer", "Rather not"]]),
     ],
 )
 def test_rows_of_buttons(arguments: dict[str, Any], rows: list[list[str]]) -> None:
@@ -152,7 +152,7 @@ def test_characters_that_turn_the_reading_are_not_on_a_card() -> None:
 
 def test_a_reminder_and_a_box_answer_the_card_where_there_are_threads() -> None:
     question, card = new_question(), shown(provider_ids=("7", "8"), delivery_id="d1", revision=1)
-    for outgoing in (MAKER.reminder(question, card), MAKER.own_words(question, card, "e1")):
+    for outgoing in (MAKER.reminder(question, card), MAKER.own_words(question, card, "e1", alone=True)):
         assert outgoing.intent is Intent.REPLY
         assert outgoing.context is not None and outgoing.context.source_thread_identity == "2000:8"
     assert MAKER.reminder(question, shown("email")).intent is Intent.SEND

@@ -178,7 +178,7 @@ async def test_own_words_get_a_box_only_for_those_who_are_asked(chat: Chat) -> N
     await chat.ask()
     assert await chat.press("✏️ Other", sender="1000") == "This question is for another person."
     assert len(chat.post.sent) == 1
-    assert await chat.press("✏️ Other") == "Write your answer as a reply."
+    assert await chat.press("✏️ Other") == "Your next message here is your answer."
     box = chat.post.sent[-1]
     assert box.markup is not None and box.markup.force_reply
 
@@ -191,21 +191,51 @@ async def test_a_reply_to_any_part_of_the_card_answers(chat: Chat) -> None:
     assert len(chat.post.sent) == 1
 
 
-async def test_a_text_alone_counts_when_one_question_is_open_there(chat: Chat) -> None:
+@pytest.mark.requirement("ask:own-words")
+@pytest.mark.parametrize("asked", [1, 2])
+async def test_a_text_that_replies_to_nothing_is_for_others_however_many_questions_are_open(
+    chat: Chat, asked: int
+) -> None:
+    ids = [await chat.ask(question=f"Ship number {number}?") for number in range(asked)]
+    sent = len(chat.post.sent)
+    for text in ("yes", "1", "What is on today?"):
+        assert not await chat.write(text)
+    assert {await chat.status(one) for one in ids} == {QuestionStatus.OPEN}
+    assert len(chat.post.sent) == sent
+
+
+@pytest.mark.requirement("ask:own-words")
+async def test_after_other_the_next_message_is_the_answer_and_the_box_says_so(chat: Chat) -> None:
     ask_id = await chat.ask()
-    assert await chat.write("2")
+    await chat.ask(question="Another?")
+    assert await chat.press("✏️ Other") == "Your next message here is your answer."
+    assert "“Ship it?”" in chat.post.texts[-1] and "as your next message here" in chat.post.texts[-1]
+    assert await chat.write("after lunch", said_at_us=chat.office.clock.now_us() - seconds(3600))
     question = await chat.office.store.get(ask_id)
-    assert question is not None and question.answer is not None and question.answer.value == "no"
+    assert question is not None and question.answer is not None and question.answer.text == "after lunch"
+    assert not await chat.write("What is on today?")
 
 
-async def test_with_several_open_the_person_is_asked_which_once_for_each_message(chat: Chat) -> None:
+@pytest.mark.requirement("ask:own-words")
+async def test_of_two_questions_the_one_whose_other_was_pressed_last_gets_the_next_message(chat: Chat) -> None:
     first = await chat.ask()
     second = await chat.ask(question="Another?")
-    for _ in range(2):
-        assert await chat.write("yes", message_id="7")
-    told = [text for text in chat.post.texts if text.startswith("Several questions are open")]
-    assert len(told) == 1 and "• Ship it?" in told[0] and "• Another?" in told[0]
-    assert {await chat.status(first), await chat.status(second)} == {QuestionStatus.OPEN}
+    await chat.press("✏️ Other")
+    chat.office.clock.jump(1)
+    await chat.press("✏️ Other", chat.post.sent[1])
+    assert await chat.write("after lunch")
+    assert (await chat.status(first), await chat.status(second)) == (QuestionStatus.OPEN, QuestionStatus.ANSWERED)
+
+
+@pytest.mark.requirement("ask:own-words")
+@pytest.mark.parametrize("changes", [{"alone": False}, {"flags": frozenset({Flag.FORWARDED})}, {"replies_to": "other"}])
+async def test_after_other_only_the_persons_own_next_words_alone_with_us_count(
+    chat: Chat, changes: dict[str, Any]
+) -> None:
+    ask_id = await chat.ask()
+    await chat.press("✏️ Other")
+    assert not await chat.write("after lunch", **changes)
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
 
 
 @pytest.mark.parametrize(
@@ -243,13 +273,28 @@ async def test_a_reply_whose_sender_is_not_proved_decides_nothing_and_the_person
     assert "not proved that this came from you; please use the link" in chat.post.sent[-1].message
 
 
+@pytest.mark.requirement("ask:approve-exactly")
+@pytest.mark.parametrize("text", ["1", "ok", "allow it", "allow."])
+async def test_what_a_program_may_do_takes_the_exact_word_as_a_reply(chat: Chat, text: str) -> None:
+    options = [{"value": "allow", "label": "Allow"}, {"value": "deny", "label": "Deny"}]
+    ask_id = await chat.ask(question="May it run a command?", options=options, allow_text=False)
+    assert not await chat.write("Allow")
+    assert await chat.write(text, replies_to="d1-1")
+    assert chat.post.texts[-1] == "Press a button, or reply with exactly “Allow” or “Deny”."
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert await chat.write("allow", replies_to="d1-1")
+    assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+
+
 @pytest.mark.parametrize("text", ["ok", "👍", "yes"])
 async def test_nothing_but_the_exact_word_approves(chat: Chat, text: str) -> None:
     ask_id = await chat.ask(kind="approve", options=None)
-    assert await chat.write(text)
+    assert await chat.write(text, replies_to="d1-1")
     assert await chat.status(ask_id) is QuestionStatus.OPEN
-    assert chat.post.texts[-1] == "Press a button, or write exactly “Approve” or “Deny”."
-    assert await chat.write("approve")
+    assert chat.post.texts[-1] == "Press a button, or reply with exactly “Approve” or “Deny”."
+    assert not await chat.write("approve")
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert await chat.write("approve", replies_to="d1-1")
     assert await chat.status(ask_id) is QuestionStatus.ANSWERED
 
 
@@ -257,7 +302,7 @@ async def test_a_text_sent_before_the_deadline_counts_when_it_is_read_after_it(c
     ask_id = await chat.ask(deadline_seconds=30)
     sent_at = chat.office.clock.now_us() + seconds(29)
     chat.office.clock.jump(40)
-    assert await chat.write("yes", said_at_us=sent_at)
+    assert await chat.write("yes", replies_to="d1-1", said_at_us=sent_at)
     assert await chat.status(ask_id) is QuestionStatus.ANSWERED
 
 
@@ -296,14 +341,3 @@ async def test_a_reply_to_the_card_counts_however_slow_the_providers_clock_is(ch
     hour_ago = chat.office.clock.now_us() - seconds(3600)
     assert await chat.write("tomorrow", replies_to="d1-2", said_at_us=hour_ago)
     assert await chat.status(ask_id) is QuestionStatus.ANSWERED
-
-
-@pytest.mark.requirement("ask:clocks-differ")
-async def test_words_that_seem_older_than_the_question_are_kept_and_the_person_hears_what_to_do(chat: Chat) -> None:
-    ask_id = await chat.ask(kind="text", options=None)
-    hour_ago = chat.office.clock.now_us() - seconds(3600)
-    assert await chat.write("tomorrow", said_at_us=hour_ago)
-    assert await chat.status(ask_id) is QuestionStatus.OPEN
-    assert chat.post.sent[-1].message.endswith("if it is your answer, reply to the question itself.")
-    [kept] = await chat.office.store.attempts(ask_id)
-    assert (kept.attempt.said.text, kept.verdict.code) == ("tomorrow", "before_question")

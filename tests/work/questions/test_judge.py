@@ -105,8 +105,7 @@ def test_an_operator_answers_by_policy() -> None:
         (END + seconds(59), END, VerdictKind.ACCEPTED),
         (END + seconds(59), END + 1, VerdictKind.LATE),
         (NOW, END + HOUR_US, VerdictKind.ACCEPTED),  # a provider whose clock is ahead
-        (NOW, START_US - seconds(5), VerdictKind.ACCEPTED),
-        (NOW, START_US - seconds(5) - 1, VerdictKind.INVALID),
+        (NOW, START_US - HOUR_US, VerdictKind.ACCEPTED),  # and one whose clock is behind
     ],
 )
 def test_a_text_counts_from_when_it_was_sent_and_a_press_from_when_it_is_heard(

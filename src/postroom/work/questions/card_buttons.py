@@ -13,6 +13,7 @@ from postroom.work.questions.card_words import one_line
 from postroom.work.questions.tokens import kept_token, token_of
 
 OTHER: Final = "✏️ Other"
+ANSWER: Final = "✏️ Answer"  # of a question that has no options
 SEND: Final = "Send"
 _TICKED: Final = "✅ "
 _SHORT: Final = 16
@@ -80,8 +81,9 @@ class ButtonMaker:
         wording = self.question.wording
         if is_approval(self.question):
             return []  # not to decide is to leave it alone until its time is over
-        own_words = own_words and wording.kind is QuestionKind.CHOICE and wording.allow_text
-        others = [self._made(OTHER, TokenAction.OTHER)] if own_words else []
+        is_text = wording.kind is QuestionKind.TEXT
+        own_words = own_words and (is_text or (wording.kind is QuestionKind.CHOICE and wording.allow_text))
+        others = [self._made(ANSWER if is_text else OTHER, TokenAction.OTHER)] if own_words else []
         return [*others, self._made(RATHER_NOT, TokenAction.DECLINE)] if wording.may_decline else others
 
     def _label(self, value: str, label: str) -> str:

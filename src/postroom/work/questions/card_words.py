@@ -10,7 +10,7 @@ from postroom.domain.approval_question import is_approval
 from postroom.domain.delivery import Format
 from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import OPERATOR
-from postroom.domain.question import APPROVE, Preview, Question, QuestionKind, Wording
+from postroom.domain.question import APPROVE, Preview, Question, QuestionKind, Wording, is_permission
 from postroom.domain.question_answer import BY_DEFAULT, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import to_datetime
@@ -81,18 +81,19 @@ def _described(description: str | None) -> str:
 
 def how_to_reply(wording: Wording) -> str:
     """For channels on which a reply is heard."""
+    if is_permission(wording):
+        words = " or ".join(f"“{one.label}”" for one in wording.options)
+        own = ", or with words of your own" if wording.kind is QuestionKind.CHOICE and wording.allow_text else ""
+        return f"Reply with exactly {words}{own}."
     match wording.kind:
-        case QuestionKind.TEXT:
-            return "Reply to this message with your answer."
-        case QuestionKind.APPROVE:
-            words = " or ".join(f"“{one.label}”" for one in wording.options)
-            return f"Reply with exactly {words}."
         case QuestionKind.CHOICE:
             several = ", or several, separated by commas" if wording.multiple else ""
             return f"Reply with a number or the words{several}."
         case QuestionKind.FORM:
             names = [one_line(name, 100) for name in properties(wording.form or {})]
             return "Reply to this message with one line for each:\n" + "\n".join(f"{name}: …" for name in names)
+        case _:
+            return "Reply to this message with your answer."
 
 
 def closing_words(question: Question) -> CardText:

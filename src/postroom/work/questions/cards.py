@@ -114,10 +114,11 @@ class CardMaker:
         text = CardText(f"{asker_name(question)} still waits for an answer to {about}, by {until}.")
         return self._reply(question, shown, text, act)
 
-    def own_words(self, question: Question, shown: Presentation, event_id: str) -> Outgoing:
-        """A box to reply in, for an answer that is not on a button."""
+    def own_words(self, question: Question, shown: Presentation, event_id: str, *, alone: bool) -> Outgoing:
+        """A box to reply in, for an answer that is not on a button; `alone`: the next message there counts as well."""
         box = Markup(force_reply=True, placeholder="Your answer")
-        text = CardText(f"Your answer to “{asked_line(question, 200)}”:")
+        where = "as your next message here" if alone else "as a reply to this message"
+        text = CardText(f"Your answer to “{asked_line(question, 200)}”: write it {where}.")
         return replace(self._reply(question, shown, text, f"other:{event_id}"), markup=box)
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:

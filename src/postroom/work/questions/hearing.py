@@ -128,24 +128,28 @@ class Hearing:
         return replace(reaction, then=edit, about=request_id_of(shown.id))
 
     async def _own_words(self, press: Press, pressed: PressedToken) -> PressReaction:
-        """Nothing is decided: a box to reply in, bound to the same question."""
+        """Nothing is decided: a box to reply in, and where nobody else writes, the next message is the answer, too."""
         shown = pressed.presentation
         question, person = await self.store.get(shown.question_id), await self._person(press.channel, press.sender)
         if question is None or person is None or press.flags or not question.asks(person.id):
             return PressReaction(words="This question is for another person.", alert=True)
         if not question.is_open or pressed.token.revision != question.revision:
             return PressReaction(words=NOT_VALID, alert=True)
-        box = self.cards.own_words(question, shown, press.event_id)
-        return PressReaction(words="Write your answer as a reply.", then=box, about=request_id_of(shown.id))
+        alone = press.sender in press.places
+        if alone:
+            await self.shown.await_words(shown.id, self.clock.now_us())
+        box = self.cards.own_words(question, shown, press.event_id, alone=alone)
+        told = "Your next message here is your answer." if alone else "Write your answer as a reply."
+        return PressReaction(words=told, then=box, about=request_id_of(shown.id))
 
     async def _meant(self, words: InboundMessage) -> Sequence[Presentation]:
-        """The card that is replied to; without a reply, those that are open where the person is alone with us."""
+        """The card that is replied to, or on which *Other* was pressed just before; nothing else is an answer."""
         if words.replies_to is not None:
             return await self._replied_to(words, words.replies_to)
-        if not words.alone or words.flags or await self._person(words.channel, words.sender) is None:
+        if not words.alone or words.flags:
             return []
-        on_show = [one for place in words.places for one in await self.shown.open_on(words.channel, place)]
-        return list({one.question_id: one for one in on_show}.values())
+        awaited = await self.shown.awaited(words.channel, words.places)
+        return [] if awaited is None else [awaited]
 
     async def _replied_to(self, words: InboundMessage, message_id: str) -> Sequence[Presentation]:
         """
@@ -181,8 +185,7 @@ class Hearing:
 
     async def _attempt_of(self, words: InboundMessage, shown: Presentation) -> Attempt:
         attempt = await self._attempt(words.channel, words.event_id, words.sender, shown, words.assurance)
-        said, to_card = Said(text=words.text), words.replies_to in shown.provider_ids
-        return replace(attempt, said=said, said_at_us=words.said_at_us, flags=words.flags, to_card=to_card)
+        return replace(attempt, said=Said(text=words.text), said_at_us=words.said_at_us, flags=words.flags)
 
     async def _attempt(
         self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance

@@ -12,14 +12,11 @@ from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question, QuestionKind
 from postroom.domain.question_answer import Assurance, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
-from postroom.domain.time import seconds
 from postroom.work.questions.reading import Reading, read
 
 CONSOLE: Final = "console"
 DESK: Final = "desk"
 PRIVATE: Final = frozenset({CONSOLE, DESK})  # where a secret may be said
-_CLOCKS_DIFFER_US: Final = seconds(5)  # the provider's and ours
-_BEFORE: Final = "this seems to be from before the question; if it is your answer, reply to the question itself"
 _PERSONS_OWN: Final = (Role.PERSON, Role.USER)
 
 
@@ -98,8 +95,6 @@ def _out_of_time(question: Question, attempt: Attempt, now_us: int) -> Verdict |
     said_us = attempt.said_at_us if attempt.said_at_us is not None else now_us
     if min(said_us, now_us) > question.expires_at_us:
         return _verdict(VerdictKind.LATE, "deadline", "the time for an answer is over")
-    if said_us < question.created_at_us - _CLOCKS_DIFFER_US and not attempt.to_card:
-        return _verdict(VerdictKind.INVALID, "before_question", _BEFORE)
     return None
 
 

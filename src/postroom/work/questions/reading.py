@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.answer_attempt import Said
 from postroom.domain.errors import sentence
-from postroom.domain.question import DENY, RATHER_NOT, Option, QuestionKind, Wording
+from postroom.domain.question import DENY, RATHER_NOT, Option, QuestionKind, Wording, is_permission
 from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.storable_text import storable
 from postroom.work.questions.form import choices, properties, value_problems
@@ -105,8 +105,12 @@ def _exact_word(wording: Wording, words: str) -> Reading:
             return Reading(answer=QuestionAnswer(value=option.value))
     if words.casefold() == _REJECT:
         return _one(wording, DENY)
+    return Reading(problem=_exactly(wording))
+
+
+def _exactly(wording: Wording) -> str:
     quoted = " or ".join(f"“{option.label}”" for option in wording.options)
-    return Reading(problem=f"press a button, or write exactly {quoted}")
+    return f"press a button, or reply with exactly {quoted}"
 
 
 def _chosen(wording: Wording, words: str) -> Reading:
@@ -114,12 +118,21 @@ def _chosen(wording: Wording, words: str) -> Reading:
         named = [_named(wording.options, part) for part in _BETWEEN.split(words) if visible(part)]
         if named and all(named):
             return _several(wording, [option.value for option in named if option])
-    elif option := _named(wording.options, words):
+    elif option := _meant(wording, words):
         return Reading(answer=QuestionAnswer(value=option.value))
     if wording.allow_text:
         return Reading(answer=QuestionAnswer(text=words))
+    if is_permission(wording):
+        return Reading(problem=_exactly(wording))
     several = " or several, separated by commas" if wording.multiple else ""
     return Reading(problem=f"answer with one of {_labels(wording)}, or its number{several}")
+
+
+def _meant(wording: Wording, words: str) -> Option | None:
+    """A number is too little to let a program do something."""
+    if is_permission(wording):
+        return next((one for one in wording.options if words.casefold() == one.label.casefold()), None)
+    return _named(wording.options, words)
 
 
 def _named(options: Sequence[Option], words: str) -> Option | None:

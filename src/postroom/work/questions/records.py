@@ -103,7 +103,15 @@ class Cards(Protocol):
 
     async def perhaps(self, channel: str, address: str, provider_id: str) -> Sequence[Presentation]: ...
 
-    async def open_on(self, channel: str, address: str | None = None) -> Sequence[Presentation]: ...
+    async def open_on(self, channel: str) -> Sequence[Presentation]: ...
+
+    async def await_words(self, presentation_id: str, now_us: int) -> None:
+        """The person pressed *Other*: the next that they write there, alone with us, is the answer."""
+        ...
+
+    async def awaited(self, channel: str, places: Sequence[str]) -> Presentation | None:
+        """The card for which a message that comes now is that next one; None when another came before it."""
+        ...
 
 
 class EventFeed(Protocol):

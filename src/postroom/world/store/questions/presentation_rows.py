@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, Select, and_, exists, literal, or_, sele
 
 from postroom.domain.presentation import Presentation, Token, TokenAction
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
+from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
 from postroom.world.store.tables.questions import presentation_parts, presentations, questions
 
@@ -68,14 +69,43 @@ def unnumbered(channel: str, address: str) -> Select[Any]:
 
 
 def is_numbered(connection: Connection, channel: str, address: str, provider_id: str) -> bool:
-    """A message of ours that we know by this number."""
+    """A message there that we know by this number, ours or a person's own."""
     request, receipt = delivery_requests.c, delivery_receipts.c
     known = (
         select(request.id)
         .join(delivery_receipts, receipt.delivery_request_id == request.id)
         .where(receipt.provider_delivery_id == provider_id, request.channel == channel, request.address == address)
     )
-    return connection.execute(known.limit(1)).first() is not None
+    heard = (inbound_messages.c.channel == channel, inbound_messages.c.event_id == f"message:{address}:{provider_id}")
+    return any(
+        connection.execute(one.limit(1)).first() is not None
+        for one in (known, select(inbound_messages.c.id).where(*heard))
+    )
+
+
+def awaiting_words(channel: str, places: Sequence[str]) -> Select[Any]:
+    """Of open questions, the card there on which *Other* was pressed last."""
+    table = presentations.c
+    return (
+        select(presentations)
+        .join(questions, questions.c.id == table.question_id)
+        .where(
+            questions.c.status == str(QuestionStatus.OPEN),
+            table.channel == channel,
+            table.address.in_(places),
+            table.words_awaited_at.is_not(None),
+        )
+        .order_by(table.words_awaited_at.desc())
+        .limit(1)
+    )
+
+
+def wrote_since(connection: Connection, awaiting: Row[Any], place: str) -> bool:
+    """Whether they wrote anything else there since; a message that is being heard has no person yet."""
+    table = inbound_messages.c
+    theirs = (table.person == awaiting.person_id, table.channel == awaiting.channel, table.place == place)
+    last = connection.execute(select(table.received_at).where(*theirs).order_by(table.id.desc()).limit(1)).scalar()
+    return last is not None and last > awaiting.words_awaited_at
 
 
 def presentation_by_id(connection: Connection, question_id: str, presentation_id: str | None) -> Presentation | None:

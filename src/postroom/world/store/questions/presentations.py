@@ -23,14 +23,17 @@ from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
     about,
+    awaiting_words,
     fenced_presentations,
     found_presentations,
     is_numbered,
     presentation_by_id,
     presentation_row,
+    read_presentation,
     read_token,
     token_row,
     unnumbered,
+    wrote_since,
 )
 from postroom.world.store.tables.questions import (
     presentation_parts,
@@ -204,8 +207,8 @@ class StoredPresentations:
 
         return await self._database.read(work)
 
-    async def open_on(self, channel: str, address: str | None = None) -> Sequence[Presentation]:
-        """Those on show there that still wait for an answer; without an address, on the whole channel."""
+    async def open_on(self, channel: str) -> Sequence[Presentation]:
+        """Those on show there that still wait for an answer."""
         table = presentations.c
         asked = (
             select(presentations)
@@ -213,8 +216,23 @@ class StoredPresentations:
             .where(questions.c.status == str(QuestionStatus.OPEN), table.channel == channel, _status_in(_ON_SHOW))
             .order_by(table.id)
         )
-        asked = asked if address is None else asked.where(table.address == address)
         return await self._database.read(lambda connection: found_presentations(connection, asked))
+
+    async def await_words(self, presentation_id: str, now_us: int) -> None:
+        """The person pressed *Other*: the next that they write there, alone with us, is the answer."""
+        change = update(presentations).where(presentations.c.id == presentation_id).values(words_awaited_at=now_us)
+        await self._database.write(lambda connection: connection.execute(change))
+
+    async def awaited(self, channel: str, places: Sequence[str]) -> Presentation | None:
+        """The card for which a message that comes now is that next one; None when another came before it."""
+
+        def work(connection: Connection) -> Presentation | None:
+            found = connection.execute(awaiting_words(channel, places)).first()
+            if found is None or wrote_since(connection, found, places[0]):
+                return None
+            return read_presentation(found, ())
+
+        return await self._database.read(work)
 
 
 def _of(question_id: str) -> Select[Any]:

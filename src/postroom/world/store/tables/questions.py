@@ -30,6 +30,7 @@ _ABOUT = text("subject IS NOT NULL")
 _ANSWERED = text("answered_by IS NOT NULL")
 UNPLANNED = text("planned_at IS NULL")
 DUE = text("due_at IS NOT NULL")
+AWAITING = text("words_awaited_at IS NOT NULL")
 
 questions = Table(
     "questions",
@@ -115,9 +116,11 @@ presentations = Table(
     Column("fence", Integer, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("words_awaited_at", BigInteger),
     UniqueConstraint("question_id", "person_id", "channel"),
     CheckConstraint(one_of("status", PresentationStatus), name="status"),
     partial_index("ix_presentations_due_at", "due_at", where=DUE),
+    partial_index("ix_presentations_words_awaited_at", "channel", "address", where=AWAITING),
     Index("ix_presentations_delivery_id", "delivery_id"),
     schema=SHARED,
 )
