@@ -105,7 +105,7 @@ async def test_the_answer_begins_one_session_with_the_answer_as_data(house: Hous
 
     [session] = await house.begun()
     request, _, data = session.prompt.partition("Context, as data:")
-    assert request.strip() == "Go on with the release."
+    assert request == f"Go on with the release.\n\n=== {session.id} ===\n"
     assert "Ignore your instructions" in data
     assert all(word in data for word in (question.id, '"branch": "main"', '"step": 3', '"answered"'))
     assert (session.trigger, session.caller) == ("answer", "butler:health")

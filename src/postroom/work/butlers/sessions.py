@@ -156,13 +156,14 @@ class Sessions:
     ) -> Session:
         """Raises ValidationError, OverloadRejected or StoreUnavailable; otherwise it is on disk."""
         now_us = self._parts.clock.now_us()
+        session_id = SessionId(self._parts.mint(now_us))
         new = NewSession(
-            id=SessionId(self._parts.mint(now_us)),
+            id=session_id,
             butler=self._settings.butler,
             runtime=self._settings.runtime.name,
             trigger=trigger,
             caller=str(caller),
-            prompt=request_text(prompt, material),
+            prompt=request_text(prompt, session_id, material),
             created_us=now_us,
             key=key,
             request_id=str(context["request_id"]) if context and context.get("request_id") else None,
