@@ -36,11 +36,13 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
+from postroom.work.conversations.flood import Flood
 from postroom.work.conversations.forgotten import Forgotten
 from postroom.work.conversations.inbound import (
     Handler,
     Inbound,
     hearing_handler,
+    of_messages,
     originals_handler,
     reopening_handler,
     reply_handler,
@@ -264,6 +266,8 @@ async def listening(
         talk = await stack.enter_async_context(talking)
         kept, clock, people = talk.kept, world.clock, HouseholdAsked(book=world.store.people)
         pairing = pairing_handlers(world.settings, world.store, outbound, clock)
+        most = world.settings.conversations.messages_per_minute
+        flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)
         handlers = [
             keeping_handler(kept, clock),
             news_handler(StoredNews(world.store.database)),
@@ -286,7 +290,7 @@ async def listening(
                     source=name,
                     bot=pushed or channel,
                     offsets=pushed or offsets,
-                    handlers=handlers,
+                    handlers=[flood, *handlers],
                     clock=world.clock,
                     watch=ear.watch,
                     troubles=StoredTroubles(world.store.database),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.system.counted import CountedLoops
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.errors import TargetUnavailable
-from postroom.domain.inbound_message import InboundMessage, Listened
+from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
 from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.time import seconds
 from postroom.work.conversations.inbound import Inbound, hearing_handler, of_messages, reopening_handler, replies_in
@@ -252,3 +253,23 @@ async def test_only_a_persons_own_proved_words_open_an_address() -> None:
         await handle(replace(proved, flags=frozenset({flag})))
     await handle(replace(proved, sender=None))
     assert opened == [("email", "a@b")]
+
+
+async def test_who_pressed_is_heard_before_all_others_and_in_the_order_of_what_they_did(clock: FakeClock) -> None:
+    ada, ben = (partial(written, sender=one, places=(one,)) for one in ("5", "6"))
+    press = Press(channel="pager", event_id="p", callback_id="p", places=("5",), sender="5", token="t")
+    heard: list[InboundEvent] = [ben("one"), ada("before"), ben("two"), press, ada("after")]
+
+    class Mixed(Bot):
+        async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+            return Listened(events=heard, position=8)
+
+    seen: list[str | None] = []
+
+    async def handle(event: InboundEvent) -> bool:
+        seen.append(event.text if isinstance(event, InboundMessage) else "a press")
+        return True
+
+    await replace(reader(Mixed(), [], clock), handlers=[handle]).poll(0)
+
+    assert seen == ["before", "a press", "after", "one", "two"]

@@ -11,7 +11,7 @@ import structlog
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.errors import PostroomError, StoreUnavailable
-from postroom.domain.inbound_message import InboundEvent, InboundMessage
+from postroom.domain.inbound_message import InboundEvent, InboundMessage, LateNews, Press
 from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.ports import Clock, Listen
@@ -100,13 +100,19 @@ class Inbound:
         """One request; returns how many things people did came."""
         offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
         heard = await self.bot.listen(offset, wait_seconds)
-        for event in heard.events:
+        for event in presses_first(heard.events):
             await hand_over(event, self.handlers, self.source)
         if heard.position is not None:
             await self.offsets.save_offset(self.source, heard.position)
         if self.watch:
             await self.watch.looked(self.source, began_us, everything=heard.everything)
         return len(heard.events)
+
+
+def presses_first(events: Sequence[InboundEvent]) -> list[InboundEvent]:
+    """A press dies soon, so those who pressed are heard before all others; each in the order of what they did."""
+    pressing = {event.sender for event in events if isinstance(event, Press)}
+    return sorted(events, key=lambda event: not isinstance(event, LateNews) and event.sender not in pressing)
 
 
 async def hand_over(event: InboundEvent, handlers: Sequence[Handler], source: str) -> None:

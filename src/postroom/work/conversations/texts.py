@@ -15,6 +15,7 @@ class Texts:
     no_model: str
     butler_without_model: str
     limit: str
+    flood: str
     failed: str
     timed_out: str
     unfinished: str
@@ -50,6 +51,10 @@ ENGLISH: Final = Texts(
     limit=(
         "This was not handed on: within 24 hours butlers answer one person {sessions} times, "
         "with {tokens} tokens at the most. Please try again later."
+    ),
+    flood=(
+        "That was a lot at once: {most} messages within a minute are read here, and this one and those after it were "
+        "not. Please wait a minute and send them again."
     ),
     failed="{butler} could not answer this. Please try again.",
     timed_out="{butler} did not finish in time and was ended. Please try again.",
@@ -93,6 +98,10 @@ GERMAN: Final = Texts(
     limit=(
         "Das wurde nicht weitergegeben: In 24 Stunden antworten Butler einer Person {sessions} Mal, "
         "mit höchstens {tokens} Tokens. Bitte versuch es später noch einmal."
+    ),
+    flood=(
+        "Das war viel auf einmal: Hier werden {most} Nachrichten in einer Minute gelesen; diese und die danach wurden "
+        "es nicht. Bitte warte eine Minute und sende sie noch einmal."
     ),
     failed="{butler} konnte das nicht beantworten. Bitte versuch es noch einmal.",
     timed_out="{butler} ist nicht rechtzeitig fertig geworden und wurde beendet. Bitte versuch es noch einmal.",
