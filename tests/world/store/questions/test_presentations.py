@@ -20,6 +20,8 @@ from tests.work.questions.sample_questions import MINT, new_attempt, new_questio
 
 from postroom.domain.answer_attempt import Attempt, Said, Verdict
 from postroom.domain.errors import PostroomError
+from postroom.domain.inbound_message import InboundMessage
+from postroom.domain.kept_message import RoutedMessage, RouteKind
 from postroom.domain.presentation import (
     PlannedPresentation,
     Presentation,
@@ -35,6 +37,7 @@ from postroom.domain.time import seconds
 from postroom.system.seal import Seal
 from postroom.work.questions import moves
 from postroom.work.questions.judge import judge
+from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
@@ -194,8 +197,6 @@ async def test_a_card_remembers_its_delivery_and_all_its_parts(cards: StoredPres
     assert await cards.behind("telegram", "555", "8") == card
     assert await cards.behind("telegram", "556", "8") is None
     assert await cards.open_on("telegram") == [card]
-    assert await cards.open_on("telegram", "555") == [card]
-    assert await cards.open_on("telegram", "556") == []
 
 
 async def test_an_end_closes_what_was_shown_and_leaves_what_was_not(
@@ -331,3 +332,25 @@ async def test_the_database_itself_refuses_an_impossible_move(
 
     with pytest.raises(Refused):
         await database.write(lambda connection: connection.execute(text(f"UPDATE {table} SET status = 'closed'")))
+
+
+@pytest.mark.requirement("ask:own-words")
+async def test_a_card_awaits_the_next_message_there_and_no_other(
+    database: Database, cards: StoredPresentations, question: Question
+) -> None:
+    claim = await one_to_show(cards, question)
+    here = ["555", "@anna"]
+    assert await cards.awaited("telegram", here) is None
+
+    await cards.await_words(claim.presentation.id, NOW)
+    awaited = await cards.awaited("telegram", here)
+    assert awaited is not None and awaited.id == claim.presentation.id
+    assert await cards.awaited("telegram", ["556"]) is None
+    assert await cards.awaited("slack", here) is None
+
+    inbound = StoredInbound(database, MINT.mint)
+    words = InboundMessage(channel="telegram", number=1, message_id="1", places=("555", "@anna"), sender="555")
+    kept = await inbound.keep(words, NOW + 1)
+    assert await cards.awaited("telegram", here) == awaited  # this very message, while it is heard
+    await inbound.decide(kept, RoutedMessage(kind=RouteKind.COMMAND, reason="it is a command"), "anna", NOW + 2)
+    assert await cards.awaited("telegram", here) is None

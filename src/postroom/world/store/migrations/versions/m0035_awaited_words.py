@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from postroom.world.store.migrations.statements import run
 
-revision = "0034"
-down_revision = "0033"
+revision = "0035"
+down_revision = "0034"
 
 _INDEX = """
     CREATE INDEX ix_presentations_words_awaited_at ON {shared}presentations (channel, address)
