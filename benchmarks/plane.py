@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
+from postroom.work.delivery.revision import as_it_stands
 from postroom.world.channels.kinds import KINDS, TELEGRAM
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
@@ -117,6 +119,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
         stopping = asyncio.Event()
         pipeline = Pipeline(
             ledger=ledger,
+            as_it_stands=partial(as_it_stands, StoredSent(database)),
             channels=channels,
             limits=limits,
             pace=limits,

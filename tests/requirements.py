@@ -619,6 +619,8 @@ CONTENT: Sections = {
         "hears it.",
         "the-whole-story-survives-a-kill-between-any-two-steps": "A formatted report with files is sent, answered by "
         "mail, revised and recalled; kill -9 between any two of these loses nothing and sends nothing twice.",
+        "a-revision-is-as-long-as-it-needs-to-be": "A longer text goes on in answers to the message, and what a "
+        "shorter one needs no more is deleted; later corrections know of both.",
         "what-was-sent-is-edited-or-deleted": "What was sent is edited, or every part of it deleted, by a delivery of "
         "its own.",
         "a-correction-in-the-thread": "Where nothing can be changed, a reply in the thread corrects it.",

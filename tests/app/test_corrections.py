@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ import pytest_asyncio
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from tests.app.living import LIFTED, QUICK, Living, living
+from tests.app.test_sandbox_accounts import OWNERS
+from tests.app.test_two_accounts import has_address
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SCRIPT = Principal(Role.PROGRAM, "backup", person="owner")
@@ -62,6 +65,52 @@ async def test_a_program_revises_and_recalls_its_own_message(home: Living) -> No
     assert (gone, recalled["status"], recalled["how"]) == (200, "recalled", "delete")
     assert (late[0], late[1]["status"]) == (409, "too_late")
     assert await shown(home, "Backup") == [("Backup failed", True)]
+
+
+LONG = "\n".join(f"line {number:04} of the report" for number in range(1, 501))  # three messages on Telegram
+
+
+async def standing(home: Living, channel: str) -> list[dict[str, Any]]:
+    return [one for one in await home.received(channel) if not (one.get("is_deleted") or one.get("deleted"))]
+
+
+def lines(messages: list[dict[str, Any]]) -> str:
+    """In their own order: on ntfy what was edited last stands last."""
+    return "\n".join(sorted("\n".join(one["text"] for one in messages).splitlines()))
+
+
+@pytest.mark.requirement("content:a-revision-is-as-long-as-it-needs-to-be")
+@pytest.mark.parametrize("channel", ["telegram", *OWNERS])
+async def test_a_longer_text_goes_on_in_answers_and_a_shorter_one_leaves_nothing_behind(
+    tmp_path: Path, channel: str
+) -> None:
+    async with living(tmp_path, LIFTED, QUICK) as house:
+        if channel in OWNERS:
+            await has_address(house, channel, rank=1, address=OWNERS[channel])
+        delivery_id = await sent(house, "Short", channel=channel)
+        path = f"/v1/deliveries/{delivery_id}"
+        told, seen = [], []
+        for text in (LONG, LONG.replace("line", "row "), "Short again", LONG):
+            status, answer = await post(house, SCRIPT, f"{path}/revise", {"message": text, "wait_seconds": 30})
+            told.append((status, answer["status"]))
+            seen.append(await standing(house, channel))
+        _, recalled = await post(house, SCRIPT, f"{path}/recall", {"wait_seconds": 30})
+
+        assert told == [(200, "revised")] * 4
+        assert [lines(one) for one in seen] == [LONG, LONG.replace("line", "row "), "Short again", LONG]
+        assert len(seen[0]) > 1
+        assert len(seen[1]) == len(seen[0])
+        assert recalled["status"] == "recalled"
+        assert await standing(house, channel) == []
+
+
+async def test_what_a_revision_adds_answers_the_message(home: Living) -> None:
+    delivery_id = await sent(home, "Report")
+    await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": LONG, "wait_seconds": 30})
+
+    first, *more = [one for one in await home.received() if "of the report" in one["text"]]
+
+    assert [one["reply_to_message_id"] for one in more] == [first["message_id"]] * 2
 
 
 @pytest.mark.requirement("content:a-correction-is-made-once")

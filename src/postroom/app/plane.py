@@ -32,6 +32,7 @@ from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
+from postroom.work.delivery.revision import as_it_stands
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.conversations.inbound import StoredInbound
@@ -63,6 +64,7 @@ def build_plane(
     stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=store.ledger,
+        as_it_stands=partial(as_it_stands, StoredSent(store.database)),
         channels=channels,
         limits=shared.limits,
         pace=shared.pace,

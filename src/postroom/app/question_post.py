@@ -30,4 +30,4 @@ class QuestionPost:
 
     async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
         sent = await self.plane.acceptance.sent.sent(delivery_id)
-        return sent.provider_ids if sent else ()
+        return sent.revision().standing if sent else ()

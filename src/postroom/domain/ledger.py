@@ -72,7 +72,7 @@ class Carried:
             thread=self.thread,
             origin_butler=self.origin_butler,
             priority=self.priority,
-            repeated=repeated and self.revises is None,  # the same edit twice is one edit
+            repeated=repeated,
             markup=self.markup,
             revises=self.revises,
             format=self.format,
@@ -152,6 +152,11 @@ class Claim(Carried):
     possible_duplicate: bool
     doubtful_since_us: int | None = None
 
+    @property
+    def is_edit(self) -> bool:
+        """The next part changes what stands already, and the same edit twice is one edit; what is added comes last."""
+        return self.revises is not None and (self.revises.deletes or self.parts_done < len(self.revises.worded))
+
 
 @record
 class Snapshot:
@@ -179,7 +184,7 @@ class Sent:
     A delivery that has arrived: where, for whom, and the provider's names for its parts, in order.
 
     `conversation`: where they stand, as the receipts said; None when that is the address. `files`: how many of the
-    last parts are files.
+    last parts are files. `more` were added by revisions, and `gone` taken away again.
     """
 
     id: DeliveryId
@@ -189,6 +194,19 @@ class Sent:
     provider_ids: tuple[str, ...]
     conversation: str | None = None
     files: int = 0
+    more: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def revision(self, *, deletes: bool = False) -> Revision:
+        return Revision(
+            delivery_id=self.id,
+            provider_ids=self.provider_ids,
+            conversation=self.conversation,
+            files=self.files,
+            deletes=deletes,
+            more=self.more,
+            gone=self.gone,
+        )
 
 
 @record

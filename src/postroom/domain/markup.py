@@ -72,6 +72,8 @@ class Revision:
 
     `conversation`: where they stand, as the receipt said; None when that is the address. `files`: so many of the
     last parts are files, which have no text to edit. `deletes`: it is to be gone.
+
+    Earlier revisions may have added messages (`more`, in order) and taken some of the first ones away (`gone`).
     """
 
     delivery_id: DeliveryId
@@ -79,6 +81,18 @@ class Revision:
     conversation: str | None = None
     files: int = 0
     deletes: bool = False
+    more: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        return tuple(one for one in (*self.provider_ids, *self.more) if one not in self.gone)
+
+    @property
+    def worded(self) -> tuple[str, ...]:
+        """Those with words, where files come after them; a single file has the words as its caption."""
+        texts = self.provider_ids[: len(self.provider_ids) - self.files] or self.provider_ids[:1]
+        return tuple(one for one in (*texts, *self.more) if one not in self.gone)
 
 
 def markup_object(markup: Markup) -> dict[str, Any]:

@@ -236,8 +236,12 @@ class Ledger(Protocol):
 
 
 class SentRecord(Protocol):
-    async def sent(self, delivery_id: DeliveryId) -> Sent | None:
-        """None while it has not arrived, or when nothing of that name was ever sent."""
+    async def sent(self, delivery_id: DeliveryId, *, besides: DeliveryId | None = None) -> Sent | None:
+        """
+        With what revisions have made of it, leaving out the one `besides` which it is asked.
+
+        None while it has not arrived, or when nothing of that name was ever sent.
+        """
         ...
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from sqlalchemy import select
@@ -26,6 +27,8 @@ from postroom.work.delivery.pipeline import Pipeline, Ready
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.retry import RetryPolicy
+from postroom.work.delivery.revision import as_it_stands
+from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
 from postroom.world.store.shared.circuits import StoredCircuits
@@ -240,6 +243,7 @@ class House:
         numbers = iter(range(10**9))
         pipeline = Pipeline(
             ledger=ledger,
+            as_it_stands=partial(as_it_stands, StoredSent(self.database)),
             channels={CHANNEL: channel},
             limits=limits,
             pace=limits,

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +35,7 @@ from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
+from postroom.work.delivery.revision import as_it_stands
 from postroom.world.channels.kinds import KINDS
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.deliveries.sent import StoredSent
@@ -341,6 +343,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
     stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=ledger,
+        as_it_stands=partial(as_it_stands, StoredSent(database)),
         channels=channels,
         limits=limits,
         pace=pace,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,18 +69,42 @@ def test_every_part_of_a_long_card_is_edited_and_the_one_with_the_buttons_first(
     assert "reply_markup" not in first[1]
 
 
-def test_a_text_that_has_grown_keeps_its_last_line() -> None:
-    [(_, body)] = shapes(revision(text="word " * 1000 + "\nAnswered by Anna"))
+def test_a_text_that_has_grown_goes_on_in_answers_to_its_first_message() -> None:
+    (method, edit), (_, answer) = shapes(revision(text="word " * 1000 + "\nAnswered by Anna", markup=CARD))
 
-    assert body["text"].startswith("word word")
-    assert body["text"].endswith("…\nAnswered by Anna")
+    assert (method, edit["message_id"], "reply_markup" in edit) == ("editMessageText", 77, False)
+    assert answer["reply_parameters"] == {"message_id": 77, "allow_sending_without_reply": True}
+    assert answer["text"].endswith("Answered by Anna")
+    assert len(answer["reply_markup"]["inline_keyboard"][0]) == 2
 
 
-def test_a_text_that_has_shrunk_stands_where_the_buttons_are() -> None:
-    assert [(body["message_id"], body["text"]) for _, body in shapes(revision("76", "77"))] == [
-        (77, "Closed"),
-        (76, "…"),
+def test_of_a_text_that_has_shrunk_the_messages_it_needs_no_more_are_deleted() -> None:
+    assert [(method, body["message_id"]) for method, body in shapes(revision("76", "77", "78"))] == [
+        ("deleteMessage", 78),
+        ("editMessageText", 76),
+        ("deleteMessage", 77),
     ]
+
+
+def test_what_earlier_revisions_added_is_edited_too_and_what_they_deleted_is_not() -> None:
+    revises = Revision(delivery_id=DeliveryId("d1"), provider_ids=("76", "77"), gone=("77",), more=("78",))
+
+    longer = shapes(revision(text="word " * 1000, revises=revises))
+    assert [(method, body["message_id"]) for method, body in longer] == [
+        ("editMessageText", 78),
+        ("editMessageText", 76),
+    ]
+    gone = shapes(revision(text="", revises=replace(revises, deletes=True)))
+    assert [(method, body["message_id"]) for method, body in gone] == [("deleteMessage", 76), ("deleteMessage", 78)]
+
+
+def test_a_caption_takes_less_and_the_rest_of_a_longer_text_answers_it() -> None:
+    revises = Revision(delivery_id=DeliveryId("d1"), provider_ids=("77",), files=1)
+
+    (_, edit), *answers = shapes(revision(text="word " * 300, revises=revises))
+
+    assert len(edit["text"]) <= 1024
+    assert [method for method, _ in answers] == ["sendMessage"]
 
 
 @pytest.mark.parametrize("provider_ids", [("reaction:1:2",), ("0",), ("7", "x"), ("edit:1:2",)], ids=str)
@@ -96,10 +121,10 @@ def test_an_edit_asks_for_no_reply_and_has_a_text_or_none() -> None:
 
 
 async def outcome(
-    script: Reply | Trouble, message: Message, *, timeout_seconds: float = 5.0
+    script: Reply | Trouble, message: Message, *more: Reply, timeout_seconds: float = 5.0
 ) -> Receipt | PostroomError:
     async with asyncio.timeout(PATIENCE_SECONDS), BotApi() as api:
-        api.behave(script)
+        api.behave(script, *more)
         channel = Telegram(TOKEN, api.url)
         try:
             return await channel.send(channel.prepare(message)[0], timeout_seconds)
@@ -158,6 +183,12 @@ async def test_no_error_quotes_a_link_or_a_token() -> None:
 
         assert isinstance(error, ValidationError)
         assert "canary" not in str(error) + repr(error) + repr(build(revision(markup=card)))
+
+
+async def test_what_telegram_deletes_no_more_says_as_little_as_can_be() -> None:
+    too_old = refused(400, "Bad Request: message can't be deleted for everyone")
+
+    assert await outcome(too_old, revision("76", "77"), accepted()) == Receipt("edit:4711:77")
 
 
 @pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from postroom.world.channels.graphemes import is_boundary
-from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split, spread, utf16_length
+from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split, utf16_length
 
 PIECES = [
     "word ",
@@ -125,15 +125,6 @@ def test_a_mark_leaves_every_part_before_it_as_it_was(text: str, limit: int) -> 
     assert with_mark[: len(parts) - 1] == parts[:-1]
     assert with_mark[-1] == f"{parts[-1].rstrip()}\n\n(again)" or with_mark == [*parts, "(again)"]
     assert all(utf16_length(part) <= limit for part in with_mark)
-
-
-@given(text=st.text(alphabet="ab \n👍é", min_size=1, max_size=60).filter(str.strip), messages=st.integers(1, 4))
-def test_a_text_is_spread_over_exactly_the_messages_there_are(text: str, messages: int) -> None:
-    parts = spread(text, messages, 10)
-
-    assert len(parts) == messages
-    assert all(0 < utf16_length(part) <= 10 for part in parts)
-    assert all(part.strip() for part in parts)
 
 
 @given(text=st.text(max_size=40), limit=st.integers(2, 20))

@@ -75,12 +75,12 @@ def doubtful_since(claim: Claim, error: PostroomError, began_us: int) -> int | N
 
 def can_be_asked(claim: Claim, can: Capabilities) -> bool:
     """The same edit twice is one edit, so there is nothing to ask about one."""
-    return can.reconciles and claim.revises is None
+    return can.reconciles and not claim.is_edit
 
 
 def can_be_settled(claim: Claim, can: Capabilities) -> bool:
     """Whether the provider helps: it can be asked, or it drops a second call with the same key."""
-    return can_be_asked(claim, can) or (can.dedupes_for_seconds > 0 and claim.revises is None)
+    return can_be_asked(claim, can) or (can.dedupes_for_seconds > 0 and not claim.is_edit)
 
 
 def after_call(
@@ -113,7 +113,7 @@ def in_doubt(claim: Claim, can: Capabilities, presence: Presence, retry: RetryPo
         return DoubtStep.GIVE_UP if used_up else DoubtStep.SEND
     if used_up:
         return DoubtStep.HOLD
-    if claim.revises is not None or _is_dropped(claim, can, now_us):
+    if claim.is_edit or _is_dropped(claim, can, now_us):
         return DoubtStep.SEND
     if can_be_asked(claim, can) and claim.attempts + 1 < retry.attempts_for(claim.priority):
         return DoubtStep.ASK_AGAIN

@@ -28,7 +28,8 @@ class FirstWrite:
             return await self._insert(new, None), None
         permit, marked = None, False
         try:
-            permit = await self.pipeline.go_ahead(new.channel, new.address)
+            if new.revises is None:  # else what it changes is looked at once more before it leaves
+                permit = await self.pipeline.go_ahead(new.channel, new.address)
             asked_at_us = self.clock.now_us()
             lease = self.dispatcher.lease(new, asked_at_us, sending=permit is not None)
             inserted = await self._insert(new, lease)

@@ -91,6 +91,7 @@ class Pipeline:
     """`unwritten` are deliveries whose record waits for the store: no sweep may take them away meanwhile."""
 
     ledger: Ledger
+    as_it_stands: Callable[[Claim], Awaitable[Claim]]
     channels: Mapping[str, Channel]
     limits: Limits
     pace: Pace
@@ -109,8 +110,7 @@ class Pipeline:
         """
         Leave to make a call as soon as its row stands; None when it has to wait for something else as well.
 
-        Whoever has to wait asks for as much as whoever need not, or it would be stored before
-        the one that came before it.
+        Whoever has to wait asks for as much as whoever need not, or it would be stored before what came before it.
         """
         wait = await self.pace.reserve(channel, address, self.policy.spacing_seconds.get(channel, 0.0))
         permit = await self.breakers.acquire(channel)
@@ -123,11 +123,11 @@ class Pipeline:
 
     async def attempt(self, claim: Claim, ready: Ready | None = None) -> Settlement | None:
         """
-        Claim, mark, send, settle. A crash before the mark is safe to repeat; a crash between
-        mark and settlement leaves an outcome nobody can know, and the sweep says so.
+        Claim, mark, send, settle. A crash before the mark is safe to repeat; a crash between mark and settlement leaves
+        an outcome nobody can know, and the sweep says so.
 
-        Each is a commit of its own, but a row whose call can be made at once is written with
-        claim and mark: the time in which a crash leaves doubt is the same, and nobody waits.
+        Each is a commit of its own, but a row whose call can be made at once is written with claim and mark: the time
+        in which a crash leaves doubt is the same, and nobody waits.
         """
         try:
             if ready is not None and ready.permit is not None:
@@ -157,7 +157,10 @@ class Pipeline:
         if self.stopping.is_set():
             return self._put_back(claim, DeliveryEvent.RELEASE, None)
         try:
-            parts = ready.parts if ready is not None else self._prepare(channel, claim)
+            claim = await self.as_it_stands(claim)
+            parts = ready.parts if ready and claim.revises is None else self._prepare(channel, claim)
+        except StoreUnavailable as error:
+            return self._put_back(claim, DeliveryEvent.RELEASE, error.message)
         except PostroomError as error:
             return self._failed(claim, error, self.clock.now_us())
         if waits := await self._pace(claim):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from postroom.domain.delivery import TERMINAL
 from postroom.domain.errors import FieldError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Sent
+from postroom.domain.ledger import Claim, Sent
 from postroom.domain.markup import Revision
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Channel, Ledger, SentRecord
@@ -32,10 +34,12 @@ def revision_target(outgoing: Outgoing, sent: Sent, channel: Channel) -> tuple[T
         verb = "delete" if outgoing.deletes else "edit"
         told = FieldError("revises", f"{channel.name} cannot {verb} what was sent", f"no_{verb}s")
         raise ValidationError.of([told])
-    return Target(sent.address), Revision(
-        delivery_id=sent.id,
-        provider_ids=sent.provider_ids,
-        conversation=sent.conversation,
-        files=sent.files,
-        deletes=outgoing.deletes,
-    )
+    return Target(sent.address), sent.revision(deletes=outgoing.deletes)
+
+
+async def as_it_stands(record: SentRecord, claim: Claim) -> Claim:
+    """Revisions that left before this one may have added messages, or taken some away."""
+    if claim.revises is None:
+        return claim
+    sent = await record.sent(claim.revises.delivery_id, besides=claim.replay_of or claim.id)
+    return claim if sent is None else replace(claim, revises=sent.revision(deletes=claim.revises.deletes))

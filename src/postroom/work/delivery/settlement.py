@@ -77,7 +77,7 @@ def failed(
             started_at_us=started_us, completed_at_us=now_us, outcome=outcome_of(error), failure=failure
         ),
         failure=failure,
-        possible_duplicate=claim.possible_duplicate or (resends_uncertain and claim.revises is None),
+        possible_duplicate=claim.possible_duplicate or (resends_uncertain and not claim.is_edit),
         doubtful_since_us=since,
         waiting_reason=_reason(claim, error, verdict, since, can) if status is Status.PENDING else None,
         quarantine=_quarantine(error, status, dead_letter_id),

@@ -92,7 +92,7 @@ def address(text: str) -> str | None:
 def build(message: Message) -> Sequence[TelegramCall]:
     if message.revises is not None:
         _check_text(message.text)
-        return edits(message, message.revises, _chat_id(message))
+        return edits(message, message.revises, _chat_id(message), _shown)
     match message.intent:
         case Intent.SEND:
             return _texts(message, {})
@@ -243,6 +243,10 @@ class Telegram:
             other = as_document(part)
         except HasCaption:
             other = of_caption(part)
+        except ValidationError:
+            if part.instead is None:
+                raise
+            other = part.instead
         return await self._sent(other, content, ends_at)
 
     async def answer_press(

@@ -14,12 +14,14 @@ class TelegramCall:
     """
     One Bot API method with its arguments; the arguments hold the message and stay out of `repr`.
 
-    With a `file` it goes as a form, and the file's bytes are read when it is made.
+    With a `file` it goes as a form, and the file's bytes are read when it is made. `instead` is called where Telegram
+    refuses this one.
     """
 
     method: str
     body: Mapping[str, Any] = field(repr=False)
     file: Attachment | None = field(default=None, repr=False)
+    instead: TelegramCall | None = field(default=None, repr=False)
 
     @property
     def private(self) -> list[str]:

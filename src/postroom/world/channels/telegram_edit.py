@@ -1,4 +1,4 @@
-"""Edits of what was sent to a Telegram chat before: every part of it, or its buttons alone."""
+"""Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from postroom.domain.delivery import Format, Message, Receipt
+from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import ValidationError
 from postroom.domain.markup import Markup, Revision
 from postroom.world.channels.telegram_call import TelegramCall
-from postroom.world.channels.telegram_entities import spread_bodies
-from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard, with_links
-from postroom.world.channels.telegram_text import spread
+from postroom.world.channels.telegram_files import CAPTION_LIMIT, Show, Shown
+from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard
+from postroom.world.channels.telegram_text import MISSING, TEXT_LIMIT
 
 DELETE: Final = "deleteMessage"
 METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", DELETE})
@@ -32,27 +32,39 @@ class HasCaption(ValidationError):
     """The words to edit stand under a file."""
 
 
-def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[TelegramCall]:
-    """The last part first: it has the buttons, and they are to go at once."""
+def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -> Sequence[TelegramCall]:
+    """
+    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
+    answers to the first, and messages it needs no more are deleted.
+    """
     if revises.deletes:
-        gone = [{"chat_id": chat_id, "message_id": number} for number in _numbers(revises)]
-        return tuple(TelegramCall(method=DELETE, body=body) for body in gone)
-    numbers = _texts_of(_numbers(revises), revises.files)
-    under = {"reply_markup": _keyboard(message.markup)}
-    last: dict[str, Any] = {"chat_id": chat_id, "message_id": numbers[-1]}
+        return [_delete(chat_id, number) for number in _numbers(revises.standing)]
+    numbers, markup = _numbers(revises.worded), _keyboard(message.markup)
     if not message.text:
-        return (TelegramCall(method="editMessageReplyMarkup", body=last | under),)
-    *before, end = _shown(message, len(numbers))
-    earlier = [
-        {"chat_id": chat_id, "message_id": number, **part} for number, part in zip(numbers[:-1], before, strict=True)
-    ]
-    edited = [last | end | under, *earlier]
-    return tuple(TelegramCall(method="editMessageText", body=body) for body in edited)
+        body = {"chat_id": chat_id, "message_id": numbers[-1], "reply_markup": markup}
+        return [TelegramCall(method="editMessageReplyMarkup", body=body)]
+    shown = show(message, CAPTION_LIMIT if revises.files == len(revises.provider_ids) else TEXT_LIMIT)
+    if message.markup or len(shown) <= len(numbers):
+        shown[-1] = shown[-1] | {"reply_markup": markup}
+    changed = [_edit(chat_id, number, one) for number, one in zip(numbers, shown, strict=False)]
+    surplus = [_delete(chat_id, number, or_say=MISSING) for number in numbers[len(shown) :]]
+    *others, last = [*changed, *surplus]
+    return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
 
 
-def _texts_of(numbers: list[int], files: int) -> list[int]:
-    """The files came after the texts, and have nothing to edit; a single file has the text as its caption."""
-    return numbers[: len(numbers) - files] or numbers[:1]
+def _edit(chat_id: int | str, number: int, shown: Shown) -> TelegramCall:
+    return TelegramCall(method="editMessageText", body={"chat_id": chat_id, "message_id": number, **shown})
+
+
+def _delete(chat_id: int | str, number: int, or_say: str = "") -> TelegramCall:
+    """Telegram deletes only what is young; what is in the way then says as little as can be."""
+    instead = _edit(chat_id, number, {"text": or_say, "reply_markup": dict(NO_KEYBOARD)}) if or_say else None
+    return TelegramCall(method=DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
+
+
+def _answer(chat_id: int | str, to: int, shown: Shown) -> TelegramCall:
+    about = {"message_id": to, "allow_sending_without_reply": True}
+    return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
 
 
 def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
@@ -62,12 +74,6 @@ def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bo
 def of_caption(call: TelegramCall) -> TelegramCall:
     body = {_AS_CAPTION.get(name, name): value for name, value in call.body.items() if name != _IN_NO_CAPTION}
     return TelegramCall(method="editMessageCaption", body=body)
-
-
-def _shown(message: Message, messages: int) -> list[dict[str, Any]]:
-    if message.format is Format.MARKDOWN:
-        return spread_bodies(message, messages)
-    return [{"text": part} for part in spread(with_links(message.text, message.markup), messages)]
 
 
 def edit_receipt(call: TelegramCall) -> Receipt:
@@ -89,7 +95,7 @@ def _keyboard(markup: Markup | None) -> dict[str, Any]:
     return keyboard(markup)
 
 
-def _numbers(revises: Revision) -> list[int]:
-    if not revises.provider_ids or not all(_MESSAGE_ID.fullmatch(one) for one in revises.provider_ids):
+def _numbers(provider_ids: Sequence[str]) -> list[int]:
+    if not provider_ids or not all(_MESSAGE_ID.fullmatch(one) for one in provider_ids):
         raise ValidationError("only a Telegram message can be edited")
-    return [int(one) for one in revises.provider_ids]
+    return [int(one) for one in provider_ids]

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from postroom.domain.delivery import REPEAT_MARK, Message
 from postroom.domain.markdown import parse
-from postroom.domain.readable_text import readable, spelled
+from postroom.domain.readable_text import spelled
 from postroom.domain.rich_text import RichText, SpanStyle, TextSpan
-from postroom.world.channels.rich_parts import fitting, pieces, with_mark
+from postroom.world.channels.rich_parts import fitting, with_mark
 from postroom.world.channels.telegram_keyboard import with_links
-from postroom.world.channels.telegram_text import TEXT_LIMIT, split, spread
+from postroom.world.channels.telegram_text import TEXT_LIMIT
 
 MOST_ENTITIES: Final = 100  # Telegram silently leaves out the others
 NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
@@ -39,18 +39,6 @@ def rich_of(message: Message) -> RichText:
 def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
     parts = list(fitting(rich_of(message), limit, lambda part: len(part.links) <= MOST_ENTITIES))
     return [body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
-
-
-def spread_bodies(message: Message, messages: int) -> list[dict[str, Any]]:
-    """Over exactly so many messages; what is too long for them says its links in words, and loses its middle."""
-    rich = rich_of(message)
-    texts = split(rich.text)
-    parts = spread(rich.text, messages)
-    if len(texts) > messages:
-        text = with_links(readable(parse(message.text)), message.markup)
-        return [body(RichText(part)) for part in spread(text, messages)]
-    fillers = [RichText(part) for part in parts[: messages - len(texts)]]
-    return [body(part) for part in [*fillers, *pieces(rich, texts)]]
 
 
 def body(part: RichText) -> dict[str, Any]:

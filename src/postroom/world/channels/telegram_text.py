@@ -105,23 +105,3 @@ def cut(text: str, limit: int, length: Length = utf16_length) -> str:
     while not is_boundary(text, end):
         end -= 1
     return text[:end].rstrip() + MISSING
-
-
-def spread(text: str, messages: int, limit: int = TEXT_LIMIT, length: Length = utf16_length) -> list[str]:
-    """
-    The text over exactly so many messages, for none can be added to what stands in a chat already.
-
-    What is too short leaves the first ones empty, since buttons stand under the last. What is too long loses its
-    middle: the last line is what an edit has to say.
-    """
-    parts = split(text, limit, length)
-    if len(parts) <= messages:
-        return [MISSING] * (messages - len(parts)) + parts
-    start, _, ending = text.rstrip().rpartition("\n")
-    if not start.strip():
-        last = cut(parts[messages - 1], limit - length(MISSING), length).removesuffix(MISSING) + MISSING
-        return [*parts[: messages - 1], last]
-    ending = cut(ending, limit // 2, length)
-    *kept, last = split(start, limit, length)[:messages] or [""]
-    kept = [MISSING] * (messages - 1 - len(kept)) + kept
-    return [*kept, f"{cut(last, limit - length(ending) - 1, length)}\n{ending}"]

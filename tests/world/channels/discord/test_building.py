@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ def revision(*ids: str, conversation: str | None = None) -> Revision:
 
 
 def test_an_edit_goes_to_where_the_message_stands_last_part_first() -> None:
-    requests = made(address="user:7", text="Closed", revises=revision("1", "2", conversation="55"))
+    requests = made(address="user:7", text="word " * 600, revises=revision("1", "2", conversation="55"))
 
     assert [(one.method, one.place, one.path) for one in requests] == [
         ("PATCH", "55", "messages/2"),
@@ -98,6 +99,30 @@ def test_an_edit_goes_to_where_the_message_stands_last_part_first() -> None:
     assert "components" not in (requests[1].body or {})
     assert all((one.body or {})["allowed_mentions"]["parse"] == [] for one in requests)
     assert receipt_of(requests[0], "55", "2").provider_id == "edit:55:2"
+
+
+def acts(*given: str, text: str, **revised: Any) -> list[tuple[str, str]]:
+    revises = replace(revision(*given), **revised)
+    return [(one.method, one.path.removeprefix("messages/")) for one in made(text=text, revises=revises)]
+
+
+def test_a_longer_text_goes_on_in_answers_to_the_first_message_with_the_buttons_under_the_last() -> None:
+    edit, *answers = made(text="word " * 1000, markup=CARD, revises=revision("1"))
+
+    assert (edit.method, edit.path, "components" in (edit.body or {})) == ("PATCH", "messages/1", False)
+    bodies = [one.body or {} for one in answers]
+    assert [one.method for one in answers] == ["POST"] * 2
+    assert [one["message_reference"]["message_id"] for one in bodies] == ["1", "1"]
+    assert ["components" in one for one in bodies] == [False, True]
+    assert bodies[0]["nonce"] != bodies[1]["nonce"]
+    assert receipt_of(answers[0], "55", "9").provider_id == "9"
+
+
+def test_a_shorter_text_deletes_what_it_needs_no_more_but_never_the_message_with_the_files() -> None:
+    assert acts("1", "2", "3", text="Closed") == [("DELETE", "3"), ("PATCH", "1"), ("DELETE", "2")]
+    assert acts("1", "2", text="Closed", files=1) == [("PATCH", "2"), ("DELETE", "1")]
+    assert acts("1", text="Closed", more=("2",)) == [("DELETE", "2"), ("PATCH", "1")]
+    assert acts("1", "2", text="word " * 600, gone=("2",), more=("3",)) == [("PATCH", "3"), ("PATCH", "1")]
 
 
 def test_an_edit_without_words_changes_the_buttons_alone() -> None:

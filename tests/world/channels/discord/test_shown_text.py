@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.world.channels.discord.as_shown import markup, seen
 
 from postroom.domain.delivery import REPEAT_MARK
-from postroom.world.channels.discord.shown_text import TEXT_LIMIT, escaped, shown_beginning, shown_parts, shown_spread
+from postroom.world.channels.discord.shown_text import TEXT_LIMIT, escaped, shown_beginning, shown_parts
 from postroom.world.channels.telegram_text import utf16_length
 
 links = st.text(alphabet=st.sampled_from("ab<[]()|\\*_`.:@ \ufeff"), max_size=12).map("https://a".__add__)
@@ -74,14 +74,6 @@ def test_a_text_of_marks_alone_still_fits() -> None:
 
 def test_a_repeated_text_says_so() -> None:
     assert shown_parts("Tea", repeated=True) == [f"Tea\n\n{REPEAT_MARK}"]
-
-
-@given(st.text(alphabet=st.sampled_from("ab*_ \n"), max_size=4000), st.integers(1, 3))
-def test_an_edit_has_as_many_messages_as_there_are(text: str, messages: int) -> None:
-    parts = shown_spread(text, messages)
-
-    assert len(parts) == messages
-    assert all(utf16_length(part) <= TEXT_LIMIT for part in parts)
 
 
 def test_words_for_one_who_pressed_are_cut_to_one_message() -> None:

@@ -111,11 +111,25 @@ def test_buttons_stand_under_the_last_part() -> None:
 
 def test_an_edit_takes_the_names_of_what_was_sent_last_part_first_and_rings_no_bell() -> None:
     revises = Revision(delivery_id=DeliveryId("card"), provider_ids=("a", "b"))
-    edits = calls("Closed", revises=revises, priority=Priority.HIGH)
+    edits = calls("word " * 1000, revises=revises, priority=Priority.HIGH)
 
     assert [call.sequence_id for call in edits] == [sequence_id(DeliveryId("card"), place) for place in (1, 0)]
-    assert [call.text for call in edits] == ["Closed", "…"]
     assert all(call.is_edit and call.body["priority"] == 2 and "actions" not in call.body for call in edits)
+
+
+def test_a_longer_text_goes_on_under_new_names_and_a_shorter_one_takes_the_others_away() -> None:
+    card = DeliveryId("card")
+    grown = calls("word " * 1500, revises=Revision(delivery_id=card, provider_ids=("a",)))
+    again = calls("word " * 1000, revises=Revision(delivery_id=card, provider_ids=("a",), more=("b",)))
+    short = calls("Closed", revises=Revision(delivery_id=card, provider_ids=("a", "f"), files=1, more=("b",)))
+
+    named = [sequence_id(card, place) for place in range(3)]
+    assert [(call.sequence_id, call.is_edit) for call in grown] == [(named[0], True), (named[1], False)]
+    assert [(call.sequence_id, call.is_edit) for call in again] == [(named[1], True), (named[0], True)]
+    assert [(call.sequence_id, call.deletes, call.about) for call in short] == [
+        (named[2], True, "b"),
+        (named[0], False, ""),
+    ]
 
 
 def test_buttons_alone_cannot_be_changed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.world.channels.ntfy.text import MESSAGE_BYTES, parts_of, spread_over, title_of, written_length
+from postroom.world.channels.ntfy.text import MESSAGE_BYTES, parts_of, title_of, written_length
 
 
 @pytest.mark.parametrize("text", ["a" * 9000, "ü" * 9000, "🫖" * 3000, '"' * 9000, "\\\n" * 5000])
@@ -23,21 +23,6 @@ def test_what_json_writes_longer_leaves_no_scraps_between_the_parts() -> None:
     lengths = [len(part.encode()) for part in parts_of('ä🫖"\\ ' * 2500)]
     assert len(lengths) == 7
     assert min(lengths[:-1]) > 3_500
-
-
-def test_an_edit_that_json_writes_longer_keeps_its_last_line() -> None:
-    [only] = spread_over('"' * 4_000 + "\n✅ Yes", 1)
-    assert only.endswith("✅ Yes")
-    assert len(only.encode()) <= MESSAGE_BYTES
-    assert written_length(only) <= 5_000
-
-
-@pytest.mark.parametrize("messages", [1, 2, 3])
-def test_an_edit_has_exactly_the_messages_that_stand_there(messages: int) -> None:
-    spread = spread_over("word " * 3000 + "\nthe end", messages)
-    assert len(spread) == messages
-    assert spread[-1].endswith("the end")
-    assert all(len(part.encode()) <= MESSAGE_BYTES for part in spread)
 
 
 def test_a_title_is_one_short_line() -> None:

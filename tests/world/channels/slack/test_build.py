@@ -156,9 +156,33 @@ def test_an_edit_names_the_conversation_the_message_stands_in_and_takes_the_butt
 
 
 def test_every_part_of_a_long_card_is_edited_the_last_one_first() -> None:
-    edits = calls(text="Closed", revises=of("1.1", "1.2", "1.3"))
+    edits = calls(text="word " * 1_500, revises=of("1.1", "1.2", "1.3"))
 
-    assert [(call.body["ts"], *shown(call)) for call in edits] == [("1.3", "Closed"), ("1.1", "…"), ("1.2", "…")]
+    assert [(call.method, call.body["ts"]) for call in edits] == [
+        ("chat.update", "1.3"),
+        ("chat.update", "1.1"),
+        ("chat.update", "1.2"),
+    ]
+
+
+def test_a_longer_text_goes_on_in_the_thread_with_the_buttons_under_the_last_message() -> None:
+    edit, *answers = calls(text="word " * 1_500, markup=CARD, revises=of("1.1", conversation="D1"))
+
+    assert (edit.method, edit.body["ts"], len(edit.body["blocks"])) == ("chat.update", "1.1", 1)
+    assert [(call.method, call.channel, call.thread) for call in answers] == [("chat.postMessage", "D1", "1.1")] * 2
+    assert [[block["type"] for block in call.body["blocks"]][1:] for call in answers] == [[], ["actions"]]
+    assert answers[0].mark != answers[1].mark
+
+
+def test_a_shorter_text_deletes_what_it_needs_no_more() -> None:
+    revises = replace(of("1.1", "1.2", "1.3"), files=1, more=("1.4",))
+    edits = calls(text="Closed", revises=revises)
+
+    assert [(call.method, call.body["ts"]) for call in edits] == [
+        ("chat.delete", "1.4"),
+        ("chat.update", "1.1"),
+        ("chat.delete", "1.2"),
+    ]
 
 
 def test_an_edit_of_the_buttons_alone_leaves_the_text_to_be_fetched() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.world.channels.slack.text import PART_LIMIT, escaped, over, parts, shortened, typed, with_mark
+from postroom.world.channels.slack.text import PART_LIMIT, escaped, parts, shortened, typed, with_mark
 from postroom.world.channels.telegram_text import utf16_length
 
 HOSTILE = ["<!channel>", "<@U1>", "<!subteam^S1>", "<https://evil.example|home.example>", "a & b", "<!date^1^{date}|x>"]
@@ -33,22 +33,11 @@ def test_a_few_signs_that_are_written_longer_do_not_make_many_parts_of_few() -> 
     text = "Tom & Ann say hello. " * 280
 
     assert len(parts(text)) == 3
-    assert len(over(text, 3)) == 3
-    assert "…" not in "".join(over(text, 3))
 
 
 def test_the_mark_of_a_repetition_has_a_part_of_its_own_when_there_is_no_room() -> None:
     assert with_mark(["short"], "(again)") == ["short\n\n(again)"]
     assert with_mark(["x" * PART_LIMIT], "(again)") == ["x" * PART_LIMIT, "(again)"]
-
-
-@pytest.mark.parametrize("messages", [1, 2, 5])
-@pytest.mark.parametrize("text", ["Closed", "&" * 4000, "word " * 2000 + "\n✅ Yes"])
-def test_an_edit_has_as_many_parts_as_were_sent(text: str, messages: int) -> None:
-    pieces = over(text, messages)
-
-    assert len(pieces) == messages
-    assert all(piece and utf16_length(escaped(piece)) <= PART_LIMIT for piece in pieces)
 
 
 def test_what_is_too_long_is_shortened_by_what_it_is_written_as() -> None:

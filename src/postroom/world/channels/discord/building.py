@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final, assert_never
 from urllib.parse import quote
@@ -13,16 +13,14 @@ from postroom.domain.delivery import Format, Intent, Message, Receipt
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import DeliveryId
-from postroom.domain.markdown import parse
 from postroom.domain.markup import Revision
-from postroom.domain.readable_text import readable
 from postroom.domain.rich_text import RichText
 from postroom.world.channels.discord.components import components, fits_under
 from postroom.world.channels.discord.files import with_files
 from postroom.world.channels.discord.places import address, snowflake
 from postroom.world.channels.discord.request import Act, DiscordRequest
-from postroom.world.channels.discord.rich_shown import rich_of, rich_shown_parts, rich_shown_spread
-from postroom.world.channels.discord.shown_text import shown_parts, shown_spread
+from postroom.world.channels.discord.rich_shown import rich_of, rich_shown_parts
+from postroom.world.channels.discord.shown_text import shown_parts
 from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.telegram_keyboard import with_links
 
@@ -76,22 +74,39 @@ def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequ
 
 
 def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
-    """The last part first: it has the buttons, and they are to go at once. No message can be added by an edit."""
-    numbers = [_number(one) for one in revises.provider_ids]
+    """
+    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
+    answers to the first, and messages it needs no more are deleted, but for the one that has the files.
+    """
+    numbers = [_number(one) for one in revises.standing]
     if not numbers:
         raise ValidationError("the Discord message to edit must be named by its number")
     place = _place(revises.conversation or message.address)
     if revises.deletes:
         return tuple(_delete(place, number) for number in numbers)
-    under: dict[str, Any] = {"components": components(message.markup), "allowed_mentions": NO_MENTIONS}
+    under: dict[str, Any] = {"components": components(message.markup)}
     if not message.text:
         return (_edit(place, numbers[-1], under),)
-    texts = _spread(message, len(numbers))
-    earlier = [
-        _edit(place, number, {"content": text, "allowed_mentions": NO_MENTIONS})
-        for number, text in zip(numbers[:-1], texts[:-1], strict=True)
-    ]
-    return (_edit(place, numbers[-1], {"content": texts[-1]} | under), *earlier)
+    texts: list[dict[str, Any]] = [{"content": text} for text in _parts(message)]
+    texts[-1] |= under
+    kept = _kept(numbers, len(texts), revises.provider_ids[-1] if revises.files else None)
+    shown = dict(zip(kept, texts, strict=False))
+    *others, last = [_edit(place, one, shown[one]) if one in shown else _delete(place, one) for one in numbers]
+    return (last, *others, *_answers(message, place, numbers[0], texts[len(kept) :]))
+
+
+def _kept(numbers: list[str], texts: int, with_files: str | None) -> list[str]:
+    """So many of the first ones, and what holds the files in any case."""
+    kept = numbers[:texts]
+    return kept if with_files is None or with_files in kept else [*kept[:-1], with_files]
+
+
+def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]]) -> Iterator[DiscordRequest]:
+    about = {"message_id": to, "fail_if_not_exists": False}
+    for number, text in enumerate(texts):
+        body = {"flags": SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
+        body |= _key(message.delivery_id, number)
+        yield DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body)
 
 
 def _parts(message: Message) -> list[str]:
@@ -100,21 +115,14 @@ def _parts(message: Message) -> list[str]:
     return shown_parts(with_links(message.text, message.markup, fits_under), repeated=message.repeated)
 
 
-def _spread(message: Message, messages: int) -> list[str]:
-    if message.format is Format.PLAIN:
-        return shown_spread(with_links(message.text, message.markup, fits_under), messages)
-    text = with_links(readable(parse(message.text)), message.markup, fits_under)
-    return rich_shown_spread(text, _rich(message), messages)
-
-
 def _rich(message: Message) -> RichText:
     rich = rich_of(message.text)
     return rich.followed_by(with_links(rich.text, message.markup, fits_under))
 
 
 def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:
-    path = f"messages/{number}"
-    return DiscordRequest(act=Act.EDIT, place=place, method="PATCH", path=path, about=number, body=body)
+    body = body | {"allowed_mentions": NO_MENTIONS}
+    return DiscordRequest(act=Act.EDIT, place=place, method="PATCH", path=f"messages/{number}", about=number, body=body)
 
 
 def _delete(place: str, number: str) -> DiscordRequest:

@@ -12,9 +12,9 @@ from postroom.domain.delivery import REPEAT_MARK
 from postroom.domain.markdown import parse
 from postroom.domain.readable_text import says_target, spelled
 from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, folded_over
-from postroom.world.channels.discord.shown_text import TEXT_LIMIT, escaped, shown_spread
+from postroom.world.channels.discord.shown_text import TEXT_LIMIT, escaped
 from postroom.world.channels.rich_parts import fitting
-from postroom.world.channels.telegram_text import MISSING, marked, utf16_length
+from postroom.world.channels.telegram_text import marked, utf16_length
 
 _BLOCKS: Final = frozenset({SpanStyle.HEADING, SpanStyle.QUOTE})
 _DEEPEST_HEADING: Final = 3
@@ -29,12 +29,6 @@ def rich_of(text: str) -> RichText:
 def rich_shown_parts(rich: RichText, *, repeated: bool = False) -> list[str]:
     parts = [written(part) for part in fitting(rich, TEXT_LIMIT, _fits)]
     return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
-
-
-def rich_shown_spread(text: str, rich: RichText, messages: int) -> list[str]:
-    """Over exactly so many messages; what is too long for them says its links in words, and loses its middle."""
-    parts = rich_shown_parts(rich)
-    return [MISSING] * (messages - len(parts)) + parts if len(parts) <= messages else shown_spread(text, messages)
 
 
 def written(part: RichText) -> str:

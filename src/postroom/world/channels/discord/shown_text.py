@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from postroom.domain.delivery import REPEAT_MARK
-from postroom.world.channels.telegram_text import marked, split, spread, utf16_length
+from postroom.world.channels.telegram_text import cut, marked, split, utf16_length
 
 TEXT_LIMIT: Final = 2000  # "characters" to Discord; two units for some of them is the careful count
 _ALWAYS_FITS: Final = TEXT_LIMIT // 2  # a backslash before every single character
@@ -38,18 +38,10 @@ def shown_parts(text: str, *, repeated: bool = False) -> list[str]:
     return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
 
 
-def shown_spread(text: str, messages: int) -> list[str]:
-    """The text over exactly so many messages; what is too long for them loses its middle."""
-    for room in range(TEXT_LIMIT, _ALWAYS_FITS, -_STEP):
-        parts = [escaped(part) for part in spread(text, messages, room)]
-        if all(map(_fits, parts)):
-            return parts
-    return [escaped(part) for part in spread(text, messages, _ALWAYS_FITS)]
-
-
 def shown_beginning(text: str) -> str:
     """As much as fits into one message."""
-    return shown_spread(text, 1)[0] if text else ""
+    tries = (escaped(cut(text, room)) for room in range(TEXT_LIMIT, _ALWAYS_FITS, -_STEP))
+    return next(filter(_fits, tries), escaped(cut(text, _ALWAYS_FITS)))
 
 
 def _fitting(text: str, room: int) -> Iterator[str]:

@@ -13,7 +13,7 @@ from postroom.domain.attachment import Attachment
 class NtfyCall:
     """
     `sequence_id` names the notification on the person's device: what comes later under the same name replaces it, and
-    a call that `deletes` takes it away (servers from 2.16 on).
+    a call that `deletes` takes it away (servers from 2.16 on), which the server knew as `about`.
 
     The body holds the message and stays out of `repr`. With a `file` it goes as headers, for the file is the content.
     """
@@ -22,6 +22,7 @@ class NtfyCall:
     sequence_id: str
     is_edit: bool = False
     deletes: bool = False
+    about: str = ""
     body: Mapping[str, Any] = field(repr=False)
     file: Attachment | None = field(default=None, repr=False)
 

@@ -88,7 +88,7 @@ class Ntfy:
             return await self._delete(part, timeout_seconds)
         answer = await self._published(part, timeout_seconds)
         if 200 <= answer.status < 300:
-            return read_receipt(answer)
+            return _named(part, read_receipt(answer))
         raise self._refusal(answer, part.private)
 
     async def _published(self, part: NtfyCall, timeout_seconds: float) -> HttpAnswer:
@@ -108,7 +108,7 @@ class Ntfy:
         body = await self._ask(f"/{part.topic}/json?poll=1&since={moment}", timeout_seconds / 2)
         told = list(events(body))
         if receipt := found(part, told):
-            return receipt
+            return _named(part, receipt)
         if len(body) >= MOST_BYTES:
             raise TargetUnavailable("ntfy has more messages in this topic than can be searched")
         if not keeps_messages(told):
@@ -145,7 +145,7 @@ class Ntfy:
         url = f"{self._url}/{part.topic}/{part.sequence_id}"
         answer = await self._http.request("DELETE", url, timeout_seconds, headers=self._headers)
         if 200 <= answer.status < 300:
-            return Receipt(f"delete:{part.topic}:{part.sequence_id}")
+            return Receipt(f"delete:{part.topic}:{part.about}")
         raise self._refusal(answer, ())
 
     async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
@@ -194,6 +194,11 @@ class Ntfy:
     def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
         words = provider_words(parse(answer.body).get("error"), secrets=[self._token], private=private)
         return read_refusal(answer, words, self._now())
+
+
+def _named(call: NtfyCall, told: Receipt) -> Receipt:
+    """Of an edit not the message's own name, under which it is known: that belongs to the first delivery."""
+    return Receipt(f"edit:{call.topic}:{told.provider_id}") if call.is_edit else told
 
 
 def _written(call: NtfyCall) -> bytes:

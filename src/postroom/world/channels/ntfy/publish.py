@@ -16,7 +16,7 @@ from postroom.domain.markup import Revision
 from postroom.world.channels.ntfy.actions import TOPIC, actions_of, with_links
 from postroom.world.channels.ntfy.call import NtfyCall
 from postroom.world.channels.ntfy.files import file_bodies
-from postroom.world.channels.ntfy.text import parts_of, spread_over, title_of
+from postroom.world.channels.ntfy.text import parts_of, title_of
 
 _PRIORITIES: Final = {Priority.HIGH: 4, Priority.MEDIUM: 3, Priority.LOW: 2}
 _SILENT: Final = 2  # an edit rings no bell
@@ -63,21 +63,38 @@ def sequence_id(delivery_id: DeliveryId, place: int) -> str:
 
 
 def _edits(message: Message, revises: Revision, topic: str, text: str, answers_url: str) -> Sequence[NtfyCall]:
-    """Published again under the same names; the last part first, for it has the buttons, and they are to go at once."""
-    if not revises.provider_ids:
+    """
+    Published again under the same names. What had the buttons first: they are to go at once; what the text needs more
+    is published after it, and what it needs no more is taken away.
+    """
+    if not revises.worded:
         raise ValidationError("only what was sent to ntfy can be edited")
-    messages = max(len(revises.provider_ids) - revises.files, 1)  # the files came after them
-    bodies = [_body(message, topic, part) | {"priority": _SILENT} for part in spread_over(text, messages)]
+    bodies = [_body(message, topic, part) | {"priority": _SILENT} for part in parts_of(text)]
     _put_buttons(bodies[-1], message, topic, answers_url)
-    calls = [_call(revises.delivery_id, place, body, is_edit=True) for place, body in enumerate(bodies)]
-    return (calls[-1], *calls[:-1])
+    places = _places(revises)
+    stand = revises.worded
+    changed = [
+        _call(revises.delivery_id, places[one], body, is_edit=True) for one, body in zip(stand, bodies, strict=False)
+    ]
+    *others, last = [*changed, *(_delete(revises, topic, one) for one in stand[len(bodies) :])]
+    added = enumerate(bodies[len(stand) :], len(places))
+    return (last, *others, *(_call(revises.delivery_id, place, body) for place, body in added))
+
+
+def _places(revises: Revision) -> dict[str, int]:
+    """By which each part has its name on the devices: in the order in which they came."""
+    return {one: place for place, one in enumerate((*revises.provider_ids, *revises.more))}
 
 
 def _deletes(revises: Revision, topic: str) -> Sequence[NtfyCall]:
-    if not revises.provider_ids:
+    if not revises.standing:
         raise ValidationError("only what was sent to ntfy can be deleted")
-    names = [sequence_id(revises.delivery_id, place) for place in range(len(revises.provider_ids))]
-    return tuple(NtfyCall(topic=topic, sequence_id=name, deletes=True, body={"topic": topic}) for name in names)
+    return tuple(_delete(revises, topic, one) for one in revises.standing)
+
+
+def _delete(revises: Revision, topic: str, one: str) -> NtfyCall:
+    name = sequence_id(revises.delivery_id, _places(revises)[one])
+    return NtfyCall(topic=topic, sequence_id=name, about=one, deletes=True, body={"topic": topic})
 
 
 def _check_text(message: Message) -> None:

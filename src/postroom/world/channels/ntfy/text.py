@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from postroom.domain.delivery import REPEAT_MARK
-from postroom.world.channels.telegram_text import cut, marked, split, spread
+from postroom.world.channels.telegram_text import cut, marked, split
 
 MESSAGE_BYTES: Final = 4_095  # the server takes the 4,096th byte for the sign of a file
 BODY_BYTES: Final = 8_191  # and twice as much of JSON is all it reads
@@ -27,14 +27,6 @@ def written_length(text: str) -> int:
 def parts_of(text: str, *, repeated: bool = False) -> list[str]:
     parts = split(text, _ROOM, _room_taken)
     return marked(parts, REPEAT_MARK, MESSAGE_BYTES, utf8_length) if repeated else parts
-
-
-def spread_over(text: str, messages: int) -> list[str]:
-    """For the messages that stand already."""
-    parts = spread(text, messages, MESSAGE_BYTES, utf8_length)
-    if all(written_length(part) <= _WRITTEN_BYTES for part in parts):
-        return parts
-    return spread(text, messages, _ROOM - _room_taken("\n"), _room_taken)
 
 
 def _room_taken(text: str) -> int:

@@ -12,17 +12,14 @@ from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import DeliveryId
-from postroom.domain.markdown import parse
 from postroom.domain.markup import Revision
-from postroom.domain.readable_text import readable
 from postroom.world.channels.graphemes import is_single
 from postroom.world.channels.slack.address import address, is_message_id
 from postroom.world.channels.slack.blocks import actions, section
 from postroom.world.channels.slack.call import DELETE, DELETE_FILE, FILE_ID, POST, PUBLISH, REACT, UPDATE, SlackCall
 from postroom.world.channels.slack.emoji import name_of
 from postroom.world.channels.slack.rich_shown import content, rich_of, rich_parts
-from postroom.world.channels.slack.text import escaped, over, parts, with_mark
-from postroom.world.channels.telegram_text import MISSING
+from postroom.world.channels.slack.text import escaped, parts, with_mark
 
 EVENT_TYPE: Final = "postroom_delivery"
 _SENT_ID = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
@@ -38,7 +35,7 @@ def marking_key(bot_token: str) -> bytes:
 def build(message: Message, key: bytes) -> Sequence[SlackCall]:
     if message.revises is not None:
         _check_text(message.text)
-        return _edits(message, message.revises)
+        return _edits(message, message.revises, key)
     match message.intent:
         case Intent.SEND:
             return _posts(message, key, {})
@@ -56,12 +53,16 @@ def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[Slac
         raise ValidationError("message must not be blank")
     _check_text(message.text)
     to = {"channel": _address(message)} | where
-    bodies = [
-        to | shown | _NO_MARKUP | _NO_PREVIEWS | _marked(key, message.delivery_id, number)
-        for number, shown in enumerate(_contents(message))
-    ]
+    bodies = _bodies(message, key, to, _contents(message))
     bodies[-1]["blocks"] += actions(message.markup)
     return (*(SlackCall(method=POST, body=body) for body in bodies), *_files(message, to))
+
+
+def _bodies(message: Message, key: bytes, to: dict[str, Any], texts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        to | shown | _NO_MARKUP | _NO_PREVIEWS | _marked(key, message.delivery_id, number)
+        for number, shown in enumerate(texts)
+    ]
 
 
 def _files(message: Message, to: dict[str, Any]) -> Iterator[SlackCall]:
@@ -70,22 +71,29 @@ def _files(message: Message, to: dict[str, Any]) -> Iterator[SlackCall]:
         yield SlackCall(method=PUBLISH, body=to | ({"initial_comment": REPEAT_MARK} if is_marked else {}), file=one)
 
 
-def _edits(message: Message, revises: Revision) -> Sequence[SlackCall]:
-    """The last part first: it has the buttons, and they are to go at once."""
+def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCall]:
+    """
+    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
+    answers to the first, and messages it needs no more are deleted.
+    """
+    channel = revises.conversation or _address(message)
     if revises.deletes:
-        return tuple(_deletion(one, revises.conversation or _address(message)) for one in revises.provider_ids)
+        return tuple(_deletion(one, channel) for one in revises.standing)
     if message.markup is not None and message.markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
-    channel, under = revises.conversation or _address(message), actions(message.markup)
-    stamps = _stamps(revises)
-    last = {"channel": channel, "ts": stamps[-1]}
+    under, stamps = actions(message.markup), _stamps(revises)
     if not message.text:
-        return (SlackCall(method=UPDATE, body=last | {"blocks": under}, keeps_text=True),)
-    *before, end = _spread(message, len(stamps))
-    bodies = [{"channel": channel, "ts": stamp} | shown for stamp, shown in zip(stamps[:-1], before, strict=True)]
-    closing = last | end
-    closing["blocks"] += under
-    return tuple(SlackCall(method=UPDATE, body=body | {"parse": "none"}) for body in (closing, *bodies))
+        body = {"channel": channel, "ts": stamps[-1], "blocks": under}
+        return (SlackCall(method=UPDATE, body=body, keeps_text=True),)
+    texts = _parts(message, repeated=message.repeated)
+    texts[-1]["blocks"] += under
+    changed = [
+        SlackCall(method=UPDATE, body={"channel": channel, "ts": stamp, "parse": "none"} | shown)
+        for stamp, shown in zip(stamps, texts, strict=False)
+    ]
+    *others, last = [*changed, *(_deletion(one, channel) for one in stamps[len(texts) :])]
+    added = _bodies(message, key, {"channel": channel, "thread_ts": stamps[0]}, texts[len(stamps) :])
+    return (last, *others, *(SlackCall(method=POST, body=body) for body in added))
 
 
 def _deletion(sent_id: str, place: str) -> SlackCall:
@@ -115,16 +123,6 @@ def _parts(message: Message, *, repeated: bool) -> list[dict[str, Any]]:
         return [content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
     pieces = parts(message.text)
     return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
-
-
-def _spread(message: Message, messages: int) -> list[dict[str, Any]]:
-    """Markdown that is too long for them says its links in words, and loses its middle."""
-    if message.format is Format.PLAIN:
-        return [_shown(piece) for piece in over(message.text, messages)]
-    shown = [content(part) for part in rich_parts(rich_of(message.text))]
-    if len(shown) > messages:
-        return [_shown(piece) for piece in over(readable(parse(message.text)), messages)]
-    return [_shown(MISSING)] * (messages - len(shown)) + shown
 
 
 def _shown(piece: str) -> dict[str, Any]:
@@ -159,10 +157,9 @@ def _thread(message: Message) -> str:
 
 def _stamps(revises: Revision) -> list[str]:
     """Of the texts: the files came after them, and have nothing to edit."""
-    texts = revises.provider_ids[: len(revises.provider_ids) - revises.files]
-    if not texts:
+    if not revises.worded:
         raise ValidationError("only a Slack message can be edited")
-    return [_stamp(one) for one in texts]
+    return [_stamp(one) for one in revises.worded]
 
 
 def _stamp(sent_id: str) -> str:

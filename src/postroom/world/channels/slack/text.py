@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from postroom.world.channels.slack.emoji import character_of
-from postroom.world.channels.telegram_text import cut, split, spread, utf16_length
+from postroom.world.channels.telegram_text import cut, split, utf16_length
 
 PART_LIMIT: Final = 3000  # of one text object, counted as it is written
 
@@ -37,11 +37,6 @@ def with_mark(pieces: list[str], mark: str) -> list[str]:
     """The parts before the last stay as they were cut, for some of them may have been sent."""
     last = f"{pieces[-1].rstrip()}\n\n{mark}"
     return [*pieces[:-1], last] if fits(last) else [*pieces, mark]
-
-
-def over(text: str, messages: int) -> list[str]:
-    """The text over exactly so many messages, for an edit can add none."""
-    return spread(text, messages, PART_LIMIT, written_length)
 
 
 def shortened(text: str, limit: int) -> str:
