@@ -237,8 +237,7 @@ class Pipeline:
 
     def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
         try:
-            repeated = self.policy.mark_repeats and claim.possible_duplicate
-            return prepared(channel, claim.to_message(repeated=repeated))
+            return prepared(channel, claim.to_message(repeated=self.policy.mark_repeats and claim.possible_duplicate))
         except PostroomError:
             raise
         except Exception as error:

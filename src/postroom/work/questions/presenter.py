@@ -171,7 +171,8 @@ class Presenter:
         await self.claims.issue(card.tokens)
         outcome = await self._submit(claim, card.outgoing, WAIT_SECONDS)
         if outcome.status is AnswerStatus.OK:
-            await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=question.revision))
+            parts = await self.post.parts(card.outgoing.revises)  # a longer text may have added some
+            await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=question.revision, provider_ids=parts))
         elif _is_under_way(outcome):
             await self._later(claim, outcome)
         else:
