@@ -116,7 +116,7 @@ async def ask_house(home: Path, database: str) -> AsyncIterator[AskHouse]:
         house = _timed(parts, phone)
         async with (
             running_plane(settings, store, {"telegram": phone}, registry, clock, mint, loops) as plane,
-            presenting(parts, plane, "", loops),
+            presenting(parts, store.database, plane, "", loops),
             hearing(parts, {"telegram": phone}, plane, "", loops) as ear,
         ):
             ear.watch.expect("telegram")

@@ -56,7 +56,7 @@ class House:
             parts = self._parts(store, mint)
             async with (
                 running_plane(self.settings, store, sending, registry, self.clock, mint, loops) as plane,
-                presenting(parts, plane, "", loops),
+                presenting(parts, store.database, plane, "", loops),
                 self._ears(parts, plane, channels, store, loops),
             ):
                 yield parts

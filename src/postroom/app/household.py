@@ -257,7 +257,7 @@ class _Builder:
         pages_url, loops = self._listeners.pages_url, self._loops
         released = releasing(self._settings, store.database, inbox, plane, self._mint, pages_url, loops)
         links = sending_links(store, plane, self._mint, pages_url, self._household.links_due, loops)
-        for working_one in (released, presenting(self._asking, plane, pages_url, loops), links):
+        for working_one in (released, presenting(self._asking, store.database, plane, pages_url, loops), links):
             await self._stack.enter_async_context(working_one)
         self._plane, self._channels = plane, channels
         return plane

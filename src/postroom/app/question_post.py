@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import Outcome, outcome_of
 from postroom.domain.outgoing import Outgoing
+from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.idempotency import caller_key
 from postroom.work.delivery.plane import Plane
 from postroom.work.questions.cards import ORIGIN
+
+ACTOR: Final = "the household"
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPost:
     plane: Plane
+    corrections: Corrections
 
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
@@ -31,3 +36,6 @@ class QuestionPost:
     async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
         sent = await self.plane.acceptance.sent.sent(delivery_id)
         return sent.revision().standing if sent else ()
+
+    async def take_back(self, delivery_id: DeliveryId) -> bool:
+        return await self.corrections.take_back(delivery_id, actor=ACTOR)

@@ -28,6 +28,7 @@ from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
+from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.plane import Plane
 from postroom.work.intents.question_cards import answer_by
 from postroom.work.questions.asking import Asking
@@ -44,6 +45,8 @@ from postroom.work.questions.presenter import Presenter
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.resuming import Resuming
 from postroom.work.questions.timekeeper import Timekeeper
+from postroom.world.store.deliveries.corrections import StoredCorrections
+from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.by_question import IntentRide
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.questions.presentations import StoredPresentations
@@ -156,17 +159,21 @@ def abilities(settings: Settings) -> Channels:
 
 
 @asynccontextmanager
-async def presenting(parts: AskingParts, plane: Plane, base_url: str, loops: Loops) -> AsyncIterator[None]:
+async def presenting(
+    parts: AskingParts, database: Database, plane: Plane, base_url: str, loops: Loops
+) -> AsyncIterator[None]:
     """
     Runs where the delivery plane runs: there cards become deliveries.
 
     What an earlier process had in hand is no one's at once where deliveries are, and not only after its lease.
     """
+    record = StoredCorrections(database, parts.mint.mint)
+    corrections = Corrections(plane=plane, record=record, closed=parts.bells.every.ring)
     presenter = Presenter(
         planning=parts.planning,
         claims=parts.presentations,
         cards=parts.cards(base_url),
-        post=QuestionPost(plane),
+        post=QuestionPost(plane, corrections),
         clock=parts.clock,
         wake=parts.bells.every,
         times=parts.times,

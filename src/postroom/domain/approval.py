@@ -94,6 +94,12 @@ class Content:
             parts.append(f"files:{attachments_text(self.attachments)}")
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
+    @property
+    def buttons(self) -> str:
+        """What stands on them, in one line."""
+        pressed = self.markup.every_button if self.markup else ()
+        return ", ".join(f"“{' '.join(one.label.split())}”" for one in pressed)
+
     def to_message(self, delivery_id: DeliveryId) -> Message:
         return Message(
             delivery_id=delivery_id,

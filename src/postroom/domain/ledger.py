@@ -82,7 +82,11 @@ class Carried:
 
 @record
 class NewDelivery(Carried):
-    """A delivery that is about to be written down. `status` is pending, or awaiting_approval."""
+    """
+    A delivery that is about to be written down. `status` is pending, or awaiting_approval.
+
+    `asker` and `repeats` are those of its message.
+    """
 
     idempotency_key: str
     fingerprint: str
@@ -90,6 +94,13 @@ class NewDelivery(Carried):
     envelope: str
     status: Status = Status.PENDING
     replay_number: int | None = None
+    asker: str | None = None
+    repeats: bool = False
+
+    @property
+    def agent(self) -> str:
+        """Whose words they are: rules, quotas and limits are about that agent."""
+        return self.asker or self.origin_butler
 
     def claimed(self, *, sending: bool) -> Claim:
         """The claim of whoever wrote the row, and leased it in doing so."""

@@ -32,7 +32,8 @@ class Outgoing:
     `markup`, `revises`, `deletes` and `follows` are for the household itself: notify.v1, which agents speak, has none
     of them. What `revises` a delivery goes where that one went; without a message it changes the buttons alone, and
     with `deletes` the message is to be gone. What `follows` one is a reply to it. What is `released` has waited for its
-    moment, or need not: nothing holds it again.
+    moment, or need not: nothing holds it again. `asker` is the agent whose words the household passes on, where it
+    speaks itself, and with `repeats` they are those that stand on an earlier message of the same request already.
     """
 
     origin_butler: str
@@ -54,3 +55,5 @@ class Outgoing:
     attachments: tuple[Attachment, ...] = ()
     wish: AttentionWish | None = None
     released: bool = False
+    asker: str | None = None
+    repeats: bool = False

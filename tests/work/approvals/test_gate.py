@@ -119,7 +119,17 @@ async def gate(database: Database) -> ApprovalGate:
         pytest.param({"address": "555", "markup": MARKUP}, False, id="a stranger, with buttons"),
         pytest.param({"address": "555", "revises": REVISION}, False, id="an agent's edit is a new text"),
         pytest.param(
-            {"address": "555", "revises": REVISION, "origin_butler": "questions"}, True, id="the household's own card"
+            {"address": "555", "revises": REVISION, "origin_butler": "questions"}, True, id="the household's own words"
+        ),
+        pytest.param(
+            {"address": "555", "revises": REVISION, "origin_butler": "questions", "asker": "health"},
+            False,
+            id="an agent's new words on the household's card",
+        ),
+        pytest.param(
+            {"address": "555", "revises": REVISION, "origin_butler": "questions", "asker": "health", "repeats": True},
+            True,
+            id="an agent's words that stand there already",
         ),
         pytest.param(
             {"address": "555", "revises": replace(REVISION, deletes=True)}, True, id="a deletion says nothing"

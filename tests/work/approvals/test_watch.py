@@ -16,7 +16,7 @@ from tests.system.counted import CountedLoops
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 
 from postroom.domain.approval import ActionStatus, Parking, Risk, Ruling
-from postroom.domain.approval_question import subject_of
+from postroom.domain.approval_question import ASKER, subject_of
 from postroom.domain.ids import DeliveryId
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_states import QuestionStatus
@@ -25,7 +25,6 @@ from postroom.work.approvals import ruling
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
 from postroom.work.approvals.watch import Deciders, Watch
-from postroom.work.questions.cards import ORIGIN
 from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.questions.questions import StoredQuestions
 
@@ -111,7 +110,7 @@ async def test_what_was_decided_before_it_was_asked_about_is_not_asked_about(des
 
 
 async def test_about_a_card_that_waits_itself_only_the_owner_is_asked(desk: Desk) -> None:
-    action_id = await desk.park(origin_butler=ORIGIN)
+    action_id = await desk.park(origin_butler=ASKER)
 
     await desk.watch().ask()
 

@@ -44,6 +44,12 @@ class CardPost:
     async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
         return (f"{delivery_id}-1", f"{delivery_id}-2")
 
+    async def take_back(self, delivery_id: DeliveryId) -> bool:
+        if self.statuses[delivery_id] not in (Status.PENDING, Status.AWAITING_APPROVAL):
+            return False
+        self.statuses[delivery_id] = Status.FAILED
+        return True
+
     @property
     def texts(self) -> list[str]:
         return [one.message for one in self.sent]

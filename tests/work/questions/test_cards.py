@@ -70,7 +70,7 @@ def test_a_card_in_markdown_says_so_and_its_ends_do_too() -> None:
     assert card.format is Format.MARKDOWN
     assert card.message.startswith("general asks\\:\n\n**Ship** it?\n\nSee [log](https://ci.example).\n\nAnswer by")
     assert MAKER.asking(question, shown("email")).outgoing.subject == "Question: Ship it?"
-    assert "“Ship it?”" in MAKER.reminder(question, shown()).message
+    assert "“Ship it?”" in MAKER.reminder(question, shown(revision=1)).message
     assert MAKER.reminder(question, shown()).format is Format.PLAIN
     ticked = MAKER.ticked(question, shown(), "e1")
     assert (ticked.message, ticked.format) == ("", Format.PLAIN)

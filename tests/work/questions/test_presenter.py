@@ -18,7 +18,7 @@ from postroom.domain.question_states import PresentationStatus
 from postroom.system.signal import Signal
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.given import Given
-from postroom.work.questions.presenter import LEASE_SECONDS, NO_EDITS, Presenter
+from postroom.work.questions.presenter import LEASE_SECONDS, NO_EDITS, PARKED_SECONDS, Presenter
 
 
 @pytest.fixture(params=KINDS)
@@ -133,12 +133,12 @@ async def test_a_card_that_does_not_arrive_says_why(
 
 
 @pytest.mark.parametrize(
-    ("settles", "reason"),
-    [(Status.PENDING, "not delivered yet"), (Status.AWAITING_APPROVAL, "waits for an approval")],
+    ("settles", "reason", "again_seconds"),
+    [(Status.PENDING, "not delivered yet", 10), (Status.AWAITING_APPROVAL, "waits for an approval", PARKED_SECONDS)],
 )
 @pytest.mark.requirement("ask:not-shown")
 async def test_a_card_that_is_held_up_says_so_and_is_shown_when_it_arrives(
-    office: Office, settles: Status, reason: str
+    office: Office, settles: Status, reason: str, again_seconds: float
 ) -> None:
     post = CardPost(settles=settles)
     one = presenter(office, post)
@@ -147,7 +147,7 @@ async def test_a_card_that_is_held_up_says_so_and_is_shown_when_it_arrives(
     held = await only(office, ask_id)
     assert (held.status, held.reason) == (PresentationStatus.PLANNED, reason)
     post.statuses = dict.fromkeys(post.statuses, Status.DELIVERED)
-    office.clock.jump(10)
+    office.clock.jump(again_seconds)
     await look(one)
     shown = await only(office, ask_id)
     assert (shown.status, shown.reason) == (PresentationStatus.SHOWN, None)

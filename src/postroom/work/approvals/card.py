@@ -73,7 +73,8 @@ def _wording(action: Action) -> Wording:
 
 def _shown(action: Action) -> str:
     content = action.content
-    parts = [content.subject or "", _text(content) or content.emoji or "", *_misleading(content), _files(content)]
+    said = _text(content) or content.emoji or ""
+    parts = [content.subject or "", said, _buttons(content), *_misleading(content), _files(content)]
     text = reveal("\n\n".join(part for part in parts if part))
     return text if len(text) <= MAX_CONTEXT_CHARACTERS else _TOO_LONG
 
@@ -86,6 +87,10 @@ def _text(content: Content) -> str:
     """Of Markdown, as it reads, with every target beside its words: the console shows how it was written."""
     rich = rendered(content)
     return readable(rich) if rich else content.message
+
+
+def _buttons(content: Content) -> str:
+    return f"Buttons: {content.buttons}" if content.buttons else ""
 
 
 def _files(content: Content) -> str:

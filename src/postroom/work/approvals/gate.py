@@ -53,8 +53,9 @@ class HeardThreads(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalGate:
     """
-    Nothing here believes the payload: an origin is the caller's principal, trust goes
-    by address, and a reply counts as one only when the message it answers was received.
+    Nothing here believes the payload: an agent is the caller's principal, trust goes by address, and a reply counts as
+    one only when the message it answers was received. What the household says in an agent's name passes as the agent's
+    own message would, unless the same words stand there already.
     """
 
     trust: Trust
@@ -68,12 +69,13 @@ class ApprovalGate:
         if new.attachments and always_asks(content_of(new)):
             return False
         return (
-            self._is_own_revision(new)
+            _is_own_revision(new)
             or await self.trust.is_trusted(new.channel, new.address)
             or await self._is_own_copy(new)
             or await self._is_confirmation(new)
             or _is_sign_in_link(new)
             or await self._is_answer(new)
+            or await self._stands_there_already(new)
         )
 
     async def park(self, new: NewDelivery) -> Inserted:
@@ -91,16 +93,16 @@ class ApprovalGate:
             expires_at_us=now_us + self.policy.expiry_us,
             most_pending=self.policy.most_pending_per_origin,
         )
-        choose: Choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
+        choose: Choose = partial(standing, arguments=arguments_of(content, new.agent), risk=risk, now_us=now_us)
         return ParkingTerms(parking=parking, choose=_no_rule if always_asks(content) else choose)
 
     def parked_anew(self) -> None:
         """People are asked about the new text."""
         self.signal.ring()
 
-    def _is_own_revision(self, new: NewDelivery) -> bool:
-        """The household edits its own cards, and what is deleted says nothing; an agent's new text is a message."""
-        return new.revises is not None and (new.origin_butler == QUESTIONS_ORIGIN or new.revises.deletes)
+    async def _stands_there_already(self, new: NewDelivery) -> bool:
+        """On a card that a person let pass as it was worded: ticks, reminders and its end add the household's words."""
+        return new.repeats and not await self.record.is_edited(new.request_id)
 
     async def _is_own_copy(self, new: NewDelivery) -> bool:
         if self.mailboxes is None or new.origin_butler != INBOX_ORIGIN or new.intent is not Intent.SEND:
@@ -113,9 +115,17 @@ class ApprovalGate:
         return await self.mailboxes.awaits_confirmation(new.channel, new.address)
 
     async def _is_answer(self, new: NewDelivery) -> bool:
-        if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND:
+        """What the household passes on for an agent that asks is none, wherever it is said."""
+        if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND or new.asker:
             return False
         return new.thread is not None and await self.conversations.heard(new.channel, new.address, new.thread)
+
+
+def _is_own_revision(new: NewDelivery) -> bool:
+    """What is deleted says nothing; nor does a card on which no agent's words are left."""
+    if new.revises is None:
+        return False
+    return new.revises.deletes or (new.origin_butler == QUESTIONS_ORIGIN and new.asker is None)
 
 
 def _is_sign_in_link(new: NewDelivery) -> bool:

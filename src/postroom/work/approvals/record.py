@@ -29,6 +29,10 @@ class ParkingRecord(Protocol):
         """
         ...
 
+    async def is_edited(self, request_id: str) -> bool:
+        """Whether a person changed the words of something that was sent for this request before they agreed to it."""
+        ...
+
 
 class DecisionRecord(Protocol):
     async def decide(

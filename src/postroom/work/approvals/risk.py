@@ -48,5 +48,5 @@ def always_asks(content: Content) -> bool:
 
 def deceptive(content: Content) -> bool:
     names = (one.name for one in content.attachments)
-    shown = (content.address, content.thread, content.subject, content.message, content.emoji, *names)
+    shown = (content.address, content.thread, content.subject, content.message, content.emoji, content.buttons, *names)
     return any(findings(text) for text in shown if text) or any(link.misleading for link in links_of(content))

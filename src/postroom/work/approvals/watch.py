@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from postroom.domain.approval import Action
+from postroom.domain.approval_question import ASKER
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ports import Clock
 from postroom.domain.question import AskedPerson, Question
@@ -15,7 +16,6 @@ from postroom.system.signal import Signal
 from postroom.work.approvals.card import approval_question
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.record import DecisionRecord
-from postroom.work.questions.cards import ORIGIN as QUESTIONS_ORIGIN
 
 _ASK_BATCH: Final = 20
 
@@ -72,7 +72,7 @@ class Watch:
     async def _ask(self, action: Action, deciders: WhoDecides) -> None:
         """A card that waits for an approval itself is shown to the owner alone, who needs none."""
         now_us = self.clock.now_us()
-        found = await deciders(owner_only=action.origin_butler == QUESTIONS_ORIGIN)
+        found = await deciders(owner_only=action.origin_butler == ASKER)
         if found is None or action.expires_at_us <= now_us:
             await self.record.asked(action.id, now_us)
             return

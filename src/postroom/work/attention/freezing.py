@@ -65,8 +65,10 @@ def _is_recall(decision: Decision) -> bool:
 
 
 def _digest(digest: Digest, messages: Mapping[str, Outgoing]) -> Outgoing:
+    agents = sorted({messages[name].origin_butler for name in digest.members})
     return Outgoing(
         origin_butler=ORIGIN,
+        asker=", ".join(agents),
         channel=digest.channel,
         recipient=digest.person,
         message=render(digest, [messages[name] for name in digest.members]),

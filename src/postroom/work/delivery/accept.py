@@ -341,6 +341,8 @@ class Acceptance:
             revises=revises,
             format=outgoing.format,
             attachments=outgoing.attachments,
+            asker=outgoing.asker,
+            repeats=outgoing.repeats,
         )
 
     def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:

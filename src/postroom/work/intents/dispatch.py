@@ -19,16 +19,17 @@ ORIGIN: Final = "intents"
 def to_person(intent: AgentIntent, step: Step, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
     """The same however often the step is tried."""
     written = letter(intent, step.kind, sender, heard=can.inbound, proved=person.proved)
-    return _outgoing(written, person, f"{intent.id}:{intent.position}", can)
+    return _outgoing(intent, written, person, f"{intent.id}:{intent.position}", can)
 
 
 def completion(intent: AgentIntent, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
-    return _outgoing(answer_letter(intent, sender), person, f"{intent.id}:completion", can)
+    return _outgoing(intent, answer_letter(intent, sender), person, f"{intent.id}:completion", can)
 
 
-def _outgoing(written: Letter, person: PersonTarget, key: str, can: Capabilities) -> Outgoing:
+def _outgoing(intent: AgentIntent, written: Letter, person: PersonTarget, key: str, can: Capabilities) -> Outgoing:
     return Outgoing(
         origin_butler=ORIGIN,
+        asker=intent.from_agent,
         channel=person.channel,
         recipient=person.address,
         message=written.text,

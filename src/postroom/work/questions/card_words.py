@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from postroom.domain.approval_question import is_approval
@@ -20,6 +21,7 @@ from postroom.work.questions.form import properties
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _MOST_ANSWER: Final = 200
 _MOST_SUBJECT: Final = 80
+HIDDEN_SUBJECT: Final = "A question waits for you"
 
 
 def plain(text: str) -> str:
@@ -49,7 +51,7 @@ def is_hidden(question: Question) -> bool:
 
 def subject(question: Question) -> str:
     if is_hidden(question):
-        return "A question waits for you"
+        return HIDDEN_SUBJECT
     if is_approval(question):
         return "Approval needed"
     return f"Question: {asked_line(question, _MOST_SUBJECT)}"
@@ -103,6 +105,22 @@ def closing_words(question: Question) -> CardText:
     return composed(*_put(question, "asked"), CardText(ending_line(question)))
 
 
+def closing_words_unsaid(question: Question, *, same_wording: bool) -> CardText:
+    """That and how it ended, without the reason or the default of its asker; without the question if it is reworded."""
+    bare = replace(question, reason=None, answer=None)
+    if is_hidden(question) or not same_wording:
+        return CardText(f"{asker_name(question)} had a question for you.\n\n{ending_line(bare)}")
+    return composed(*_put(question, "asked"), CardText(ending_line(bare)))
+
+
+def ends_with_new_words(question: Question) -> bool:
+    """Whether its end says something in the asker's name that the open card did not."""
+    if question.status is QuestionStatus.EXPIRED and question.answered_by == BY_DEFAULT and question.answer:
+        offered, answer = {one.value for one in question.wording.options}, question.answer
+        return not (answer.value in offered or (answer.selected and offered.issuperset(answer.selected)))
+    return question.status is QuestionStatus.CANCELLED and bool(question.reason)
+
+
 def _put(question: Question, asks: str) -> Sequence[CardText]:
     """Of an approval the household itself says who wants what."""
     words, who = plain(question.wording.question), f"{asker_name(question)} {asks}:"
@@ -125,7 +143,7 @@ def ending_line(question: Question) -> str:
             return f"✅ {said + ': answered' if said else 'Answered'} by {name} via {where}, {at}"
         case QuestionStatus.DECLINED:
             return f"🚫 {name} would rather not answer, via {where}, {at}"
-        case QuestionStatus.EXPIRED if by == BY_DEFAULT:
+        case QuestionStatus.EXPIRED if by == BY_DEFAULT and question.answer is not None:
             return f"⌛ Not answered in time, so “{answer_words(question)}” stands, {at}"
         case QuestionStatus.EXPIRED:
             return f"⌛ Not answered in time, {at}"

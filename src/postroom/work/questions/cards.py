@@ -12,15 +12,19 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.presentation import Presentation, Token
+from postroom.domain.principal import Role
 from postroom.domain.question import Question, QuestionKind, Urgency
 from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link
 from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.card_words import (
+    HIDDEN_SUBJECT,
     asked_line,
     asker_name,
     asking_words,
     closing_words,
+    closing_words_unsaid,
     ending_line,
+    ends_with_new_words,
     how_to_reply,
     is_hidden,
     moment,
@@ -51,6 +55,8 @@ class Card:
 class CardMaker:
     """
     Makes every message about a question. The same card made again is the same message under the same key.
+
+    Each says whose words it passes on, and whether they are on the card already: those of no agent but the asker.
 
     `base_url` is where people reach the household's pages; empty when they cannot.
     """
@@ -95,6 +101,13 @@ class CardMaker:
     def closing(self, question: Question, shown: Presentation) -> Outgoing:
         return self._edit(question, shown, closing_words(question), f"close:{question.revision}", None)
 
+    def closing_unsaid(self, question: Question, shown: Presentation) -> Outgoing:
+        """The same where the asker's last words are not agreed to: without them, and without a wording never shown."""
+        same = shown.revision == question.revision
+        text = closing_words_unsaid(question, same_wording=same)
+        outgoing = replace(self._edit(question, shown, text, f"unsaid:{question.revision}", None), repeats=same)
+        return outgoing if same else replace(outgoing, asker=None, subject=HIDDEN_SUBJECT if outgoing.subject else None)
+
     def over(self, question: Question, shown: Presentation) -> Outgoing:
         """A short reply where the card itself could not be changed."""
         return self._reply(question, shown, CardText(ending_line(question)), "over")
@@ -110,9 +123,11 @@ class CardMaker:
         `act` tells one reminder from the next.
         """
         until = moment(question.expires_at_us, question.created_at_us)
-        about = "a question" if is_hidden(question) else f"“{asked_line(question, 200)}”"
+        unsaid = is_hidden(question) or shown.revision != question.revision
+        about = "a question" if unsaid else f"“{asked_line(question, 200)}”"
         text = CardText(f"{asker_name(question)} still waits for an answer to {about}, by {until}.")
-        return self._reply(question, shown, text, act)
+        reply = replace(self._reply(question, shown, text, act), repeats=True)
+        return replace(reply, subject=HIDDEN_SUBJECT) if reply.subject and unsaid else reply
 
     def own_words(self, question: Question, shown: Presentation, event_id: str, *, alone: bool) -> Outgoing:
         """A box to reply in, for an answer that is not on a button; `alone`: the next message there counts as well."""
@@ -150,10 +165,11 @@ class CardMaker:
     def _edit(
         self, question: Question, shown: Presentation, text: CardText, act: str, markup: Markup | None
     ) -> Outgoing:
-        return replace(self._outgoing(question, shown, text, act, markup), revises=_card_of(shown))
+        outgoing = self._outgoing(question, shown, text, act, markup)
+        return replace(outgoing, revises=_card_of(shown), repeats=_is_on_card(question, shown))
 
     def _reply(self, question: Question, shown: Presentation, text: CardText, act: str) -> Outgoing:
-        outgoing = self._outgoing(question, shown, text, act, None)
+        outgoing = replace(self._outgoing(question, shown, text, act, None), repeats=_is_on_card(question, shown))
         if not (self.ability(shown).threads and shown.provider_ids):
             return outgoing
         return replace(outgoing, intent=Intent.REPLY, context=_in_thread(shown, shown.provider_ids[-1]))
@@ -171,12 +187,23 @@ class CardMaker:
             idempotency_key=f"ask:{shown.id}:{act}",
             priority=_PRIORITIES[question.urgency],
             markup=markup,
+            asker=agent_of(question),
         )
 
 
 def request_id_of(presentation_id: str) -> str:
     """Every message about a presentation bears this, so that a reply to any of them finds it."""
     return f"ask:{presentation_id}"
+
+
+def agent_of(question: Question) -> str:
+    """Under the name with which the asker sends messages, too."""
+    return question.asker.removeprefix(f"{Role.BUTLER}:")
+
+
+def _is_on_card(question: Question, shown: Presentation) -> bool:
+    """All that a message about it can say in the asker's name."""
+    return is_hidden(question) or (shown.revision == question.revision and not ends_with_new_words(question))
 
 
 def _in_thread(shown: Presentation, message_id: str) -> RequestContext:

@@ -116,7 +116,7 @@ class Hearing:
         if heard is None:
             return PressReaction(words=NOT_VALID, alert=True)
         alert = heard.verdict.kind not in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET)
-        return self._drawn(press, pressed, heard, PressReaction(words=_toast(heard), alert=alert))
+        return self._drawn(press, pressed, heard, PressReaction(words=_toast(heard, pressed), alert=alert))
 
     def _drawn(self, press: Press, pressed: PressedToken, heard: Heard, reaction: PressReaction) -> PressReaction:
         """A tick is kept already; the card shows it by an edit of its buttons."""
@@ -173,7 +173,9 @@ class Hearing:
 
     async def _ask_which(self, words: InboundMessage, meant: Sequence[Presentation]) -> None:
         asked = [await self.store.get(one.question_id) for one in meant[:_MOST_LISTED]]
-        lines = [f"• {asked_line(one, 100)}" for one in asked if one and not is_hidden(one)]
+        worded = {one.question_id: one.revision for one in meant}
+        shown = [one for one in asked if one and not is_hidden(one) and worded[one.id] == one.revision]
+        lines = [f"• {asked_line(one, 100)}" for one in shown]
         await self._reply(
             words, "\n".join(["Several questions are open. Please reply to the one you mean:", *lines]), "which"
         )
@@ -185,7 +187,9 @@ class Hearing:
 
     async def _attempt_of(self, words: InboundMessage, shown: Presentation) -> Attempt:
         attempt = await self._attempt(words.channel, words.event_id, words.sender, shown, words.assurance)
-        return replace(attempt, said=Said(text=words.text), said_at_us=words.said_at_us, flags=words.flags)
+        seen = shown.revision or None  # the card as it is there, whatever has been asked since
+        said = Said(text=words.text)
+        return replace(attempt, said=said, said_at_us=words.said_at_us, flags=words.flags, revision=seen)
 
     async def _attempt(
         self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance
@@ -250,17 +254,18 @@ def _said(pressed: PressedToken) -> Said | None:
             return None
 
 
-def _toast(heard: Heard) -> str:
+def _toast(heard: Heard, pressed: PressedToken) -> str:
     verdict, question = heard.verdict, heard.question
+    answer = answer_words(question) if pressed.token.revision == question.revision else ""
     match verdict.kind:
         case VerdictKind.ACCEPTED if question.answer is None:
             return "Noted: you would rather not answer."
         case VerdictKind.ACCEPTED:
-            return f"✅ {answer_words(question) or 'Noted'}"
+            return f"✅ {answer or 'Noted'}"
         case VerdictKind.NOT_YET:
             return _ticked(question, verdict.toggles or ())
         case VerdictKind.LOST_RACE:
-            return _sentence(": ".join(part for part in (verdict.reason, answer_words(question)) if part))
+            return _sentence(": ".join(part for part in (verdict.reason, answer) if part))
         case VerdictKind.LATE | VerdictKind.INVALID | VerdictKind.UNAUTHORISED:
             return _sentence(verdict.reason)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 import structlog
@@ -30,10 +30,12 @@ from postroom.work.questions.timekeeper import QUIET_SECONDS
 WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
 LEASE_SECONDS: Final = 60.0
 AGAIN_SECONDS: Final = 10.0
+PARKED_SECONDS: Final = 600.0  # a decision rings at once; this is for one that was not heard
 LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
 _IN_HAND: Final = 50
 QUIET: Final = "it is quiet for them"
 ENDED_FIRST: Final = "the question ended before it was shown"
+WAITS: Final = "waits for an approval"
 NO_EDITS: Final = "what was sent on this channel cannot be changed"
 _log = structlog.get_logger("postroom.questions")
 
@@ -53,6 +55,10 @@ class Post(Protocol):
 
     async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
         """The provider's names for its parts, once it has arrived."""
+        ...
+
+    async def take_back(self, delivery_id: DeliveryId) -> bool:
+        """Whether it will not be sent any more; False when it has left already."""
         ...
 
 
@@ -132,6 +138,10 @@ class Presenter:
 
     async def _show_first(self, claim: PresentationClaim) -> None:
         delivery_id, revision = await self._sent_before(claim)
+        outdated = not claim.question.is_open or revision < claim.question.revision
+        if delivery_id is not None and outdated and await self.post.take_back(delivery_id):
+            delivery_id, never = None, replace(claim.presentation, delivery_id=None, revision=0)
+            claim = replace(claim, presentation=never)
         if delivery_id is None and not claim.question.is_open:
             await self._tell(claim, Shown(move=PresentationMove.DROP, reason=ENDED_FIRST))
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
@@ -162,8 +172,13 @@ class Presenter:
         return None, newest
 
     async def _show_revised(self, claim: PresentationClaim) -> None:
-        """Edited in place; as a new message only where the old one cannot be edited."""
+        """
+        Edited in place; as a new message only where the old one cannot be edited.
+
+        When a person says no to the new words, the card stays as it is, and its presses do not count.
+        """
         question, shown = claim.question, claim.presentation
+        await self._take_back_unshown(claim, question.revision)
         card = self.cards.asking(question, shown)
         if card.outgoing.revises is None or shown.status is PresentationStatus.UNCERTAIN:
             await self._send(claim, self.cards.anew(question, shown))
@@ -175,6 +190,8 @@ class Presenter:
             await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=question.revision, provider_ids=parts))
         elif _is_under_way(outcome):
             await self._later(claim, outcome)
+        elif shown.reason == WAITS:
+            await self.claims.later(claim, question.expires_at_us, _reason(outcome))
         else:
             await self._send(claim, self.cards.anew(question, shown))
 
@@ -183,18 +200,24 @@ class Presenter:
             await self.claims.issue(card.tokens)
         stored = await self._submit(claim, card.outgoing, 0)
         if stored.delivery_id is not None:
-            await self._follow(claim, stored.delivery_id, claim.question.revision)
+            await self._follow(claim, stored.delivery_id, claim.question.revision, stored)
         elif stored.retryable:
             await self._later(claim, stored)
         else:
             await self._tell(claim, Shown(move=PresentationMove.FAIL, reason=_reason(stored)))
 
-    async def _follow(self, claim: PresentationClaim, delivery_id: DeliveryId, revision: int) -> None:
+    async def _follow(
+        self, claim: PresentationClaim, delivery_id: DeliveryId, revision: int, stored: Outcome | None = None
+    ) -> None:
+        """One that waits for an approval is not waited for here: the decision makes its card due."""
         now_us = self.clock.now_us()
         again_us = now_us + seconds(LEASE_SECONDS)
-        if not await self.claims.submitted(claim, delivery_id, look_again_us=again_us, now_us=now_us):
+        noted = {"revision": revision, "look_again_us": again_us, "now_us": now_us}
+        if not await self.claims.submitted(claim, delivery_id, **noted):
             return
-        outcome = await self.post.outcome(delivery_id, WAIT_SECONDS)
+        outcome = stored or await self.post.outcome(delivery_id, 0)
+        if outcome is None or outcome.status is AnswerStatus.ACCEPTED:
+            outcome = await self.post.outcome(delivery_id, WAIT_SECONDS)
         if outcome is None or _is_under_way(outcome):
             await self._later(claim, outcome)
         elif outcome.status is AnswerStatus.OK:
@@ -205,18 +228,29 @@ class Presenter:
 
     async def _close(self, claim: PresentationClaim) -> None:
         question, shown = claim.question, claim.presentation
+        await self._take_back_unshown(claim, question.revision + 1)
         if shown.delivery_id is None or not self.cards.ability(shown).edits:
             if self._is_owed_a_letter(question, shown):
                 await self._submit(claim, self.cards.letter(question, shown), 0)
             await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
             return
         outcome = await self._submit(claim, self.cards.closing(question, shown), WAIT_SECONDS)
+        if outcome.status is AnswerStatus.PENDING_APPROVAL:
+            outcome = await self._submit(claim, self.cards.closing_unsaid(question, shown), WAIT_SECONDS)
         if outcome.status is AnswerStatus.OK:
             await self._tell(claim, Shown(move=PresentationMove.CLOSE, revision=question.revision))
         elif _is_under_way(outcome):
             await self._later(claim, outcome)
         else:
             await self._leave(claim, _reason(outcome))
+
+    async def _take_back_unshown(self, claim: PresentationClaim, before: int) -> None:
+        """Words that still wait for an approval are not to come after newer ones, or after the end."""
+        shown = claim.presentation
+        for revision in range(shown.revision + 1, before):
+            for key in (f"ask:{shown.id}:{revision}", f"ask:{shown.id}:{revision}:anew"):
+                if found := await self.post.under(key):
+                    await self.post.take_back(found)
 
     def _is_owed_a_letter(self, question: Question, shown: Presentation) -> bool:
         """Who answered by words, on a card that stays as it is, would else not know whether they were heard."""
@@ -236,7 +270,9 @@ class Presenter:
         return await self.post.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
     async def _later(self, claim: PresentationClaim, outcome: Outcome | None) -> None:
-        await self.claims.later(claim, self.clock.now_us() + seconds(AGAIN_SECONDS), _reason(outcome))
+        is_parked = outcome is not None and outcome.status is AnswerStatus.PENDING_APPROVAL
+        pause = PARKED_SECONDS if is_parked else AGAIN_SECONDS
+        await self.claims.later(claim, self.clock.now_us() + seconds(pause), _reason(outcome))
 
     async def _tell(self, claim: PresentationClaim, shown: Shown) -> None:
         await self.claims.presented(claim, shown, self.clock.now_us())
@@ -272,5 +308,5 @@ def _reason(outcome: Outcome | None) -> str:
     if outcome.error is not None:
         return outcome.error.message
     if outcome.status is AnswerStatus.PENDING_APPROVAL:
-        return "waits for an approval"
+        return WAITS
     return f"not delivered yet: {outcome.waiting_reason}" if outcome.waiting_reason else "not delivered yet"

@@ -13,6 +13,7 @@ from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.spoken_time import relative
 from postroom.work.questions.answer_words import answer_words
 from postroom.work.questions.card_words import asked_line, asker_name, one_line
+from postroom.work.questions.presenter import ENDED_FIRST, WAITS
 from postroom.work.questions.view import QuestionStory
 
 _MOST: Final = 200
@@ -64,8 +65,12 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It could not be shown {place}{reason}."
         case PresentationStatus.UNCERTAIN:
             return f"It may or may not have arrived {place}{reason}."
+        case PresentationStatus.PLANNED if one.reason == WAITS:
+            return f"It has not been shown {place} yet: it waits for an approval."
         case PresentationStatus.PLANNED:
             return f"It is on its way {place}{reason}."
+        case PresentationStatus.SHOWN if 0 < one.revision < question.revision and question.is_open:
+            return f"Its new words have not been shown {place} yet{reason}."
         case PresentationStatus.LEFT if _is_left_open(one):
             return f"The card on {one.channel} stays as it was{reason}."
         case PresentationStatus.LEFT:
@@ -76,7 +81,7 @@ def _unseen(question: Question, one: Presentation) -> str | None:
 
 def _is_left_open(one: Presentation) -> bool:
     """It was shown, and could not be closed."""
-    return one.status is PresentationStatus.LEFT and one.revision > 0
+    return one.status is PresentationStatus.LEFT and one.revision > 0 and one.reason != ENDED_FIRST
 
 
 def _nudged(question: Question, now_us: int) -> Iterator[str]:

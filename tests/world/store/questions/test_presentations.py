@@ -162,7 +162,7 @@ async def test_what_a_lost_process_held_is_taken_up_and_its_own_word_no_longer_c
 
     assert (lost.taken_up, found.taken_up) == (False, True)
     assert not await cards.presented(lost, SHOWN, LEASE)
-    assert not await cards.submitted(lost, "d1", look_again_us=LEASE, now_us=LEASE)
+    assert not await cards.submitted(lost, "d1", revision=1, look_again_us=LEASE, now_us=LEASE)
     assert await cards.presented(found, SHOWN, LEASE)
     assert not await cards.presented(found, Shown(move=Move.FAIL), LEASE), "a claim is used once"
     assert await statuses(cards, question) == {"telegram": Status.SHOWN}
@@ -185,7 +185,7 @@ async def test_claims_of_an_earlier_process_are_let_go_up_to_the_moment_that_is_
 
 async def test_a_card_remembers_its_delivery_and_all_its_parts(cards: StoredPresentations, question: Question) -> None:
     claim = await one_to_show(cards, question)
-    assert await cards.submitted(claim, "d1", look_again_us=NOW + 5, now_us=NOW)
+    assert await cards.submitted(claim, "d1", revision=1, look_again_us=NOW + 5, now_us=NOW)
     (again,) = await cards.due(NOW + 5, lease_until_us=LEASE, limit=10)
     assert (again.presentation.delivery_id, again.presentation.revision) == ("d1", 1)
     assert await cards.later(again, NOW + 9)

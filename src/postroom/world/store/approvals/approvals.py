@@ -31,8 +31,15 @@ from postroom.world.store.deliveries.ledger_rows import new_snapshot
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.attempt_rows import insert_attempt
 from postroom.world.store.questions.order import append
-from postroom.world.store.questions.steps import end_question, hold_questions, insert_question, questions_about
+from postroom.world.store.questions.steps import (
+    end_question,
+    hold_questions,
+    insert_question,
+    make_due,
+    questions_about,
+)
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
+from postroom.world.store.tables.deliveries import delivery_requests
 
 Value = TypeVar("Value")
 Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
@@ -133,6 +140,12 @@ class StoredApprovals:
 
         return await self._database.write(work)
 
+    async def is_edited(self, request_id: str) -> bool:
+        """Whether a person changed the words of something that was sent for this request before they agreed to it."""
+        mine = (delivery_requests.c.request_id == request_id, pending_actions.c.edited.is_(True))
+        found = select(pending_actions.c.id).join(delivery_requests).where(*mine).limit(1)
+        return await self._database.read(lambda connection: connection.execute(found).first() is not None)
+
     def hold(self, connection: Connection, subject: Subject) -> None:
         connection.execute(steps.locked(pending_actions.c.id == subject.id)).first()
 
@@ -188,12 +201,12 @@ class StoredApprovals:
         return await self._database.read(work)
 
     def _queue(self, connection: Connection, new: NewDelivery, parking: Parking) -> Inserted:
-        steps.refuse_flood(connection, new.origin_butler, parking.most_pending)
+        steps.refuse_flood(connection, new.agent, parking.most_pending)
         steps.insert_action(connection, new, parking, ActionStatus.PENDING)
         self._log(
             connection,
             ApprovalEventType.ACTION_QUEUED,
-            f"butler:{new.origin_butler}",
+            f"butler:{new.agent}",
             new.created_at_us,
             action_id=new.id,
             metadata={"content_hash": content_of(new).hash, "risk": str(parking.risk)},
@@ -258,6 +271,7 @@ class StoredApprovals:
         )
         event = DeliveryEvent.APPROVE if approved else DeliveryEvent.REFUSE
         steps.move(connection, action.id, event, decision.at_us, steps.decided_values(action, decision))
+        make_due(connection, action.request_id, decision.at_us)
         self._log_decision(connection, action, decision, agreed)
         if decision.rule is not None:
             self._add_rule(connection, decision.rule)

@@ -55,7 +55,7 @@ def park_again(
     """
     close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
     if was != _PENDING:  # it comes back from those that may be sent
-        steps.refuse_flood(connection, new.origin_butler, terms.parking.most_pending)
+        steps.refuse_flood(connection, new.agent, terms.parking.most_pending)
     rules = terms.choose(steps.all_rules(connection))
     rule = next((one for one in rules if steps.use(connection, one, at_us)), None)
     values = _action(new, terms, rule, at_us)
@@ -63,7 +63,7 @@ def park_again(
         connection.execute(update(pending_actions).where(pending_actions.c.id == new.id).values(values))
     else:  # a decision is taken once: the old one stays in the audit trail, and another is to be taken
         connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
-        connection.execute(pending_actions.insert().values(id=new.id, **values))
+        connection.execute(pending_actions.insert().values(id=new.id, origin_butler=new.agent, **values))
     kept = {"content_hash": values["content_hash"], "risk": values["risk"]}
     _log(connection, mint, ApprovalEventType.ACTION_REVISED, new.id, actor, at_us, metadata=kept)
     if rule is not None:
@@ -88,7 +88,6 @@ def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMov
 
 def _action(new: NewDelivery, terms: ParkingTerms, rule: StandingRule | None, at_us: int) -> dict[str, Any]:
     return {
-        "origin_butler": new.origin_butler,
         "content_hash": content_of(new).hash,
         "risk": str(terms.parking.risk),
         "status": str(ActionStatus.APPROVED if rule else ActionStatus.PENDING),

@@ -48,7 +48,7 @@ def insert_action(
     connection.execute(
         insert(pending_actions).values(
             id=new.id,
-            origin_butler=new.origin_butler,
+            origin_butler=new.agent,
             content_hash=content_of(new).hash,
             risk=str(parking.risk),
             status=str(status),
@@ -62,13 +62,13 @@ def insert_action(
     )
 
 
-def refuse_flood(connection: Connection, origin_butler: str, most: int) -> None:
+def refuse_flood(connection: Connection, agent: str, most: int) -> None:
     """A person's attention is a limit like any other."""
     table = pending_actions.c
-    waiting = select(func.count()).where(table.origin_butler == origin_butler, table.status == _PENDING)
+    waiting = select(func.count()).where(table.origin_butler == agent, table.status == _PENDING)
     if connection.execute(waiting).scalar_one() >= most:
         raise OverloadRejected(
-            f"{most} messages of {origin_butler} already wait for approval",
+            f"{most} messages of {agent} already wait for approval",
             limit_type="approvals",
             retry_after_seconds=_FULL_RETRY_SECONDS,
         )

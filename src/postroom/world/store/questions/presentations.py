@@ -142,11 +142,13 @@ class StoredPresentations:
         later = select(table.due_at).where(table.due_at > after_us).order_by(table.due_at).limit(1)
         return await self._database.read(lambda connection: connection.execute(later).scalar())
 
-    async def submitted(self, claim: PresentationClaim, delivery_id: str, *, look_again_us: int, now_us: int) -> bool:
-        """Its message is a delivery now, and bears the wording of the claim; False when the claim is stale."""
+    async def submitted(
+        self, claim: PresentationClaim, delivery_id: str, *, revision: int, look_again_us: int, now_us: int
+    ) -> bool:
+        """Its message is a delivery now, and bears this wording; False when the claim is stale."""
         values = {"delivery_id": delivery_id, "due_at": look_again_us, "updated_at": now_us}
         if claim.presentation.status is PresentationStatus.PLANNED:
-            values["revision"] = claim.question.revision
+            values["revision"] = revision
         return await self._database.write(lambda connection: _write(connection, claim, values))
 
     async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool:

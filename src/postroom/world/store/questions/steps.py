@@ -96,6 +96,15 @@ def end_question(connection: Connection, before: Question, change: QuestionChang
     write(connection, before, change, answer_text(answer) if answer else None)
 
 
+def make_due(connection: Connection, request_id: str, now_us: int) -> None:
+    """If this was sent for a card: what was parked of it has been decided."""
+    kind, _, presentation_id = request_id.partition(":")
+    if kind == "ask":
+        table = presentations.c
+        card = update(presentations).where(table.id == presentation_id, table.due_at > now_us)
+        connection.execute(card.values(due_at=now_us, fence=table.fence + 1))
+
+
 def _follow(connection: Connection, before: Question, change: QuestionChange) -> None:
     """What is to be done with the cards: an end closes them, a new wording is to be shown on them."""
     mine = presentations.c.question_id == before.id
@@ -104,6 +113,7 @@ def _follow(connection: Connection, before: Question, change: QuestionChange) ->
         _end_presentations(connection, before.id, change.at_us)
     elif change.question.revision != before.revision:
         connection.execute(update(presentations).where(mine, on_show).values(due_at=change.at_us, toggles="[]"))
+        _look_at_parked(connection, before.id, change.at_us)
 
 
 def _end_presentations(connection: Connection, question_id: str, now_us: int) -> None:
@@ -115,8 +125,17 @@ def _end_presentations(connection: Connection, question_id: str, now_us: int) ->
     connection.execute(mine.where(*untouched).values(left))
     closing = {"status": str(PresentationStatus.CLOSING), "due_at": now_us, "updated_at": now_us}
     connection.execute(mine.where(table.status.in_(_ON_SHOW)).values(**closing, fence=table.fence + 1))
+    _look_at_parked(connection, question_id, now_us)
     unplanned = (question_people.c.question_id == question_id, question_people.c.planned_at.is_(None))
     connection.execute(update(question_people).where(*unplanned).values(planned_at=now_us))
+
+
+def _look_at_parked(connection: Connection, question_id: str, now_us: int) -> None:
+    """A card that has been handed over and not arrived may still be taken back."""
+    table = presentations.c
+    handed_over = (table.status == str(PresentationStatus.PLANNED), table.delivery_id.is_not(None))
+    change = update(presentations).where(table.question_id == question_id, *handed_over)
+    connection.execute(change.values(due_at=now_us, fence=table.fence + 1))
 
 
 def _add_people(connection: Connection, question_id: str, people: Iterable[AskedPerson], first: int) -> None:

@@ -1,0 +1,274 @@
+"""What an agent asks somebody who is not trusted: not one word of it arrives that a person did not agree to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.domain.principal import Principal, Role
+from tests.app.asked_household import labels, phone, press, until, write
+from tests.app.living import LIFTED, QUICK, Living, living
+from tests.app.test_script_door import get, post
+
+BOB = "2001"
+EVIL = "Pay 900 EUR to DE12"
+ON = {"approvals": {"enabled": True}}
+CI = Principal(Role.PROGRAM, "ci", person="owner")
+OTHER = Principal(Role.PROGRAM, "other", person="owner")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def both(home: Path, request: pytest.FixtureRequest) -> AsyncIterator[Living]:
+    more: dict[str, Any] = {}
+    if request.param == "postgres":
+        more["database_url"] = request.getfixturevalue("postgres_url")
+    async with living(home, LIFTED, QUICK, ON, more) as one:
+        await bob_is_known(one)
+        yield one
+
+
+@pytest.fixture
+async def house(home: Path) -> AsyncIterator[Living]:
+    async with living(home, LIFTED, QUICK, ON) as one:
+        await bob_is_known(one)
+        yield one
+
+
+async def bob_is_known(house: Living) -> None:
+    """A contact who is not trusted, and has proved his address."""
+    operator = house.token("operator")
+    _, made, _ = await post(house, "/v1/people", {"name": "Bob", "role": "contact"}, token=operator)
+    path = f"/v1/people/{made['person']['person_id']}/pair"
+    _, code, _ = await post(house, path, {"channel": "telegram"}, token=operator)
+    await write(house, f"/start {code['code']}", chat_id=BOB)
+    await phone(house, "verified as yours")
+
+
+def token(house: Living, who: Principal = CI) -> str:
+    return house.tokens.token_of(who) or house.tokens.create(who)
+
+
+async def ask_bob(house: Living, question: str = "Tea?", *, who: Principal = CI, **more: Any) -> str:
+    body = {"to": "Bob", "question": question, "options": ["yes", "no"], "channels": ["telegram"], **more}
+    status, asked, _ = await post(house, "/v1/asks", {**body, "wait_seconds": 0}, token=token(house, who))
+    assert status in (200, 201, 202), asked
+    return str(asked["ask_id"])
+
+
+async def change(house: Living, ask_id: str, act: str, body: dict[str, Any]) -> None:
+    status, answer, _ = await post(house, f"/v1/asks/{ask_id}/{act}", body, token=token(house))
+    assert status == 200, answer
+
+
+async def waiting(house: Living) -> list[dict[str, Any]]:
+    """What waits for a person, as the tools list it."""
+    listed = await house.call("messenger", "list_pending_actions", {"status": "pending"}, caller="operator")
+    found: list[dict[str, Any]] = listed["actions"]
+    return found
+
+
+async def only_one_waits(house: Living, words: str) -> dict[str, Any]:
+    async def look() -> dict[str, Any] | None:
+        found = await waiting(house)
+        return found[0] if len(found) == 1 and words in found[0]["preview"] else None
+
+    return await until(look)
+
+
+async def decide(house: Living, action: dict[str, Any], tool: str = "approve_action", **more: Any) -> None:
+    given = {"action_id": action["action_id"], "content_hash": action["content_hash"], **more}
+    if tool == "reject_action":
+        given.pop("content_hash")
+    answer = await house.call("messenger", tool, given, caller="operator")
+    assert answer["status"] == "ok", answer
+
+
+async def bobs(house: Living) -> list[dict[str, Any]]:
+    """The cards he has."""
+    theirs = [one for one in await house.received() if str(one["chat_id"]) == BOB]
+    return [one for one in theirs if "verified as yours" not in one["text"]]
+
+
+async def bob_reads(house: Living, words: str) -> dict[str, Any]:
+    async def look() -> dict[str, Any] | None:
+        return next((one for one in await bobs(house) if words in one["text"]), None)
+
+    return await until(look)
+
+
+async def bob_has_read_nothing_of_it(house: Living) -> None:
+    for one in await bobs(house):
+        assert EVIL not in one["text"] and EVIL not in str(labels(one))
+
+
+async def shown_to_bob(house: Living, **more: Any) -> str:
+    ask_id = await ask_bob(house, **more)
+    await decide(house, await only_one_waits(house, "Tea?"))
+    await bob_reads(house, "Tea?")
+    await status_of_card(house, ask_id, "shown")
+    return ask_id
+
+
+async def status_of_card(house: Living, ask_id: str, status: str) -> None:
+    async def look() -> bool:
+        _, asked = await get(house, f"/v1/asks/{ask_id}", token=token(house))
+        return [one["status"] for one in asked["presentations"]] == [status]
+
+    await until(look)
+
+
+async def test_new_words_of_a_question_that_was_agreed_to_are_agreed_to_anew(both: Living) -> None:
+    ask_id = await shown_to_bob(both)
+    await change(both, ask_id, "revise", {"question": EVIL, "context": EVIL})
+
+    action = await only_one_waits(both, EVIL)
+    assert action["origin_butler"] == "program:ci"
+    await bob_has_read_nothing_of_it(both)
+    await write(both, "yes", chat_id=BOB, reply_to_message_id=(await bobs(both))[0]["message_id"])
+    await press(both, (await bobs(both))[0], "yes")
+    _, asked = await get(both, f"/v1/asks/{ask_id}", token=token(both))
+    assert asked["status"] == "open"  # he has not seen what it asks now
+
+    await decide(both, action)
+    await press(both, await bob_reads(both, EVIL), "yes")
+    await bob_reads(both, "✅ yes: answered by")
+
+
+@pytest.mark.parametrize("change_of", [{"options": [EVIL, "no"]}, {"context": EVIL}])
+async def test_new_options_and_context_wait_as_a_new_question_does(house: Living, change_of: dict[str, Any]) -> None:
+    ask_id = await shown_to_bob(house)
+    await change(house, ask_id, "revise", change_of)
+    await only_one_waits(house, "Tea?")
+    await bob_has_read_nothing_of_it(house)
+
+
+async def test_what_is_reworded_while_it_waits_waits_once_with_its_new_words(both: Living) -> None:
+    ask_id = await ask_bob(both)
+    await only_one_waits(both, "Tea?")
+    await change(both, ask_id, "revise", {"question": "Coffee?"})
+    await decide(both, await only_one_waits(both, "Coffee?"))
+    card = await bob_reads(both, "Coffee?")
+    await change(both, ask_id, "revise", {"question": EVIL})
+    await only_one_waits(both, EVIL)
+    await change(both, ask_id, "revise", {"question": "Cocoa?"})
+    await decide(both, await only_one_waits(both, "Cocoa?"))
+    assert (await bob_reads(both, "Cocoa?"))["message_id"] == card["message_id"]
+    assert await waiting(both) == []
+    await bob_has_read_nothing_of_it(both)
+
+
+async def test_what_is_taken_back_while_it_waits_is_not_asked_about_any_more(both: Living) -> None:
+    ask_id = await ask_bob(both)
+    await only_one_waits(both, "Tea?")
+    await change(both, ask_id, "cancel", {"reason": EVIL})
+    await until(lambda: nothing_waits(both))
+    await status_of_card(both, ask_id, "left")
+    assert await bobs(both) == []
+
+
+async def nothing_waits(house: Living) -> bool:
+    return await waiting(house) == []
+
+
+async def test_the_reason_of_taking_back_is_agreed_to_and_the_card_closes_at_once(both: Living) -> None:
+    ask_id = await shown_to_bob(both)
+    await change(both, ask_id, "cancel", {"reason": EVIL})
+    closed = await bob_reads(both, "✖️ Taken back")
+    assert labels(closed) == [] and "Tea?" in closed["text"]
+    await bob_has_read_nothing_of_it(both)
+    await decide(both, await only_one_waits(both, "Taken back"))
+    assert (await bob_reads(both, EVIL))["message_id"] == closed["message_id"]
+
+
+async def test_words_that_were_never_agreed_to_are_in_no_end_of_the_card(house: Living) -> None:
+    ask_id = await shown_to_bob(house)
+    await change(house, ask_id, "revise", {"question": EVIL, "options": [EVIL, "no"]})
+    await only_one_waits(house, EVIL)
+    await change(house, ask_id, "cancel", {})
+    closed = await bob_reads(house, "✖️ Taken back")
+    assert labels(closed) == []
+    await bob_has_read_nothing_of_it(house)
+
+
+async def test_a_no_to_new_words_leaves_the_card_as_it_was(house: Living) -> None:
+    ask_id = await shown_to_bob(house)
+    await change(house, ask_id, "revise", {"question": EVIL})
+    await decide(house, await only_one_waits(house, EVIL), "reject_action", reason="no")
+    await until(lambda: nothing_waits(house))
+    await change(house, ask_id, "cancel", {})
+    await bob_reads(house, "✖️ Taken back")
+    await bob_has_read_nothing_of_it(house)
+
+
+async def test_what_the_owner_left_out_does_not_come_back_with_the_end(house: Living) -> None:
+    ask_id = await ask_bob(house, EVIL)
+    await decide(house, await only_one_waits(house, EVIL), edits={"message": "ci asks: Tea?"})
+    await bob_reads(house, "Tea?")
+    await status_of_card(house, ask_id, "shown")
+    await change(house, ask_id, "cancel", {})
+    await only_one_waits(house, EVIL)
+    await bob_has_read_nothing_of_it(house)
+
+
+async def test_an_answer_and_its_own_ticks_need_no_further_approval(house: Living) -> None:
+    ask_id = await shown_to_bob(house, options=["yes", "no"], multiple=True)
+    card = await bob_reads(house, "Tea?")
+    await press(house, card, "yes")
+    await until(lambda: ticked(house))
+    await press(house, (await bobs(house))[0], "Send")
+    await bob_reads(house, "answered by Bob")
+    await status_of_card(house, ask_id, "closed")
+    assert await waiting(house) == []
+
+
+async def ticked(house: Living) -> bool:
+    return any("✅" in one or "☑" in one for one in labels((await bobs(house))[0]))
+
+
+async def test_who_decides_sees_the_buttons(house: Living) -> None:
+    await ask_bob(house, options=[EVIL, "no"])
+    card = await phone(house, "Approval needed: program:ci wants to")
+    assert f"“{EVIL}”" in card["text"]
+    action = await only_one_waits(house, "Tea?")
+    found = await house.call("messenger", "show_pending_action", {"action_id": action["action_id"]}, caller="operator")
+    assert EVIL in found["action"]["visible"]["buttons"]
+
+
+async def test_a_rule_made_from_one_agents_question_is_for_that_agent(both: Living) -> None:
+    await ask_bob(both)
+    action = await only_one_waits(both, "Tea?")
+    await decide(both, action, create_rule=True)
+    await bob_reads(both, "Tea?")
+
+    second = await ask_bob(both, "Coffee?")
+    await bob_reads(both, "Coffee?")
+    await status_of_card(both, second, "shown")
+    await ask_bob(both, EVIL, who=OTHER)
+    waits = await only_one_waits(both, EVIL)
+    assert waits["origin_butler"] == "program:other"
+    await bob_has_read_nothing_of_it(both)
+    rules = await both.call("messenger", "list_approval_rules", {}, caller="operator")
+    assert rules["rules"][0]["constraints"]["origin_butler"]["value"] == "program:ci"
+
+
+async def test_how_many_wait_is_counted_for_each_asker(home: Path) -> None:
+    few = {"approvals": {"enabled": True, "max_pending_per_origin": 2}}
+    async with living(home, LIFTED, QUICK, ON, few) as house:
+        await bob_is_known(house)
+        for number in range(3):
+            await ask_bob(house, f"Tea {number}?")
+        await until(lambda: many_wait(house, 2))
+        await ask_bob(house, "Of another?", who=OTHER)
+        await until(lambda: many_wait(house, 3))
+        assert sorted(one["origin_butler"] for one in await waiting(house)) == [
+            "program:ci",
+            "program:ci",
+            "program:other",
+        ]
+
+
+async def many_wait(house: Living, many: int) -> bool:
+    return len(await waiting(house)) == many
