@@ -146,7 +146,7 @@ def _show(action: dict[str, Any], say: Callable[[str], None] = say) -> None:
     visible = action["visible"]
     say(f"{action['origin_butler']} wants to {visible['intent']} over {visible['channel']} to {visible['recipient']}")
     for name in ("subject", "message", "emoji", "buttons"):
-        if visible.get(name):
+        if visible[name]:
             say(f"{name}: {visible[name]}")
     for link in action.get("links", []):
         say(f"link: {link['label']} leads to {link['target']}" + (" (not what it says)" if link["misleading"] else ""))

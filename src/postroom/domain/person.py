@@ -104,6 +104,14 @@ class Person:
         places = [[one.channel, one.address] for one in self.addresses]
         return hashlib.sha256(json.dumps([self.agent_address, places]).encode()).hexdigest()[:32]
 
+    @property
+    def trusted_addresses(self) -> tuple[PersonAddress, ...]:
+        """Where they are written to without asking; one of the household's own people where they proved it."""
+        if self.trusted or self.role is PersonRole.OWNER:
+            return self.addresses
+        is_own = self.role in (PersonRole.APPROVER, PersonRole.MEMBER)
+        return tuple(one for one in self.addresses if is_own and one.verified_at_us is not None)
+
     def address_on(self, channel: str) -> str | None:
         return address_on(self.addresses, channel)
 

@@ -15,7 +15,7 @@ class DeliverySums(BaseModel):
     delivered: int
     failed: int
     dead_lettered: int
-    withdrawn: int = Field(description="Taken back by its sender before it was sent; no failure.")
+    withdrawn: int = Field(description="Taken back before it was sent, or not let go by a person; no failure.")
     success_rate: float | None
     p50_milliseconds: float | None = Field(description="From accepted to the provider, of the newest of each stretch.")
     p95_milliseconds: float | None

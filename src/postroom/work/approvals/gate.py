@@ -30,7 +30,7 @@ class Trust(Protocol):
     """Whom the household trusts, by resolved address on a channel and never by name."""
 
     async def is_trusted(self, channel: str, address: str) -> bool:
-        """The owner, or a contact marked trusted."""
+        """One of the household's own people, or a contact marked trusted."""
         ...
 
 

@@ -142,7 +142,8 @@ def _fields(content: Content) -> dict[str, str | None]:
         "subject": content.subject,
         "message": content.message,
         "emoji": content.emoji,
-    } | ({"buttons": content.buttons} if content.buttons else {})
+        "buttons": content.buttons or None,
+    }
 
 
 def _event(event: ApprovalEvent) -> dict[str, Any]:

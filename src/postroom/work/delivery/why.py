@@ -65,7 +65,7 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
         case Status.IN_PROGRESS:
             told = _in_progress(delivery, attempts, now_us)
         case Status.DELIVERED:
-            told = _delivered(delivery, attempts, now_us)
+            told = _delivered(delivery, attempts, around, now_us)
         case Status.FAILED:
             told = _failed(delivery, attempts, around, now_us)
         case Status.DEAD_LETTERED:
@@ -146,15 +146,25 @@ def _in_progress(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[st
     return told
 
 
-def _delivered(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[str]:
+def _delivered(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:
     when = relative(_moment(delivery.get("terminal_at") or delivery["updated_at"]), now_us)
     told = [f"It was delivered over {delivery['channel']} {when}, {_which_attempt(attempts)}."]
+    if (waited := _waited_for_approval(delivery, around)) is not None:
+        told.append(f"Before that it waited {duration(waited)} for an approval.")
     if provider_id := delivery.get("provider_delivery_id"):
         told.append(f"The provider's own name for it is {provider_id}.")
     failures = [one for one in attempts if one["outcome"] != AttemptResult.SUCCESS]
     if failures:
         told.append(f"Before that, the last failure was: {_error(failures[-1])}.")
     return [*told, *_asked(delivery, attempts), *_duplicate(delivery)]
+
+
+def _waited_for_approval(delivery: Row, around: Around) -> float | None:
+    approval = around.approval or {}
+    if approval.get("status") != "approved" or not approval.get("decided_at"):
+        return None
+    waited_us = _moment(approval["decided_at"]) - _moment(delivery["created_at"])
+    return waited_us / SECOND_US if waited_us >= SECOND_US else None
 
 
 def _failed(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:

@@ -28,7 +28,7 @@ class PeopleStore(Protocol):
     async def version(self, owner_agent: str) -> int: ...
 
     async def known(self, owner_agent: str) -> tuple[int, Sequence[Person]]:
-        """The version of the book, with the owner, those who are trusted and those who approve."""
+        """The version of the book, with the household's own people and those who are trusted."""
         ...
 
     async def named(self, owner_agent: str, name: str) -> Sequence[Person]: ...
@@ -43,7 +43,7 @@ class Known:
     """What is held in memory, and from when it is."""
 
     owner: Person | None
-    trusted: tuple[PersonAddress, ...]  # the owner's and those of trusted people
+    trusted: tuple[PersonAddress, ...]  # of the household's own people, and of those who are trusted
     approvers: frozenset[str]
     version: int
     changes: int
@@ -127,7 +127,7 @@ def _known(people: Sequence[Person], *, version: int, changes: int, read_at_us: 
     owner = next((one for one in people if one.role is PersonRole.OWNER), None)
     return Known(
         owner=owner,
-        trusted=tuple(place for one in people if one.trusted or one is owner for place in one.addresses),
+        trusted=tuple(place for one in people for place in one.trusted_addresses),
         approvers=frozenset(one.id for one in people if one.role is PersonRole.APPROVER),
         version=version,
         changes=changes,

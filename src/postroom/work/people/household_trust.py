@@ -10,7 +10,7 @@ from postroom.work.people.household_people import HouseholdPeople, Known
 
 
 class HouseholdTrust:
-    """The owner and the people marked `trusted`, each only on the channels where their address is known."""
+    """The household's own people and those marked `trusted`, each only on the channels where their address is known."""
 
     def __init__(self, people: HouseholdPeople, channels: Mapping[str, Channel]) -> None:
         self._people = people

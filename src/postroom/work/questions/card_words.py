@@ -101,16 +101,18 @@ def how_to_reply(wording: Wording) -> str:
 def closing_words(question: Question) -> CardText:
     """The question, and one line that says how it ended."""
     if is_hidden(question):
-        return CardText(f"{asker_name(question)} had a question for you.\n\n{ending_line(question)}")
+        return bare_closing_words(question)
     return composed(*_put(question, "asked"), CardText(ending_line(question)))
 
 
-def closing_words_unsaid(question: Question, *, same_wording: bool) -> CardText:
-    """That and how it ended, without the reason or the default of its asker; without the question if it is reworded."""
-    bare = replace(question, reason=None, answer=None)
-    if is_hidden(question) or not same_wording:
-        return CardText(f"{asker_name(question)} had a question for you.\n\n{ending_line(bare)}")
-    return composed(*_put(question, "asked"), CardText(ending_line(bare)))
+def bare_closing_words(question: Question) -> CardText:
+    """That it ended, and how, without a word of its asker."""
+    return CardText(f"{asker_name(question)} had a question for you.\n\n{ending_line(unsaid(question))}")
+
+
+def unsaid(question: Question) -> Question:
+    """Without the reason or the default of its asker."""
+    return replace(question, reason=None, answer=question.answer if is_approval(question) else None)
 
 
 def ends_with_new_words(question: Question) -> bool:

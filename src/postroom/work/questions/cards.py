@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,14 +21,15 @@ from postroom.work.questions.card_words import (
     asked_line,
     asker_name,
     asking_words,
+    bare_closing_words,
     closing_words,
-    closing_words_unsaid,
     ending_line,
     ends_with_new_words,
     how_to_reply,
     is_hidden,
     moment,
     subject,
+    unsaid,
 )
 from postroom.work.questions.judge import anywhere
 from postroom.work.questions.places import ChannelAbility, Channels
@@ -101,12 +102,14 @@ class CardMaker:
     def closing(self, question: Question, shown: Presentation) -> Outgoing:
         return self._edit(question, shown, closing_words(question), f"close:{question.revision}", None)
 
-    def closing_unsaid(self, question: Question, shown: Presentation) -> Outgoing:
-        """The same where the asker's last words are not agreed to: without them, and without a wording never shown."""
-        same = shown.revision == question.revision
-        text = closing_words_unsaid(question, same_wording=same)
-        outgoing = replace(self._edit(question, shown, text, f"unsaid:{question.revision}", None), repeats=same)
-        return outgoing if same else replace(outgoing, asker=None, subject=HIDDEN_SUBJECT if outgoing.subject else None)
+    def closings(self, question: Question, shown: Presentation) -> Iterator[Outgoing]:
+        """The same with fewer and fewer of the asker's words, until one may be read without being agreed to."""
+        yield self.closing(question, shown)
+        if shown.revision == question.revision and ends_with_new_words(question):
+            text = closing_words(unsaid(question))
+            yield replace(self._edit(question, shown, text, f"unsaid:{question.revision}", None), repeats=True)
+        bare = self._edit(question, shown, bare_closing_words(question), f"bare:{question.revision}", None)
+        yield replace(bare, asker=None, subject=HIDDEN_SUBJECT if bare.subject else None)
 
     def over(self, question: Question, shown: Presentation) -> Outgoing:
         """A short reply where the card itself could not be changed."""
@@ -123,11 +126,11 @@ class CardMaker:
         `act` tells one reminder from the next.
         """
         until = moment(question.expires_at_us, question.created_at_us)
-        unsaid = is_hidden(question) or shown.revision != question.revision
-        about = "a question" if unsaid else f"“{asked_line(question, 200)}”"
+        is_unsaid = is_hidden(question) or shown.revision != question.revision
+        about = "a question" if is_unsaid else f"“{asked_line(question, 200)}”"
         text = CardText(f"{asker_name(question)} still waits for an answer to {about}, by {until}.")
         reply = replace(self._reply(question, shown, text, act), repeats=True)
-        return replace(reply, subject=HIDDEN_SUBJECT) if reply.subject and unsaid else reply
+        return replace(reply, subject=HIDDEN_SUBJECT) if reply.subject and is_unsaid else reply
 
     def own_words(self, question: Question, shown: Presentation, event_id: str, *, alone: bool) -> Outgoing:
         """A box to reply in, for an answer that is not on a button; `alone`: the next message there counts as well."""

@@ -234,9 +234,10 @@ class Presenter:
                 await self._submit(claim, self.cards.letter(question, shown), 0)
             await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
             return
-        outcome = await self._submit(claim, self.cards.closing(question, shown), WAIT_SECONDS)
-        if outcome.status is AnswerStatus.PENDING_APPROVAL:
-            outcome = await self._submit(claim, self.cards.closing_unsaid(question, shown), WAIT_SECONDS)
+        for closing in self.cards.closings(question, shown):
+            outcome = await self._submit(claim, closing, WAIT_SECONDS)
+            if outcome.status is not AnswerStatus.PENDING_APPROVAL:
+                break
         if outcome.status is AnswerStatus.OK:
             await self._tell(claim, Shown(move=PresentationMove.CLOSE, revision=question.revision))
         elif _is_under_way(outcome):

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select
 
+from postroom.domain.approval import ActionStatus
 from postroom.domain.correction import CorrectionAct, How, KeptCorrection
 from postroom.domain.delivery import Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.time import to_text
+from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_requests
 
 _rows: Final = delivery_corrections.c
 _carrier: Final = delivery_requests.alias("carrier")
+_REFUSED: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
 
 
 def corrections() -> Select[Any]:
@@ -124,12 +127,13 @@ def _mark(kept: KeptCorrection) -> str:
     return "withdrawn" if kept.how is How.IN_PLACE else "recalled"
 
 
-def is_withdrawn() -> ColumnElement[bool]:
-    """Of a row of deliveries: it ended because it was taken back, which is nobody's error."""
+def was_kept_back() -> ColumnElement[bool]:
+    """Of a row of deliveries: it was taken back, or a person did not let it go, which is nobody's error."""
     requests = delivery_requests.c
     taken_back = exists().where(
         _rows.delivery_id == requests.id,
         _rows.act == str(CorrectionAct.RECALL),
         _rows.how == str(How.IN_PLACE),
     )
-    return and_(requests.status == str(Status.FAILED), taken_back)
+    refused = exists().where(pending_actions.c.id == requests.id, pending_actions.c.status.in_(_REFUSED))
+    return and_(requests.status == str(Status.FAILED), or_(taken_back, refused))

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, 
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.ids import first_id_at
 from postroom.domain.overview import Slice
+from postroom.world.store.deliveries.correction_rows import was_kept_back
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
 
 _requests = delivery_requests.c
@@ -44,7 +45,7 @@ def _by_place(connection: Connection, statements: Sequence[Select[Any]]) -> Mapp
 
 def _outcomes(place: int, span: Span, most: int) -> Select[Any]:
     newest = (
-        select(_requests.id, _requests.status)
+        select(_requests.id, case((was_kept_back(), None), else_=_requests.status).label("status"))
         .where(_requests.id >= first_id_at(span[0]), _requests.id < first_id_at(span[1]))
         .order_by(_requests.id.desc())
         .limit(most)

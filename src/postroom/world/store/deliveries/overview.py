@@ -11,7 +11,7 @@ from postroom.domain.approval import ActionStatus
 from postroom.domain.delivery import QuarantineReason, Status
 from postroom.domain.ids import first_id_at, moment_of
 from postroom.domain.overview import MOST_COUNTED, DeadLetterCounts, Tally
-from postroom.world.store.deliveries.correction_rows import is_withdrawn
+from postroom.world.store.deliveries.correction_rows import was_kept_back
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
@@ -103,7 +103,7 @@ def _count(channel: str, status: Status, first_id: str) -> Select[str, str, int]
     matching = (
         select(_requests.id)
         .where(_requests.channel == channel, _requests.status == str(status), _requests.id >= first_id)
-        .where(*([not_(is_withdrawn())] if status is Status.FAILED else []))
+        .where(*([not_(was_kept_back())] if status is Status.FAILED else []))
         .limit(MOST_COUNTED + 1)
         .subquery()
     )

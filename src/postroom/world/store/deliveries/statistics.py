@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import GroupBy, TimeRange
 from postroom.domain.figures import Depth, Figures
-from postroom.world.store.deliveries.correction_rows import is_withdrawn
+from postroom.world.store.deliveries.correction_rows import was_kept_back
 from postroom.world.store.deliveries.queue_depth import depth
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
@@ -46,7 +46,7 @@ def figures(connection: Connection, window: TimeRange, group_by: GroupBy | None)
 
 
 def _counts(window: TimeRange, label: Any) -> Select[Any]:
-    """What its sender took back before it was sent is no delivery, and nobody's failure."""
+    """What its sender took back or a person did not let go is no delivery, and nobody's failure."""
     return _grouped(
         [
             func.count().label("deliveries"),
@@ -57,7 +57,7 @@ def _counts(window: TimeRange, label: Any) -> Select[Any]:
             _counting(_requests.calls > 1).label("retried"),
         ],
         label,
-    ).where(_requests.created_at.between(window.since_us, window.until_us), not_(is_withdrawn()))
+    ).where(_requests.created_at.between(window.since_us, window.until_us), not_(was_kept_back()))
 
 
 def _latencies(window: TimeRange, label: Any) -> Select[Any]:

@@ -15,8 +15,9 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, lite
 from postroom.domain.delivery import Status
 from postroom.domain.ids import first_id_at
 from postroom.domain.span_figures import MOST_LOOKED_AT, Counted, CountedDeliveries, FigureQuery, Took
-from postroom.world.store.deliveries.correction_rows import is_withdrawn
+from postroom.world.store.deliveries.correction_rows import was_kept_back
 from postroom.world.store.figures.places import id_spans, place_by_id
+from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import IS_RARE, delivery_requests
 
 _requests = delivery_requests.c
@@ -80,13 +81,13 @@ def _taken_back(query: FigureQuery) -> Select[Any]:
     place = place_by_id(_requests.id, query.edges_us).label("place")
     return (
         select(place, _requests.channel, func.count().label("many"))
-        .where(is_withdrawn(), IS_RARE, _within(query))  # the words of its index: only then can it be used
+        .where(was_kept_back(), IS_RARE, _within(query))  # the words of its index: only then can it be used
         .group_by(place, _requests.channel)
     )
 
 
 def _without(row: Counted, taken_back: dict[tuple[int, str], int]) -> list[Counted]:
-    """What its sender took back before it was sent is nobody's failure."""
+    """What its sender took back or a person did not let go is nobody's failure."""
     many = taken_back.get((row.place, row.channel), 0) if row.state == Status.FAILED else 0
     if not many:
         return [row]
@@ -114,17 +115,20 @@ def _newest(query: FigureQuery) -> Select[Any]:
 
 
 def _rows(condition: ColumnElement[bool] | None, query: FigureQuery, most: int) -> Select[Any]:
-    state = case((is_withdrawn(), literal(_WITHDRAWN)), else_=_requests.status)
+    state = case((was_kept_back(), literal(_WITHDRAWN)), else_=_requests.status)
     found = select(_requests.id, _requests.channel, _requests.origin_butler.label("agent"), state.label("state"))
     found = found.where(_within(query)).order_by(_requests.id.desc()).limit(most)
     return found if condition is None else found.where(condition)
 
 
 def arrivals(connection: Connection, query: FigureQuery) -> list[Took]:
-    """Accepted until the provider had it, of the newest of each stretch."""
+    """Accepted, or approved where it waited for a person, until the provider had it: the newest of each stretch."""
     each = [_sample(place, first, last, query).subquery() for place, first, last in id_spans(query.edges_us)]
     together = union_all(*(select(one) for one in each)).subquery("together")
-    arrived = select(together).where(
+    decided = pending_actions.c
+    began = func.coalesce(decided.decided_at, together.c.created_at).label("began_at")
+    arrived = select(together, began).outerjoin(pending_actions, decided.id == together.c.id)
+    arrived = arrived.where(
         together.c.status == str(Status.DELIVERED),
         together.c.terminal_at.is_not(None),
         *([together.c.channel == query.channel] if query.channel is not None else []),
@@ -134,7 +138,7 @@ def arrivals(connection: Connection, query: FigureQuery) -> list[Took]:
             place=row.place,
             channel=row.channel,
             agent=row.agent,
-            milliseconds=(row.terminal_at - row.created_at) / 1000,
+            milliseconds=(row.terminal_at - row.began_at) / 1000,
         )
         for row in connection.execute(arrived)
     ]
@@ -144,6 +148,7 @@ def _sample(place: int, first: str, last: str, query: FigureQuery) -> Select[Any
     found = (
         select(
             literal(place).label("place"),
+            _requests.id,
             _requests.channel,
             _requests.origin_butler.label("agent"),
             _requests.status,

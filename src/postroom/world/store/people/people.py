@@ -113,8 +113,8 @@ class StoredPeople:
         return await self._database.read(lambda connection: version_of(connection, owner_agent))
 
     async def known(self, owner_agent: str) -> tuple[int, Sequence[Person]]:
-        """The version of the book, with the owner, those who are trusted and those who approve."""
-        wanted = or_(people.c.role.in_((PersonRole.OWNER, PersonRole.APPROVER)), people.c.trusted)
+        """The version of the book, with the household's own people and those who are trusted."""
+        wanted = or_(people.c.role != PersonRole.CONTACT, people.c.trusted)
         asked = select(people.c.id).where(people.c.owner_agent == owner_agent, wanted)
         read = self._reading(owner_agent, asked)
         return await self._database.read(lambda connection: (version_of(connection, owner_agent), read(connection)))
