@@ -52,7 +52,7 @@ from postroom.work.delivery.lineage import span, trace_id_for_delivery
 from postroom.work.delivery.own_order import in_own_order
 from postroom.work.delivery.pipeline import Ready
 from postroom.work.delivery.policy import DeliveryPolicy
-from postroom.work.delivery.prepared import prepared
+from postroom.work.delivery.prepared import prepare_aside
 from postroom.work.delivery.reply_subject import Letters, titled
 from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
@@ -70,15 +70,15 @@ class Accepted:
     created: bool
     claim: Claim | None = None
     permit: Permit | None = None
+    parts: Sequence[Any] = ()
 
 
 @record
 class DeliveryDraft:
-    """What would be stored, under which identity, and the calls that would be made."""
+    """What would be stored, and under which identity; its text has not been read yet."""
 
     new: NewDelivery
     identity: Identity
-    parts: Sequence[Any]
 
 
 @record
@@ -143,7 +143,7 @@ class Acceptance:
 
     async def forecast(self, outgoing: Outgoing, *, request_id: str) -> Forecast:
         """The same steps, up to the first one that would leave a mark; raises what `accept` would raise before it."""
-        draft = await self._draft(outgoing, request_id)
+        draft = await self.drafted(outgoing, request_id=request_id)
         known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
         if known is None:
             if self.closed is not None:
@@ -162,9 +162,9 @@ class Acceptance:
     def style(self, channel: str) -> Style:
         return self._channel(channel).capabilities.style
 
-    def check(self, new: NewDelivery) -> None:
+    async def check(self, new: NewDelivery) -> None:
         """Raises ValidationError for what its channel can never carry."""
-        self._prepared(self._channel(new.channel), new)
+        await self._prepared(new)
 
     async def charge(self, new: NewDelivery, lease_id: str) -> None:
         """What asks people something counts as a message does; nothing is sent, so no place in flight is kept."""
@@ -177,7 +177,9 @@ class Acceptance:
 
     async def drafted(self, outgoing: Outgoing, *, request_id: str) -> DeliveryDraft:
         """What would be stored; raises what `accept` would raise for what can never be."""
-        return await self._draft(outgoing, request_id)
+        draft = await self._draft(outgoing, request_id)
+        await self.check(draft.new)
+        return draft
 
     async def placed(self, outgoing: Outgoing) -> Outgoing:
         """On the channel it goes out on."""
@@ -198,7 +200,7 @@ class Acceptance:
         new = self._new(outgoing, channel, target, identity, request_id, revises)
         if new.intent is Intent.REPLY:
             new = await titled(new, channel, self.letters)
-        return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
+        return DeliveryDraft(new=new, identity=identity)
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
@@ -219,7 +221,7 @@ class Acceptance:
             del self._arriving[identity.key]
         arrival.tell(accepted)
         if accepted.claim is not None:
-            await self.dispatcher.carry(accepted.claim, Ready(parts=draft.parts, permit=accepted.permit))
+            await self.dispatcher.carry(accepted.claim, Ready(parts=accepted.parts, permit=accepted.permit))
 
     async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
         if found := await self.ledger.find(identity.key):
@@ -228,6 +230,7 @@ class Acceptance:
         return await self._store(new)
 
     async def _store(self, new: NewDelivery) -> Accepted:
+        """Charged before its text is read, which may cost more than all the rest."""
         if self.closed is not None:
             await self._refuse_closed(new, self.closed)
         judgement = await self._judge(new, consume=True)
@@ -235,6 +238,7 @@ class Acceptance:
             await self._refuse(new, judgement.error)
             raise judgement.error
         try:
+            parts = await self._prepared(new)
             inserted, permit = await self._insert(new)
         except BaseException:
             await self.limits.refund(judgement.asked)
@@ -248,7 +252,7 @@ class Acceptance:
             await self.limits.release(new.id)  # asking costs tokens, waiting takes no place in flight
         elif inserted.claim is None:
             self.dispatcher.left_pending(inserted.snapshot.id)
-        return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit)
+        return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit, parts=parts)
 
     async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
         if new.attachments:
@@ -345,10 +349,10 @@ class Acceptance:
             repeats=outgoing.repeats,
         )
 
-    def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:
+    async def _prepared(self, new: NewDelivery) -> Sequence[Any]:
         """What a channel can never carry is refused at the door."""
         try:
-            return prepared(channel, new.to_message())
+            return await prepare_aside(self._channel(new.channel), new.to_message())
         except PostroomError:
             raise
         except Exception as error:  # its words may be the message's

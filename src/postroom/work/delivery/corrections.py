@@ -169,7 +169,7 @@ class Corrections:
 
     async def _reworded(self, asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer | None:
         path, new, kept = self.plane.acceptance, self._worded(asked, seen), self._kept(asked, seen, How.IN_PLACE)
-        path.check(new)
+        await path.check(new)
         terms = await self._terms(seen, new)
         if terms is not None:
             await path.charge(new, kept.id)

@@ -42,7 +42,7 @@ from postroom.work.delivery.doubt import (
 )
 from postroom.work.delivery.lineage import span
 from postroom.work.delivery.policy import DeliveryPolicy
-from postroom.work.delivery.prepared import prepared
+from postroom.work.delivery.prepared import prepare_aside
 from postroom.work.delivery.retry import DEFAULT_THROTTLE_SECONDS, backoff_seconds
 from postroom.work.delivery.settlement import answered, asked_in_vain, delivered, failed, found, given_up, put_back
 
@@ -158,7 +158,7 @@ class Pipeline:
             return self._put_back(claim, DeliveryEvent.RELEASE, None)
         try:
             claim = await self.as_it_stands(claim)
-            parts = ready.parts if ready and claim.revises is None else self._prepare(channel, claim)
+            parts = ready.parts if ready and claim.revises is None else await self._prepare(channel, claim)
         except StoreUnavailable as error:
             return self._put_back(claim, DeliveryEvent.RELEASE, error.message)
         except PostroomError as error:
@@ -202,7 +202,7 @@ class Pipeline:
                 pause = backoff_seconds(self.policy.retry, claim.attempts + 1, self.dice())
                 return asked_in_vain(claim, asked.answer, started_us=started, now_us=now, delay_seconds=pause)
             case DoubtStep.REPEAT:
-                return self._repeated(replace(claim, possible_duplicate=True), channel, asked.answer)
+                return await self._repeated(replace(claim, possible_duplicate=True), channel, asked.answer)
             case DoubtStep.HOLD | DoubtStep.GIVE_UP as step:
                 return given_up(
                     claim, step, asked.answer, started_us=started, now_us=now, dead_letter_id=self.mint(now)
@@ -221,9 +221,9 @@ class Pipeline:
         except PostroomError as error:
             return silent(error.message)
 
-    def _repeated(self, claim: Claim, channel: Channel, answer: ProviderAnswer | None) -> Settlement | _Cleared:
+    async def _repeated(self, claim: Claim, channel: Channel, answer: ProviderAnswer | None) -> Settlement | _Cleared:
         try:
-            return _Cleared(claim=claim, parts=self._prepare(channel, claim), answer=answer)
+            return _Cleared(claim=claim, parts=await self._prepare(channel, claim), answer=answer)
         except PostroomError as error:
             return self._failed(claim, error, self.clock.now_us())
 
@@ -235,9 +235,10 @@ class Pipeline:
         await self.pace.throttle(claim.channel, wait)
         return self._put_back(claim, DeliveryEvent.POSTPONE, f"throttled by the provider: {error.message}", wait)
 
-    def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
+    async def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
         try:
-            return prepared(channel, claim.to_message(repeated=self.policy.mark_repeats and claim.possible_duplicate))
+            mark = self.policy.mark_repeats and claim.possible_duplicate
+            return await prepare_aside(channel, claim.to_message(repeated=mark))
         except PostroomError:
             raise
         except Exception as error:
@@ -276,9 +277,8 @@ class Pipeline:
         if sent.error is None:
             return delivered(sent.claim, sent.receipt, started_us=started, now_us=self.clock.now_us())
         if isinstance(sent.error, OutOfDescriptors):
-            return self._put_back(
-                sent.claim, DeliveryEvent.POSTPONE, sent.error.message, sent.error.retry_after_seconds or 0.0
-            )
+            wait = sent.error.retry_after_seconds or 0.0
+            return self._put_back(sent.claim, DeliveryEvent.POSTPONE, sent.error.message, wait)
         if isinstance(sent.error, ProviderThrottled):
             await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
         return self._failed(sent.claim, sent.error, started, sent.began_us)

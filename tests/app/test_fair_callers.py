@@ -1,0 +1,65 @@
+"""One caller must not harm the others: whoever sends much, or what takes long, waits for itself alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.domain import markdown_tokens
+from tests.app.living import LIFTED, QUICK, Living, living
+
+LONG = "[a](https://a.example) **b** " * 680
+ALL_ON_ONE_LOOP_SECONDS = 5.0
+
+
+async def post(house: Living, token: str, **body: Any) -> tuple[int, dict[str, Any]]:
+    url = house.household.addresses["api"] + "/v1/notify"
+    async with house.http.post(url, json=body, headers={"Authorization": f"Bearer {token}"}) as response:
+        return response.status, await response.json()
+
+
+class SlowReader:
+    """Stands before the reading of Markdown: it holds until it is let go, and counts."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.go_on, self.read = threading.Event(), threading.Event(), 0
+        self._tokens_of = markdown_tokens.tokens_of
+        monkeypatch.setattr(markdown_tokens, "tokens_of", self)
+
+    def __call__(self, source: str) -> Any:
+        self.read += 1
+        self.begun.set()
+        self.go_on.wait(ALL_ON_ONE_LOOP_SECONDS)
+        return self._tokens_of(source)
+
+
+async def test_while_a_long_text_is_read_everybody_else_is_answered(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = SlowReader(monkeypatch)
+    async with living(home, QUICK, LIFTED) as house:
+        token = house.token("health")
+        long = asyncio.create_task(post(house, token, message=LONG, format="markdown"))
+        assert await asyncio.to_thread(reader.begun.wait, ALL_ON_ONE_LOOP_SECONDS)
+        other = await post(house, token, message="Lunch is ready")
+        meanwhile = (reader.go_on.is_set(), long.done(), await house.texts())
+        reader.go_on.set()
+        status, _ = await long
+
+    assert (other[0], other[1]["status"], status) == (200, "ok", 200)
+    assert meanwhile == (False, False, ["Lunch is ready"])
+
+
+async def test_what_the_limit_refuses_is_never_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = SlowReader(monkeypatch)
+    reader.go_on.set()
+    async with living(home, QUICK, {"limits": {"recipient_per_minute": 2}}) as house:
+        token = house.token("health")
+        answers = [await post(house, token, message=f"{LONG} {n}", format="markdown") for n in range(6)]
+
+    assert [status for status, _ in answers] == [200, 200, 429, 429, 429, 429]
+    assert reader.read <= 2
