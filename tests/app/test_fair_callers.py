@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from postroom.app import address_book
 from postroom.domain import markdown_tokens
+from postroom.domain.contact_book import Keys
+from postroom.work.people.normalise import keys_of
 from tests.app.living import LIFTED, QUICK, Living, living
 
 LONG = "[a](https://a.example) **b** " * 680
@@ -63,3 +66,20 @@ async def test_what_the_limit_refuses_is_never_read(home: Path, monkeypatch: pyt
 
     assert [status for status, _ in answers] == [200, 200, 429, 429, 429, 429]
     assert reader.read <= 2
+
+
+async def test_a_name_longer_than_any_is_nobody_and_is_compared_with_nobody(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[int] = []
+
+    def counted(text: str) -> Keys:
+        compared.append(len(text))
+        return keys_of(text)
+
+    monkeypatch.setattr(address_book, "keys_of", counted)
+    async with living(home, QUICK) as house:
+        status, answer = await post(house, house.token("health"), message="Hello", to="né e " * 100_000)
+
+    assert (status, answer["error_class"]) == (400, "validation_error")
+    assert max(compared, default=0) <= 1_000

@@ -36,6 +36,7 @@ from postroom.world.store.tables.contacts import contact_aliases
 from postroom.world.store.tables.people import people, people_seeds
 
 _CARDS_AT_ONCE: Final = 200
+_LONGEST: Final = 1_000  # no name and no address is longer, and comparing names takes time by the letter
 Result = TypeVar("Result")
 Hear = Callable[[], Awaitable[object]]
 
@@ -78,6 +79,8 @@ class StoredPeople:
 
     async def named(self, owner_agent: str, name: str) -> Sequence[Person]:
         """People with exactly this name or alias, the owner and those who sign in among them."""
+        if len(name) > _LONGEST:
+            return []
         return await self._database.read(self._reading(owner_agent, self._called(owner_agent, name)))
 
     async def find(self, owner_agent: str, who: str) -> Sequence[Person]:
@@ -90,6 +93,8 @@ class StoredPeople:
 
     async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]:
         """Those with this address on this channel; one at most has proved it."""
+        if len(address) > _LONGEST:
+            return []
         asked = holding(owner_agent, folded(address.strip()), channel)
         return await self._database.read(self._reading(owner_agent, asked))
 
