@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+import structlog
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.system.serving.server import PortTaken, bind, bind_patiently, port_of
@@ -46,9 +47,13 @@ async def test_a_port_that_an_outgoing_connection_holds_is_waited_for() -> None:
         port = port_of(caller)
         with pytest.raises(PortTaken, match="nobody listens there"):
             bind("api", "127.0.0.1", port)
-        waiting = asyncio.create_task(bind_patiently("api", "127.0.0.1", port, 20.0))
-        await asyncio.sleep(0)
+        with structlog.testing.capture_logs() as told:
+            waiting = asyncio.create_task(bind_patiently("api", "127.0.0.1", port))
+            await asyncio.sleep(0)
         assert not waiting.done()
+        [line] = told
+        assert (line["event"], line["part"], line["port"], line["seconds"]) == ("port.waits", "api", port, 60.0)
+        assert "a connection of this machine uses the port as its own end" in line["reason"]
 
         caller.close()
 

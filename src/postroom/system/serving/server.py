@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import cast
 
+import structlog
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -25,6 +26,7 @@ _AGAIN_SECONDS = 0.1
 _LOOK_SECONDS = 0.5
 _PASSING = "nobody listens there, but a connection of this machine uses the port as its own end"
 _KEEP_ALIVE_SECONDS = 75  # longer than any client keeps one: or else a call may meet a connection just being closed
+_log = structlog.get_logger("postroom.serving")
 
 
 class PortTaken(UserError):
@@ -56,15 +58,22 @@ def bind(part: str, host: str, port: int) -> socket.socket:
     return listener
 
 
-async def bind_patiently(part: str, host: str, port: int, patience_seconds: float = 5.0) -> socket.socket:
-    """Waits for a port that only an outgoing connection holds; one where somebody listens is not waited for."""
-    until = time.monotonic() + patience_seconds
+async def bind_patiently(part: str, host: str, port: int, patience_seconds: float = 60.0) -> socket.socket:
+    """
+    Waits for a port that only an outgoing connection holds; one where somebody listens is not waited for.
+
+    The usual ports lie where Linux takes those of outgoing connections from (net.ipv4.ip_local_port_range).
+    """
+    until, waits = time.monotonic() + patience_seconds, False
     while True:
         try:
             return bind(part, host, port)
         except PortTaken as error:
             if not error.passing or time.monotonic() >= until:
                 raise
+            if not waits:
+                waits = True
+                _log.warning("port.waits", part=part, port=port, seconds=patience_seconds, reason=_PASSING)
         await asyncio.sleep(_AGAIN_SECONDS)
 
 
