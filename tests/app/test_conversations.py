@@ -62,6 +62,18 @@ async def test_last_words_are_the_answer_of_a_session_that_sent_none(house: Talk
     assert second["reason"] == "a reply to a message of health"
 
 
+@pytest.mark.requirement("talk:last-words")
+@pytest.mark.parametrize(("chat", "own"), [(2017, False), (2018, True)], ids=["last words", "its own reply"])
+async def test_what_a_model_answers_is_read_as_markdown(house: Talking, chat: int, own: bool) -> None:
+    words = "It is **noon**, see `a_b`."
+    await house.write(chat, "/general " + (script(reply(words)) if own else script(say=words)))
+
+    [answer] = await house.said(chat)
+
+    assert answer["text"] == "It is noon, see a_b."
+    assert {one["type"] for one in answer["entities"]} == {"bold", "code"}
+
+
 @pytest.mark.requirement("talk:in-order", "talk:typing", "talk:turns")
 async def test_messages_are_answered_one_after_the_other_with_what_was_said_before(
     house: Talking, place: MeetingPlace

@@ -13,6 +13,7 @@ import typer
 from postroom.cli.elsewhere import Elsewhere, elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.channel_names import AUTO
+from postroom.domain.errors import UserError
 from postroom.domain.nearest import did_you_mean
 from postroom.system.settings import SettingsError
 from postroom.system.settings.glance import SettingsGlance, glance_from_process
@@ -88,7 +89,24 @@ def notify(
     else:
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
         answer = _here(settings, overrides, butler or _BUTLER, asked, patience)
+    if recipient is not None and not json and _is_several_peoples(answer):
+        with suppress(UserError):  # to whom the people are not shown, no names are named
+            complain(f"Several people are called '{recipient}'; {_choice(overrides, recipient)}")
+            raise typer.Exit(1)
     _show(answer, json)
+
+
+def _choice(overrides: Mapping[str, str | None], who: str) -> str:
+    from postroom.cli.people_book import choice, people_book
+    from postroom.system.settings.load import from_process
+
+    return choice(people_book(from_process(overrides)[0], *overrides.values()), who)
+
+
+def _is_several_peoples(answer: dict[str, Any]) -> bool:
+    error = answer.get("error")
+    fields = error.get("fields", []) if isinstance(error, dict) else answer.get("fields", [])
+    return any(one.get("code") == "ambiguous_recipient" for one in fields)
 
 
 def _show(answer: dict[str, Any], json: bool) -> None:

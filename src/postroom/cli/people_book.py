@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]  # a person as `GET /v1/people/{id}` shows them
 Result = TypeVar("Result")
 _AT_ONCE = 200
+_MOST_NAMED = 10
 _OPTIONS = {"name": "NAME", "aliases": "--alias", "addresses": "--address"}
 
 
@@ -37,6 +38,10 @@ class PeopleBook(Protocol):
 
     def called(self, who: str) -> list[Document]:
         """By id, or exactly by name or alias."""
+        ...
+
+    def beginning(self, name: str) -> list[Document]:
+        """Some of those of whom a name or an alias begins so."""
         ...
 
     def add(self, person: Document) -> Document: ...
@@ -69,8 +74,16 @@ def one_called(book: PeopleBook, who: str) -> Document:
         return found[0]
     if not found:
         raise NoSuchPerson(f"There is nobody called '{who}'; `postroom people list` shows everybody.")
-    named = "".join(f"\n  {person_line(one)}  {one['person_id']}" for one in found)
-    raise NoSuchPerson(f"{len(found)} people are called '{who}'; say which one by its id:{named}")
+    raise NoSuchPerson(f"{len(found)} people are called '{who}'; {choice(book, who, found)}")
+
+
+def choice(book: PeopleBook, who: str, found: list[Document] | None = None) -> str:
+    """Whom a name that is several people's may mean, those with more to their name last."""
+    found = book.called(who) if found is None else found
+    known = {one["person_id"] for one in found}
+    everybody = [*found, *(one for one in book.beginning(who) if one["person_id"] not in known)]
+    named = "".join(f"\n  {person_line(one)}  {one['person_id']}" for one in everybody[:_MOST_NAMED])
+    return f"say which one by its id:{named}"
 
 
 class Here:
@@ -94,6 +107,13 @@ class Here:
             return [_document(one) for one in await people.called(who)]
 
         return self._with(named)
+
+    def beginning(self, name: str) -> list[Document]:
+        async def some(people: People) -> list[Document]:
+            found = await people.search.listed(people.book, begins=name, role=None, after=None, limit=_MOST_NAMED)
+            return [_document(one) for one in found]
+
+        return self._with(some)
 
     def add(self, person: Document) -> Document:
         draft = PersonDraft(**_fields(person))
@@ -173,6 +193,9 @@ class There:
         if by_id is not None:
             return [_of(by_id)]
         return [one for one in self._pages("/v1/people", "people", q=who) if _is_called(one, who)]
+
+    def beginning(self, name: str) -> list[Document]:
+        return list(islice(self._pages("/v1/people", "people", q=name), _MOST_NAMED))
 
     def add(self, person: Document) -> Document:
         return _of(self._household.post("/v1/people", person))

@@ -140,12 +140,18 @@ async def test_declining_is_an_end_of_its_own(chat: Chat) -> None:
     assert await chat.status(ask_id) is QuestionStatus.DECLINED
 
 
+UNKNOWN = (
+    "This sender is not verified. Ask the household's owner for a code (postroom pair NAME --channel CHANNEL), "
+    "send it to me alone, as /pair CODE, and press again."
+)
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         ({"sender": "1000"}, "This question is for another person."),
-        ({"sender": "9999"}, "This sender is not verified."),
-        ({"sender": None}, "This sender is not verified."),
+        ({"sender": "9999"}, UNKNOWN),
+        ({"sender": None}, UNKNOWN),
         ({"flags": frozenset({Flag.BOT})}, "Forwarded, automatic and anonymous messages are not answers."),
         ({"places": ("3000",)}, NOT_VALID),
         ({"token": "guessed"}, NOT_VALID),

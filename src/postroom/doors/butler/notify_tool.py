@@ -10,6 +10,9 @@ from mcp_types import ToolAnnotations
 from pydantic import SkipValidation, WithJsonSchema
 
 from postroom.domain.attention_wish import WISH_SCHEMAS
+from postroom.domain.delivery import Format, Intent
+from postroom.domain.notify import MAX_MARKDOWN_CHARACTERS
+from postroom.domain.session_principal import SessionPrincipal
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.notify import NotifyArguments
 from postroom.doors.butler.reminders import RemindArguments
@@ -26,7 +29,8 @@ the answer names it. Without `recipient` the household's owner gets it; a recipi
 on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
 `request_context` of the inbound request; inside a session that was routed to you it is already known and can be \
 left out. Pass `idempotency_key` when you may repeat the call: the message \
-is then sent once. `message` is shown to the letter, unless `format="markdown"` says that it is Markdown. \
+is then sent once. `message` is shown to the letter, unless `format="markdown"` says that it is Markdown; \
+a reply within a session is Markdown anyway. \
 `attachments` are files that go with it: a `path` below your outbox folder, an `upload_id`, or small `data` in base64 \
 with a `name`; they are copied at once, so they may change or go afterwards.
 
@@ -60,7 +64,8 @@ FormatName = Annotated[
     WithJsonSchema(
         {
             "anyOf": [{"type": "string", "enum": ["plain", "markdown"]}, {"type": "null"}],
-            "description": "how `message` is written: plain (the default) is shown to the letter",
+            "description": "how `message` is written: plain is shown to the letter, and is the default except for a "
+            "reply within a session, which is markdown",
         }
     ),
 ]
@@ -167,6 +172,12 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         """The request a routed session answers is what its notify belongs to."""
         return butler.sessions.notify_context(caller(context, butler.verifier), intent)
 
+    def in_words_of_a_model(context: Context[Any, Any], intent: object, message: object) -> str | None:
+        """Models write Markdown, asked for or not; what is too long to be read as such stays plain."""
+        if intent != Intent.REPLY or not isinstance(message, str) or len(message) > MAX_MARKDOWN_CHARACTERS:
+            return None
+        return str(Format.MARKDOWN) if isinstance(caller(context, butler.verifier), SessionPrincipal) else None
+
     async def notify(
         context: Context[Any, Any],
         channel: Channel = None,
@@ -202,7 +213,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
                 priority=priority,
                 on_uncertain=on_uncertain,
                 wait_seconds=wait_seconds,
-                format=format,
+                format=format or in_words_of_a_model(context, intent, message),
                 attachments=attachments,
                 urgency=urgency,
                 category=given(category),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from postroom.domain.conversation_states import InboundMove, InboundStatus
+from postroom.domain.delivery import Format
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.kept_message import KeptMessage, SpokenTurn
 from postroom.domain.person import Person
@@ -161,7 +162,8 @@ class Answering:
             await self.kept.move(kept, InboundMove.STOP, self.clock.now_us(), tokens=session.tokens)
         elif session.status is SessionStatus.DONE:
             if not await self.said.replied(kept.id):
-                await self._say(kept, session.last_words[:MOST_SAID] or await self._silent(kept))
+                own = session.last_words[:MOST_SAID]
+                await self._say(kept, own or await self._silent(kept), Format.MARKDOWN if own else Format.PLAIN)
             await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us(), tokens=session.tokens)
         else:
             words = _of_failure(await self._texts(kept), session, began=await self.said.replied(kept.id))
@@ -173,9 +175,9 @@ class Answering:
         why = f"{kept.reason}; {reason}"[:500]
         await self.kept.move(kept, InboundMove.FAIL, self.clock.now_us(), reason=why, tokens=tokens)
 
-    async def _say(self, kept: KeptMessage, words: str) -> None:
+    async def _say(self, kept: KeptMessage, words: str, format: Format = Format.PLAIN) -> None:
         """Raises when it is not in the ledger and may be tried again; what can never be sent is not."""
-        answer = said_back(kept.message, words, key=words_key(kept), request_id=kept.id)
+        answer = replace(said_back(kept.message, words, key=words_key(kept), request_id=kept.id), format=format)
         outcome = await self.outbound.submit(answer, request_id=kept.id, wait_seconds=0)
         if outcome.error is not None and outcome.retryable:
             raise outcome.error

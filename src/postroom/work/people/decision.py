@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 CONFIRM_FROM: Final = 0.66
 CONFIRM_FROM_VOICE: Final = 0.72
+NAMESAKE_FROM: Final = 0.9  # the name is a whole word of theirs
 BAND: Final = 0.06  # nobody can tell names this close apart
 SHORT_WHEN_HEARD: Final = 4
 
@@ -34,7 +35,9 @@ def decide(found: Sequence[FoundEntry], query: str, input_mode: InputMode, limit
     threshold = CONFIRM_FROM_VOICE if input_mode is InputMode.VOICE else CONFIRM_FROM
     exact = [one for one in found if one.match.match_type is MatchType.EXACT]
     if len(exact) > 1:
-        return MatchVerdict(DecisionMode.NEEDS_DISAMBIGUATION, tuple(exact[:limit]), "several contacts have this name")
+        others = [one for one in found if one not in exact and one.match.score >= NAMESAKE_FROM]
+        offered = (*exact, *others)[:limit]
+        return MatchVerdict(DecisionMode.NEEDS_DISAMBIGUATION, offered, "several contacts have this name")
     if exact and not _is_easily_misheard(query, input_mode):
         return MatchVerdict(DecisionMode.RESOLVED, (exact[0],), exact[0].match.why)
     if exact:

@@ -61,12 +61,18 @@ def _refused_person(question: Question, attempt: Attempt, policy: AnswerPolicy) 
     if attempt.flags:
         return _unauthorised(str(min(attempt.flags)), "forwarded, automatic and anonymous messages are not answers")
     if attempt.person_id is None or attempt.assurance is Assurance.NONE:
-        return _unauthorised("unknown_person", "this sender is not verified")
+        return _unauthorised("unknown_person", _UNKNOWN)
     if question.asker in _names_of(attempt):
         return _unauthorised("asker", "whoever asks does not answer")
     if not question.asks(attempt.person_id) and not (attempt.operator and policy.operators):
         return _unauthorised("not_asked", "this question is for another person")
     return None
+
+
+_UNKNOWN: Final = (
+    "this sender is not verified. Ask the household's owner for a code (postroom pair NAME --channel CHANNEL), "
+    "send it to me alone, as /pair CODE, and press again"
+)
 
 
 def _names_of(attempt: Attempt) -> set[str | None]:
