@@ -68,10 +68,19 @@ def build_sessions(
 async def start_sessions(butler: str, sessions: ButlerSessions, stack: AsyncExitStack, loops: Loops) -> None:
     """After the butler's own server is up, because that is what a session talks to."""
     if isinstance(sessions, Sessions):
-        await sessions.start()
+        has_started = False
+
+        async def look() -> None:
+            """The doors are open by now: a store that goes away at this moment ends nothing."""
+            nonlocal has_started
+            if not has_started:
+                await sessions.start()
+                has_started = True
+            await sessions.look()
+
         stack.push_async_callback(sessions.stop)
         await stack.enter_async_context(
-            loops.running(f"sessions:{butler}", sessions.look, wake=sessions.wake, stopping=sessions.stopping)
+            loops.running(f"sessions:{butler}", look, wake=sessions.wake, stopping=sessions.stopping)
         )
 
 

@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from postroom.cli.output import Database, Home, Redis, Roster, say
 from postroom.cli.progress import bar
+from postroom.domain.errors import StoreUnavailable
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -110,7 +111,9 @@ async def _until_signalled(settings: Settings, roster: Sequence[ButlerConfig], p
         with bar("Starting the household"):  # the first time its database is made, and after an update changed
             household = await stack.enter_async_context(running(settings, parts, roster, os.environ))
         in_private = sys.stdout.isatty()  # what a journal or a file keeps, others may read later
-        link = await household.sign_in() if household.sign_in and in_private else None
+        link = None
+        with suppress(StoreUnavailable):  # the household waits for it; `postroom login` prints a link afterwards
+            link = await household.sign_in() if household.sign_in and in_private else None
         for line in announcement(household, link, in_private=in_private):
             say(line)
         await stop.wait()
