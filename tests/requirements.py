@@ -393,7 +393,7 @@ ASK: Sections = {
     "The engine": {
         "limits": "Everything that is wrong with a call of ask is said at once, by field, and nothing is stored.",
         "idempotent": "The same key finds the same question; another question under it is refused with the first.",
-        "joining": "Without a key an equal question that is open, or just ended and not collected, is joined.",
+        "joining": "Without a key an equal question that is open, or ended just now and not collected, is joined.",
         "states": "A question ends once: code, database and drawing share one table of moves.",
         "one-winner": "Of all attempts on all channels one is accepted; the others are kept with their verdicts.",
         "who-may-answer": "Only a verified person who was asked answers; forwarded, bots and anonymous never do.",
@@ -415,6 +415,7 @@ ASK: Sections = {
         "revised-in-place": "A new wording is edited into the card.",
         "ticks": "Ticks of a multiple choice are kept in the store and drawn by an edit.",
         "own-words": "Words answer as a reply to the card or as the next message after Other; the rest go to a butler.",
+        "one-channel-at-a-time": "A person is asked on the first channel, on the next when nobody answers or it fails.",
         "after-a-gap": "After two minutes without listening open cards say so, once for each gap.",
         "reminded-once": "A reminder is one new message that answers the card; escalation adds people.",
         "resumed-once": "A question with resume starts one session of its butler, with the answer as data.",

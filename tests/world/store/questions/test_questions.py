@@ -142,6 +142,16 @@ async def test_without_a_key_an_answer_is_joined_for_ten_minutes_unless_it_was_c
 
 
 @pytest.mark.requirement("ask:joining")
+async def test_without_a_key_an_approval_that_was_given_is_asked_for_again(store: StoredQuestions) -> None:
+    question = (await store.ask(new_question(kind="approve", options=None))).question
+    assert (await store.ask(new_question(kind="approve", options=None))).joined
+    await store.hear(new_attempt(question, Said(value="approve")), at_hearing)
+
+    assert (await store.get(question.id) or question).status is QuestionStatus.ANSWERED
+    assert (await store.ask(new_question(kind="approve", options=None, now_us=NOW))).created
+
+
+@pytest.mark.requirement("ask:joining")
 async def test_what_the_asker_took_back_is_asked_anew(store: StoredQuestions) -> None:
     question = (await store.ask(new_question())).question
     await store.change(question.id, partial(moves.cancelled, reason=None, now_us=NOW))

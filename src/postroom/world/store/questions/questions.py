@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
-from postroom.domain.question import Question, Subject, SubjectKind
+from postroom.domain.question import Question, QuestionKind, Subject, SubjectKind
 from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_change import (
     EVENT_OF_END,
@@ -337,6 +337,7 @@ def _joinable(connection: Connection, question: Question) -> Question | None:
     waiting = table.status == str(QuestionStatus.OPEN)
     fresh = and_(
         table.status.in_([str(status) for status in _JOINED_ENDS]),
+        table.kind != str(QuestionKind.APPROVE),  # a yes from before is no yes to doing it again
         table.collected_at.is_(None),
         table.ended_at > question.created_at_us - JOIN_ENDED_US,
     )
