@@ -108,7 +108,14 @@ def build_asking(
     listening = Listening(marks, store, clock, bells.every.ring)
     policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
     questions = Questions(store, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
-    planning = Planning(plans=presentations, people=people, channels=abilities(settings), clock=clock)
+    planning = Planning(
+        plans=presentations,
+        people=people,
+        channels=abilities(settings),
+        clock=clock,
+        next_channel_seconds=settings.questions.next_channel_seconds,
+        times=times,
+    )
     asking = Asking(
         questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=mint.mint, times=times
     )

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
+from postroom.domain.time import seconds
 
 
 class TokenAction(StrEnum):
@@ -39,18 +40,24 @@ class Presentation:
     provider_ids: tuple[str, ...] = ()
     reason: str | None = None
     toggles: tuple[str, ...] = ()
+    due_at_us: int | None = None  # when there is something to do about it
     created_at_us: int
     updated_at_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedPresentation:
-    """Where one person is to be shown a question; with `failure`, why that cannot be done."""
+    """
+    Where one person is to be shown a question; with `failure`, why that cannot be done.
+
+    `after_seconds`: so much later, if no one has answered by then.
+    """
 
     person_id: str
     channel: str
     address: str
     failure: str | None = None
+    after_seconds: float = 0
 
     def under(self, id: str, question_id: str, now_us: int) -> Presentation:
         """As it begins."""
@@ -62,6 +69,7 @@ class PlannedPresentation:
             address=self.address,
             status=PresentationStatus.PLANNED if self.failure is None else PresentationStatus.FAILED,
             reason=self.failure,
+            due_at_us=now_us + seconds(self.after_seconds) if self.failure is None else None,
             created_at_us=now_us,
             updated_at_us=now_us,
         )

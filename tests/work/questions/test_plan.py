@@ -68,8 +68,10 @@ def test_who_was_away_first_reads_what_was_sent_meanwhile() -> None:
     assert due(question, back, caught_up_until_us=0, awake_since_us=back) == Plan(next_at_us=soon)
     assert due(question, latest, caught_up_until_us=0, awake_since_us=back).steps == (QuestionStep.EXPIRE,)
     assert due(question, back, caught_up_until_us=END, awake_since_us=back) == Plan(steps=(QuestionStep.EXPIRE,))
-    assert due(question, ESCALATE, caught_up_until_us=0, awake_since_us=ESCALATE).steps == ()
-    assert due(question, ESCALATE, caught_up_until_us=ESCALATE, awake_since_us=ESCALATE).next_at_us == END
+    later = ESCALATE + 1
+    assert due(question, later, caught_up_until_us=0, awake_since_us=later).steps == ()
+    assert len(due(question, later, caught_up_until_us=ESCALATE, awake_since_us=later).steps) == 2
+    assert len(due(question, later, caught_up_until_us=0, awake_since_us=REMIND).steps) == 2
 
 
 @given(now_us=st.integers(START_US, END + HOUR_US), caught_up=st.none() | st.integers(START_US, END + HOUR_US))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.clock import START_US
 from tests.work.questions.asking_office import CHANNELS, HEALTH, Office, opened_office
 from tests.work.questions.card_post import CardPost
 
 from postroom.domain.question_states import QuestionStatus
-from postroom.domain.time import seconds
+from postroom.domain.time import SECOND_US, seconds
 from postroom.system.signal import Signal
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.policy_request import parse_policy
@@ -62,7 +63,7 @@ def keeper(
     )
 
 
-async def present(office: Office, post: CardPost) -> None:
+async def present(office: Office, post: CardPost, times: QuestionTimes | None = None) -> None:
     presenter = Presenter(
         planning=office.asking.planning,
         claims=office.presentations,
@@ -70,6 +71,7 @@ async def present(office: Office, post: CardPost) -> None:
         post=post,
         clock=office.clock,
         wake=Signal(),
+        times=times,
     )
     await presenter.look()
     await presenter.idle()
@@ -116,7 +118,7 @@ async def test_escalation_adds_people_and_shows_it_to_them(office: Office) -> No
     await present(office, post)
     question = await office.store.get(view.question.id)
     assert question is not None and [one.id for one in question.people] == ["anna", "owner"]
-    assert {one.recipient for one in post.sent} == {"2000", "1000", "olga@example.org"}
+    assert {one.recipient for one in post.sent} == {"2000", "1000"}
 
 
 @pytest.mark.requirement("ask:sent-in-time")
@@ -133,6 +135,16 @@ async def test_a_question_ends_with_its_default_only_after_what_was_sent_has_bee
     ended = (await office.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question
     assert ended.status is QuestionStatus.EXPIRED
     assert ended.answer is not None and ended.answer.value == "no"
+
+
+@pytest.mark.requirement("ask:one-channel-at-a-time")
+async def test_after_quiet_hours_the_channels_of_a_person_come_one_after_the_other_all_the_same(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office)
+    await office.ask()
+    for until, sent in ((300, []), (600, ["1000"]), (899, ["1000"]), (901, ["1000", "olga@example.org"])):
+        office.clock.jump(until - (office.clock.now_us() - START_US) / SECOND_US)
+        await present(office, post, times)
+        assert [one.recipient for one in post.sent] == sent, until
 
 
 @pytest.mark.requirement("attention:questions-wait")

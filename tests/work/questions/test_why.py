@@ -54,6 +54,10 @@ CARDS = {
         "It could not be shown to Anna on telegram: no ad",
     ),
     "uncertain": (card(PresentationStatus.UNCERTAIN), "It may or may not have arrived to Anna on telegram."),
+    "later": (
+        card(PresentationStatus.PLANNED, due_at_us=LATER_US + seconds(180)),
+        "It comes to Anna on telegram in 3 minutes if no one answers before.",
+    ),
     "held up": (
         card(PresentationStatus.PLANNED, reason="the limit"),
         "It is on its way to Anna on telegram: the limit.",

@@ -29,6 +29,7 @@ from postroom.system.settings.accounts import (
 from postroom.system.settings.conversations import ConversationSettings
 from postroom.system.settings.desk import DeskSettings
 from postroom.system.settings.messages import MessagesSettings
+from postroom.system.settings.questions import AskSettings, QuestionSettings
 from postroom.system.settings.secret import Secret, SecretUrl
 from postroom.system.settings.section import Positive, Seconds, SettingsSection
 from postroom.system.settings.serving import ServingSettings
@@ -110,13 +111,6 @@ class DeliverySettings(SettingsSection):
     """Pause between two messages to the same Telegram chat."""
     slots_per_channel: Positive = 32
     """Calls to one channel's provider at a time, per process."""
-
-
-class AskSettings(SettingsSection):
-    """Where questions to people are shown, beside their channels."""
-
-    in_client: bool = True
-    """Show questions as forms in MCP clients that call with a person's own token; never permissions or secrets."""
 
 
 class ApprovalSettings(SettingsSection):
@@ -305,6 +299,7 @@ class Settings(SettingsSection):
     telegram: TelegramSettings = TelegramSettings()
     email: EmailSettings = EmailSettings()
     ask: AskSettings = AskSettings()
+    questions: QuestionSettings = QuestionSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     inbox: InboxSettings = InboxSettings()
     desk: DeskSettings = DeskSettings()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from postroom.domain.attention import AcceptedNotice
@@ -23,6 +23,13 @@ class QuestionTimes:
             return now_us
         rules = self.book.policies.rules(person)
         return shown_at(rules, _capped(rules, person, asker, urgency), now_us)
+
+    def channels_after(self, person: str) -> Sequence[tuple[str | None, float]]:
+        """Channels that their escalation names, each so long after the one before; None is somebody else's step."""
+        if self.book.policies.neutral(person):
+            return ()
+        steps = self.book.policies.rules(person).escalation
+        return [(one.channel if one.person in (None, person) else None, one.after_seconds) for one in steps]
 
     async def deadline(
         self, people: Iterable[str], asker: str, urgency: Urgency, *, asked_us: int, deadline_us: int

@@ -14,7 +14,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question, Resume, Subject, SubjectKind
 from postroom.domain.question_answer import Assurance
-from postroom.domain.question_states import QuestionStatus
+from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.when_written import when_written
 from postroom.work.attention.question_times import QuestionTimes
@@ -69,6 +69,8 @@ class Asking:
         people = await self._people(asker, request)
         question = await self._opened(asker, request, subject, people)
         planned = self.planning.chosen(question, people, self.mint)
+        if question.escalate_to and all(one.status is PresentationStatus.FAILED for one in planned):
+            question = replace(question, escalate_after_seconds=0, next_at_us=question.created_at_us)
         stored = await self.questions.ask(question, planned)
         if stored.created and wait_seconds <= 0:
             return QuestionView(question=question, presentations=planned)

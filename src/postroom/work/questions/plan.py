@@ -41,7 +41,8 @@ def due(question: Question, now_us: int, *, caught_up_until_us: int | None = Non
         return _ending(question, now_us, caught_up_until_us, awake_since_us)
     moments, patient_until_us = _moments(question), awake_since_us + seconds(CATCH_UP_SECONDS)
     steps = tuple(step for step, at_us in moments if at_us <= now_us)
-    if steps and now_us < patient_until_us and not _has_read(moments[len(steps) - 1][1], caught_up_until_us):
+    missed = [at_us for _, at_us in moments if at_us < awake_since_us]
+    if missed and now_us < patient_until_us and not _has_read(missed[-1], caught_up_until_us):
         return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, patient_until_us))
     return Plan(steps=steps, next_at_us=min(at_us for _, at_us in moments if at_us > now_us))
 

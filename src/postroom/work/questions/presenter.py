@@ -23,7 +23,7 @@ from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.cards import Card, CardMaker, request_id_of
-from postroom.work.questions.planning import Planning
+from postroom.work.questions.planning import QUIET, Planning
 from postroom.work.questions.records import Claims
 from postroom.work.questions.timekeeper import QUIET_SECONDS
 
@@ -33,7 +33,6 @@ AGAIN_SECONDS: Final = 10.0
 PARKED_SECONDS: Final = 600.0  # a decision rings at once; this is for one that was not heard
 LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
 _IN_HAND: Final = 50
-QUIET: Final = "it is quiet for them"
 ENDED_FIRST: Final = "the question ended before it was shown"
 WAITS: Final = "waits for an approval"
 NO_EDITS: Final = "what was sent on this channel cannot be changed"
@@ -144,12 +143,17 @@ class Presenter:
             claim = replace(claim, presentation=never)
         if delivery_id is None and not claim.question.is_open:
             await self._tell(claim, Shown(move=PresentationMove.DROP, reason=ENDED_FIRST))
+        elif delivery_id is None and (turn_us := await self._turn_us(claim)) is not None:
+            await self.claims.later(claim, turn_us)
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
             await self.claims.later(claim, quiet_us, QUIET)
         elif delivery_id is None:
             await self._send(claim, self.cards.asking(claim.question, claim.presentation), issued=_is_first(claim))
         else:
             await self._follow(claim, delivery_id, revision)
+
+    async def _turn_us(self, claim: PresentationClaim) -> int | None:
+        return await self.planning.turn_us(claim.question, claim.presentation, self.clock.now_us())
 
     async def _quiet_until(self, claim: PresentationClaim) -> int | None:
         """Looked at again now and then, because policies change. What would end unseen is shown all the same."""
@@ -277,6 +281,8 @@ class Presenter:
 
     async def _tell(self, claim: PresentationClaim, shown: Shown) -> None:
         await self.claims.presented(claim, shown, self.clock.now_us())
+        if shown.move is PresentationMove.FAIL:
+            self.wake.ring()  # for the next channel, or for those whom it is passed on to
 
 
 def _is_first(claim: PresentationClaim) -> bool:

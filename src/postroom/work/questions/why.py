@@ -28,7 +28,7 @@ def why_question(story: QuestionStory, now_us: int) -> str:
 def sentences(story: QuestionStory, now_us: int) -> Iterator[str]:
     question = story.view.question
     yield _asked(question, now_us)
-    yield from _shown(question, story.view.presentations)
+    yield from _shown(question, story.view.presentations, now_us)
     yield from _nudged(question, now_us)
     yield ending(question, now_us)
     for kept in story.attempts:
@@ -44,13 +44,16 @@ def _asked(question: Question, now_us: int) -> str:
     return f"{asker_name(question)} asked {_listed(people)}{quoted} {relative(question.created_at_us, now_us)}{each}."
 
 
-def _shown(question: Question, presentations: Sequence[Presentation]) -> Iterator[str]:
+def _shown(question: Question, presentations: Sequence[Presentation], now_us: int) -> Iterator[str]:
     """Where it was seen, where not and why; the console shows it in any case."""
     seen = [one for one in presentations if one.status in _SEEN or _is_left_open(one)]
     if seen:
         yield f"It was shown {_listed(_places(question, seen))}."
     for one in presentations:
-        if sentence := _unseen(question, one):
+        if question.is_open and _has_its_turn_later(one, now_us):
+            when = relative(one.due_at_us or now_us, now_us)
+            yield f"It comes {_place(question, one)} {when} if no one answers before."
+        elif sentence := _unseen(question, one):
             yield sentence
     if not presentations and question.is_open:
         yield "It has not been shown on a channel yet; it waits in the console."
@@ -77,6 +80,12 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It was not shown {place}{reason}."
         case _:
             return None
+
+
+def _has_its_turn_later(one: Presentation, now_us: int) -> bool:
+    """Nothing holds it up, and nothing has been tried: another channel has the person first."""
+    untried = one.status is PresentationStatus.PLANNED and one.delivery_id is None and one.reason is None
+    return untried and one.due_at_us is not None and one.due_at_us > now_us
 
 
 def _is_left_open(one: Presentation) -> bool:

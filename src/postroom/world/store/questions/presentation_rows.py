@@ -120,7 +120,6 @@ def write_toggles(connection: Connection, presentation_id: str, toggles: Sequenc
 
 
 def presentation_row(new: Presentation) -> dict[str, Any]:
-    """Due at once, unless it cannot be shown at all."""
     return {
         "id": new.id,
         "question_id": new.question_id,
@@ -131,7 +130,7 @@ def presentation_row(new: Presentation) -> dict[str, Any]:
         "revision": new.revision,
         "reason": new.reason,
         "toggles": "[]",
-        "due_at": new.created_at_us if new.status is PresentationStatus.PLANNED else None,
+        "due_at": new.due_at_us,
         "fence": 0,
         "created_at": new.created_at_us,
         "updated_at": new.updated_at_us,
@@ -151,6 +150,7 @@ def read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
         provider_ids=tuple(parts),
         reason=row.reason,
         toggles=tuple(json.loads(row.toggles)),
+        due_at_us=row.due_at,
         created_at_us=row.created_at,
         updated_at_us=row.updated_at,
     )

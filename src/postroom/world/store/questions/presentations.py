@@ -17,6 +17,7 @@ from postroom.domain.presentation import (
 )
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus, QuestionStatus, after_showing
+from postroom.domain.time import SECOND_US
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.engine.repeated import Repeated
@@ -165,6 +166,8 @@ class StoredPresentations:
             if question is None or current is None or not _give_up(connection, claim):
                 return False
             _settle(connection, question, current, shown, now_us)
+            if shown.move is PresentationMove.FAIL and question.is_open:
+                _pass_on(connection, question, current, now_us)
             _insert_parts(connection, current, shown.provider_ids)
             return True
 
@@ -285,6 +288,19 @@ def _settle(connection: Connection, question: Question, current: Presentation, s
         connection.execute(mine.values(status=str(after_showing(status, PresentationMove.END)), due_at=now_us))
     elif status in _ON_SHOW and revision < question.revision:
         connection.execute(mine.values(due_at=now_us))
+
+
+def _pass_on(connection: Connection, question: Question, failed: Presentation, now_us: int) -> None:
+    """The person's next channel does not wait for its turn; when nobody is reached any more, nor does escalation."""
+    table = presentations.c
+    left = found_presentations(connection, _of(question.id).where(table.status != str(PresentationStatus.FAILED)))
+    untouched = (table.status == str(PresentationStatus.PLANNED), table.fence == 0, table.due_at > now_us)
+    for one in [one for one in left if one.person_id == failed.person_id and one.delivery_id is None][:1]:
+        connection.execute(update(presentations).where(table.id == one.id, *untouched).values(due_at=now_us))
+    if not left and question.escalate_to and question.escalated_at_us is None:
+        after = -((question.created_at_us - now_us) // SECOND_US)
+        now = update(questions).where(questions.c.id == question.id, questions.c.escalated_at.is_(None))
+        connection.execute(now.values(escalate_after=after, next_at=now_us))
 
 
 def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Sequence[str]) -> None:
