@@ -155,7 +155,8 @@ async def test_a_cancelled_question_is_taken_back_on_the_card_and_mail_gets_a_li
 
 @pytest.mark.requirement("ask:secrets")
 async def test_a_secret_never_leaves_the_house(small: Living) -> None:
-    await ask(small, kind="text", options=None, question="What is the safe's code?", secret=True, channels=["telegram", "email"])
+    both = ["telegram", "email"]
+    await ask(small, kind="text", options=None, question="What is the safe's code?", secret=True, channels=both)
     waiting = await phone(small, "has a question for you")
 
     async def mail() -> dict[str, Any] | None:
