@@ -32,6 +32,7 @@ from postroom.work.attention.attention import Attention
 from postroom.work.conversations.inbound import Handler
 from postroom.work.conversations.notice_ear import NoticeEar, ProvedPeople
 from postroom.work.questions.hearing import AnswersPresses
+from postroom.world.store.conversations.said import StoredTalk
 
 
 def attention_acts(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionActs:
@@ -55,6 +56,7 @@ async def opened_attention(settings: Settings) -> AsyncIterator[AttentionActs]:
 class AttentionDoors:
     settings: Settings
     acts: AttentionActs
+    said: StoredTalk
     clock: Clock
 
     def routers(self) -> list[APIRouter]:
@@ -76,6 +78,7 @@ class AttentionDoors:
         return NoticeEar(
             attention=self.acts.attention,
             people=people,
+            said=self.said,
             key=button_key(self.settings),
             outbound=outbound,
             bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
@@ -84,4 +87,5 @@ class AttentionDoors:
 
 
 def attention_doors(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDoors:
-    return AttentionDoors(settings=settings, acts=attention_acts(settings, store, attention, clock), clock=clock)
+    acts, said = attention_acts(settings, store, attention, clock), StoredTalk(store.database)
+    return AttentionDoors(settings=settings, acts=acts, said=said, clock=clock)

@@ -13,6 +13,7 @@ from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
 from postroom.domain.errors import PostroomError
+from postroom.domain.inbox_owner import inbox_of_person
 from postroom.domain.notification import NotificationQuery
 from postroom.domain.ports import Channel, Clock, Outbound, Peer, ShowsWork
 from postroom.domain.principal import Principal, Role
@@ -43,9 +44,9 @@ class PersonsDesk:
     clock: Clock
 
     async def unread(self, person: str, most: int) -> tuple[int, Sequence[str]]:
-        now_us = self.clock.now_us()
-        count = await self.inbox.unread(person, now_us)
-        newest = await self.inbox.page(person, NotificationQuery(is_read=False, limit=most), now_us)
+        now_us, owner = self.clock.now_us(), inbox_of_person(person)
+        count = await self.inbox.unread(owner, now_us)
+        newest = await self.inbox.page(owner, NotificationQuery(is_read=False, limit=most), now_us)
         return count, [one_line(one.message, _LINE) for one in newest]
 
     async def questions(self, person: str, most: int) -> tuple[int, Sequence[str]]:

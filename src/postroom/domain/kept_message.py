@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from postroom.domain.conversation_states import InboundStatus
+from postroom.domain.delivery import Format
 from postroom.domain.inbound_message import InboundMessage
 
 
@@ -15,6 +16,7 @@ class RouteKind(StrEnum):
     CHOICE = "choice"  # the person is to say which butler is meant
     NO_MODEL = "no_model"  # no butler can answer
     COMMAND = "command"  # answered without a model
+    UNKNOWN = "unknown"  # begins like a command or a butler's name, and there is none
     IGNORED = "ignored"  # not meant for us, or not a person's own words
     STRANGER = "stranger"
     LIMIT = "limit"  # too many sessions for one day
@@ -49,6 +51,19 @@ class KeptMessage:
     def conversation(self) -> tuple[str | None, str, str]:
         """Within it one message is answered after the other."""
         return self.person, self.message.channel, self.message.places[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBefore:
+    """A message of ours; `by` is the butler for whom it was sent, else who sent it: a program, the household itself."""
+
+    id: str
+    by: str
+    address: str
+    text: str = field(repr=False)
+    format: Format
+    subject: str | None = field(default=None, repr=False)
+    at_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

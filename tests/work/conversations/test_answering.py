@@ -13,7 +13,7 @@ from tests.world.store.conversations.test_said import session
 from postroom.domain.conversation_states import InboundMove, InboundStatus, moved
 from postroom.domain.errors import PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, SpokenTurn
+from postroom.domain.kept_message import KeptMessage, SentBefore, SpokenTurn
 from postroom.domain.outcome import AnswerStatus, Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
@@ -75,6 +75,9 @@ class World:
 
     async def turns(self, kept: KeptMessage, limit: int) -> Sequence[SpokenTurn]:
         return [SpokenTurn(by="person", text="y" * 5000, at_us=0)]
+
+    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
+        return None
 
     async def replied(self, message_id: str) -> bool:
         return self.reply

@@ -79,13 +79,13 @@ async def test_other_words_are_for_others(text: str) -> None:
     assert await said(text) is None
 
 
-async def test_strangers_forwards_and_replies_are_for_others() -> None:
+async def test_strangers_and_forwards_are_for_others_and_what_is_replied_to_does_not_matter() -> None:
     stranger = World()
     stranger.person = None
 
     assert await said("/inbox", stranger) is None
     assert await said("/inbox", flags=frozenset({Flag.FORWARDED})) is None
-    assert await said("/inbox", replies_to="5") is None
+    assert await said("/why", replies_to="5") == ENGLISH.why_none
 
 
 async def test_in_a_group_only_what_tells_the_others_nothing() -> None:

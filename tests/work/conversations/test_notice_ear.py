@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +102,35 @@ async def test_words_of_the_person_mute_and_snooze_and_are_confirmed(house: Livi
     await write(house, "/mute a b")
     await phone(house, "Write /snooze 2h")
     await attention_of(house).unmute("owner", agent="general")
+
+
+@pytest.mark.requirement("attention:buttons")
+async def test_a_reply_mutes_and_puts_off_what_it_replies_to_and_no_other(house: Living) -> None:
+    mine, card = await asking(house, "Air the kitchen")
+    other, _ = await asking(house, "The last of all", butler="general")
+
+    await write(house, "/snooze 2h", reply_to_message_id=card["message_id"])
+    await becomes(house, mine, NoticeState.HELD)
+    await write(house, "/mute 1h", reply_to_message_id=card["message_id"])
+    await phone(house, "Muted health until")
+    assert (await house.notify(message="Hush"))["reasons"] == ["muted"]
+    assert (await house.notify(butler="general", message="Not hushed"))["status"] == "ok"
+    assert await state(house, other) is NoticeState.WAITING
+    await attention_of(house).unmute("owner", agent="health")
+
+
+@pytest.mark.requirement("attention:buttons")
+async def test_without_a_policy_the_last_message_is_put_off_and_its_sender_muted(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as plain:
+        await plain.notify(message="The washing is done")
+        await write(plain, "/snooze 2h")
+        await phone(plain, "Shown again at")
+        [again] = await attention_of(plain).notices("owner", "held", 5)
+        assert (again.agent, again.state, again.text) == ("health", NoticeState.HELD, "The washing is done")
+
+        await write(plain, "/mute 1h")
+        await phone(plain, "Muted health until")
+        assert (await plain.notify(message="Hush"))["reasons"] == ["muted"]
 
 
 @pytest.mark.requirement("attention:buttons")

@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind, SentBefore
 from postroom.domain.notify import notify_document
 from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import Outcome
@@ -64,7 +64,7 @@ class Book:
     async def at(self, channel: str, address: str) -> Person | None:
         return None
 
-    async def whose(self, message: InboundMessage) -> str | None:
+    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
         return None
 
 

@@ -13,6 +13,7 @@ from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds
 from postroom.work.attention.absence import Absence
+from postroom.work.attention.codec import decoded
 from postroom.work.attention.considering import Considering
 from postroom.work.attention.facts import Acked, AwaySet, Fact, Muted, PolicyChanged, Snoozed, Unmuted, Withdrawn
 from postroom.work.attention.named_people import in_absences, in_policy, in_rotations, missing
@@ -21,6 +22,7 @@ from postroom.work.attention.plan import PlanItem
 from postroom.work.attention.policy import Policy, policy_hash
 from postroom.work.attention.reading import NoticeReading
 from postroom.work.attention.rules import Rules
+from postroom.work.attention.state import NoticeSend
 from postroom.work.attention.turn import Turn
 from postroom.work.attention.views import AttentionFigures, Comparison, NoticeView
 
@@ -69,6 +71,20 @@ class Attention:
         if until_us is not None and until_us <= self.book.clock.now_us():
             raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
         return await self._act(row, NoticeMove.SNOOZE, lambda at: Snoozed(at_us=at, notice=row.id, until_us=until_us))
+
+    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> bool:
+        """What left before anybody kept a notice of it, to be shown again then; False where no messages leave."""
+        if self.considering is None:
+            return False
+        await self.considering.put_off(outgoing, request_id, person, until_us)
+        return True
+
+    async def behind(self, delivery_id: str) -> Sequence[NoticeView]:
+        """The notices that this delivery showed; none where nothing was kept of them."""
+        row = await self.book.store.send_of_delivery(delivery_id)
+        names = decoded(NoticeSend, row.send).notices if row is not None else ()
+        found = [await self.notice(name) for name in names]
+        return [one for one in found if one is not None]
 
     async def withdraw(
         self, agent: str, notice_id: str | None = None, key: str | None = None

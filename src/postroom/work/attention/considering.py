@@ -15,13 +15,14 @@ from postroom.domain.time import seconds
 from postroom.work.attention.accepting import asks_for_more, new_notice, notice_id
 from postroom.work.attention.carrying import LEASE_SECONDS, Carrier
 from postroom.work.attention.codec import decoded
+from postroom.work.attention.facts import Snoozed
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.ports import Doorstep, Drafted
 from postroom.work.attention.state import Standing
 from postroom.work.attention.turn import NewNotice, Turn
 
 # The household itself speaks: cards that wait for an answer, copies that have waited already, and what intents follow.
-_OWN: Final = frozenset({"approvals", "attention", "inbox", "inbox.confirmation", "intents", "questions"})
+HOUSEHOLD: Final = frozenset({"approvals", "attention", "inbox", "inbox.confirmation", "intents", "questions"})
 _NOT_SENT: Final = frozenset(
     {NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED, NoticeState.DONE}
 )
@@ -53,6 +54,22 @@ class Considering:
             turn.judge()
         standing = turn.state.notices[name]
         return _held(standing, request_id) if standing.send is None else None
+
+    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> None:
+        """A notice that begins with the person's wish to see it later."""
+        drafted = await self.doorstep.drafted(outgoing, request_id)
+        name = notice_id(drafted.key)
+
+        def step(turn: Turn) -> NoticeChanges | None:
+            if name in turn.state.notices:
+                return None
+            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
+            turn.take(Snoozed(at_us=turn.moment_us, notice=name, until_us=until_us))
+            turn.judge()
+            return turn.changes()
+
+        await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
+        self.book.woken.ring()
 
     async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
         """The message and its person, where there is something to consider."""
@@ -136,7 +153,7 @@ class Considering:
 def _is_own(outgoing: Outgoing) -> bool:
     """The copy of a note that a person has to acknowledge has waited, and is followed until they have."""
     asks = outgoing.origin_butler == INBOX_AGENT and outgoing.wish is not None and outgoing.wish.needs_ack
-    return outgoing.origin_butler in _OWN and not asks
+    return outgoing.origin_butler in HOUSEHOLD and not asks
 
 
 def _is_neutral(turn: Turn, drafted: Drafted) -> bool:

@@ -10,7 +10,8 @@ from typing import Any, Final, Protocol
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.delivery import Format
 from postroom.domain.errors import PostroomError, TargetUnavailable
-from postroom.domain.kept_message import KeptMessage, SpokenTurn
+from postroom.domain.inbound_message import InboundMessage
+from postroom.domain.kept_message import KeptMessage, SentBefore, SpokenTurn
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock, HidesWork, Outbound, ShowsWork
 from postroom.domain.route import Route, Routed
@@ -57,6 +58,10 @@ class SeesSessions(Protocol):
 class SaidBefore(Protocol):
     async def turns(self, kept: KeptMessage, limit: int) -> Sequence[SpokenTurn]:
         """What was said before it in its conversation, the oldest first."""
+        ...
+
+    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
+        """The message of ours that it replies to."""
         ...
 
     async def replied(self, message_id: str) -> bool:
@@ -210,11 +215,18 @@ class Answering:
 
     async def _route(self, kept: KeptMessage) -> Route:
         person, turns = await self._person(kept), await self.said.turns(kept, MOST_TURNS)
+        before = await self.said.replied_to(kept.message)
+        context: dict[str, Any] = {
+            "written_by": person.name if person else "",
+            "said_before": [_shown(one) for one in turns],
+        }
+        if before is not None:
+            context["in_reply_to"] = _shown(SpokenTurn(by=before.by, text=before.text, at_us=before.at_us))
         return Route(
             request_id=kept.id,
             sender=kept.message.places[0],
             prompt=(kept.message.text or "")[:MOST_WORDS],
-            context={"written_by": person.name if person else "", "said_before": [_shown(one) for one in turns]},
+            context=context,
             request_context=request_context(kept),
         )
 

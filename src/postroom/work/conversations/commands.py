@@ -57,9 +57,9 @@ class TalkCommands:
     sessions_per_day: int
 
     async def handle(self, message: InboundMessage) -> bool:
-        """Only of people whom we know; a reply to one of our messages is an answer."""
+        """Only of people whom we know; what it replies to does not matter."""
         command = _command(message)
-        if command is None or message.author is None or message.replies_to is not None:
+        if command is None or message.author is None:
             return False
         person = await self.people.at(message.channel, message.author)
         if person is None:

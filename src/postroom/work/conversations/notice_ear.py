@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import time, timedelta
@@ -11,6 +11,8 @@ from typing import Final, Protocol
 
 from postroom.domain.errors import Code, Refused
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
+from postroom.domain.kept_message import SentBefore
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock, Outbound
 from postroom.domain.principal import OWNER
@@ -18,6 +20,7 @@ from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds, to_datetime, to_us
 from postroom.domain.wall_clock import instant, known_zone
 from postroom.work.attention.attention import Attention
+from postroom.work.attention.considering import HOUSEHOLD
 from postroom.work.attention.notice_buttons import NoticeAct, read_button
 from postroom.work.attention.views import NoticeView
 from postroom.work.questions.hearing import NOT_VALID, AnswersPresses
@@ -27,7 +30,8 @@ LONGEST_SECONDS: Final = 30 * 86_400
 NOT_YOURS: Final = "This message is for another person."
 NOTHING: Final = "There is no message that this could be about."
 USAGE: Final = "Write /snooze 2h, or /mute NAME 2h; without a time it is an hour."
-_COMMAND: Final = re.compile(r"/(mute|snooze)(?:@\w+)?((?:\s+\S{1,200}){0,2})\s*", re.ASCII)
+_COMMAND: Final = re.compile(r"\s*/(mute|snooze)(?:@\w+)?(\s.{0,400})?", re.ASCII | re.DOTALL | re.IGNORECASE)
+_NOBODYS: Final = HOUSEHOLD | {"messenger"}  # the household's own words: nothing to mute, nothing to put off
 _LENGTH: Final = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
 _UNITS: Final = {"m": 60, "h": 3600, "d": 86_400}
 
@@ -38,12 +42,23 @@ class ProvedPeople(Protocol):
         ...
 
 
+class SaidHere(Protocol):
+    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
+        """The message of ours that this one replies to."""
+        ...
+
+    async def last_sent(self, message: InboundMessage, besides: Collection[str]) -> SentBefore | None:
+        """The last that was said where this one was written, by others than these."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeEar:
     """`bots` answer presses, by channel."""
 
     attention: Attention
     people: ProvedPeople
+    said: SaidHere
     key: bytes
     outbound: Outbound
     bots: Mapping[str, AnswersPresses]
@@ -89,14 +104,14 @@ class NoticeEar:
         if (person := await self._person(words.channel, words.author)) is None:
             return False
         try:
-            said = await self._asked(person, typed[1], typed[2].split())
+            said = await self._asked(words, person, typed[1].lower(), (typed[2] or "").split())
         except Refused as refused:
             said = refused.message
-        key = f"notice:{typed[1]}:{words.channel}:{words.event_id}"
+        key = f"notice:{typed[1].lower()}:{words.channel}:{words.event_id}"
         await self.outbound.submit(said_back(words, said, key=key, request_id=key), request_id=key, wait_seconds=0)
         return True
 
-    async def _asked(self, person: Person, verb: str, given: list[str]) -> str:
+    async def _asked(self, words: InboundMessage, person: Person, verb: str, given: list[str]) -> str:
         lengths = [one for one in given if _LENGTH.fullmatch(one)]
         names = [one for one in given if not _LENGTH.fullmatch(one)]
         length = _seconds(lengths[0]) if lengths else HOUR_SECONDS
@@ -104,18 +119,46 @@ class NoticeEar:
             return USAGE
         if verb == "mute" and names:
             return await self._mute(person, names[0], self.clock.now_us() + seconds(length))
-        if (view := await self._latest(person)) is None:
+        if (sent := await self._meant(words)) is None:
             return NOTHING
+        views = [one for one in await self.attention.behind(sent.id) if _concerns(person, one)]
         if verb == "mute":
-            return await self._mute(person, view.agent, self.clock.now_us() + seconds(length))
-        return await self._snooze(view, person, length)
+            agents = {one.agent for one in views} or ({sent.by} - _NOBODYS)
+            return await self._mute_one(person, sorted(agents), self.clock.now_us() + seconds(length))
+        return await self._put_off(words, sent, views, person, length)
 
-    async def _latest(self, person: Person) -> NoticeView | None:
-        """What the person has most likely before their eyes."""
-        for cell in ("waiting", "sent"):
-            if found := await self.attention.notices(person.id, cell, 1):
-                return found[0]
-        return None
+    async def _meant(self, words: InboundMessage) -> SentBefore | None:
+        """What it replies to; without a reply, what the person has most likely before their eyes."""
+        if words.replies_to is not None or words.answers is not None:
+            return await self.said.replied_to(words)
+        return await self.said.last_sent(words, _NOBODYS - {"attention"})
+
+    async def _mute_one(self, person: Person, agents: Sequence[str], until_us: int) -> str:
+        if len(agents) > 1:
+            return f"That was from {', '.join(agents)}. Write /mute NAME for one of them."
+        return await self._mute(person, agents[0], until_us) if agents else NOTHING
+
+    async def _put_off(
+        self, words: InboundMessage, sent: SentBefore, views: Sequence[NoticeView], person: Person, length: int
+    ) -> str:
+        """Where nothing was kept of it, because nobody has a policy, it is kept now."""
+        said = NOTHING
+        for view in views:
+            said = await self._snooze(view, person, length)
+        if views or sent.by in _NOBODYS:
+            return said
+        until_us, key = self.clock.now_us() + seconds(length), f"snoozed:{sent.id}:{words.event_id}"
+        again = Outgoing(
+            origin_butler=sent.by,
+            channel=words.channel,
+            message=sent.text,
+            format=sent.format,
+            subject=sent.subject,
+            recipient=sent.address,
+            idempotency_key=key,
+        )
+        known = await self.attention.put_off(again, key, person.id, until_us)
+        return f"Shown again at {await self._clock(person, until_us)}." if known else NOTHING
 
     async def _snooze(self, view: NoticeView, person: Person, length: int) -> str:
         until_us = self.clock.now_us() + seconds(length)

@@ -13,6 +13,8 @@ from postroom.domain.kept_message import RoutedMessage, RouteKind
 from postroom.domain.person import Person
 
 _NAMED: Final = re.compile(r"\s*[/@]([A-Za-z][\w-]{0,63})(?:@\w{1,64})?(?:[\s,:]+(.*))?", re.ASCII | re.DOTALL)
+_WORD: Final = re.compile(r"/([A-Za-z][\w-]{0,63})(?:@\w{1,64})?(?:\s.*)?", re.ASCII | re.DOTALL)
+COMMANDS: Final = ("help", "status", "inbox", "asks", "stop", "why", "mute", "snooze", "pair")
 _FLAG_WORDS: Final = {
     Flag.FORWARDED: "forwarded words start nothing",
     Flag.BOT: "what a bot writes starts nothing",
@@ -81,9 +83,11 @@ def _refused(facts: InboundFacts) -> RoutedMessage | None:
 
 def _chosen(facts: InboundFacts) -> RoutedMessage:
     text, butlers = (facts.message.text or "").strip(), facts.butlers
+    name, words = named(text, butlers)
+    if name is None and (word := _WORD.fullmatch(text)):
+        return RoutedMessage(kind=RouteKind.UNKNOWN, reason="there is no such command", words=word[1].lower())
     if facts.thread in butlers:
         return _to(facts.thread, f"a reply to a message of {facts.thread}", text)
-    name, words = named(text, butlers)
     if name is not None and words:
         return _to(name, f"{name} is named in it", words)
     if name is not None:

@@ -10,7 +10,8 @@ import structlog
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind, SentBefore
+from postroom.domain.nearest import nearest
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock, Outbound
@@ -19,7 +20,7 @@ from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
 from postroom.work.conversations.kept import KeepsMessages
 from postroom.work.conversations.notice_ear import ProvedPeople
-from postroom.work.conversations.routing import InboundFacts, route
+from postroom.work.conversations.routing import COMMANDS, InboundFacts, route
 from postroom.work.conversations.strangers import once_a_day, request_id_of
 from postroom.work.conversations.texts import Texts, texts_for
 
@@ -34,8 +35,8 @@ class CountsSessions(KeepsMessages, Protocol):
 
 
 class KnowsThreads(Protocol):
-    async def whose(self, message: InboundMessage) -> str | None:
-        """Whose message of ours it replies to; a butler's name, or that of a part of the household."""
+    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
+        """The message of ours that it replies to."""
         ...
 
 
@@ -65,11 +66,11 @@ class Talk:
         return True
 
     async def _facts(self, message: InboundMessage, person: Person | None) -> InboundFacts:
-        since_us = self.clock.now_us() - seconds(DAY_SECONDS)
+        since_us, before = self.clock.now_us() - seconds(DAY_SECONDS), await self.threads.replied_to(message)
         return InboundFacts(
             message=message,
             person=person,
-            thread=await self.threads.whose(message) if message.replies_to or message.answers else None,
+            thread=before.by if before else None,
             butlers=self.butlers,
             sessions_today=await self.kept.sessions_since(person.id, since_us) if person else 0,
             sessions_per_day=self.sessions_per_day,
@@ -85,7 +86,7 @@ class Talk:
             case RouteKind.IGNORED:
                 forwarded = message.alone and message.flags == {Flag.FORWARDED}  # a machine is never answered
                 return once_a_day(message, texts.forwarded, day) if forwarded else None
-            case RouteKind.CHOICE | RouteKind.NO_MODEL:
+            case RouteKind.CHOICE | RouteKind.NO_MODEL | RouteKind.UNKNOWN:
                 return said_back(message, self._words(texts, routed), key=words_key(kept), request_id=kept.id)
             case RouteKind.LIMIT:  # once an hour, for two machines may be talking to each other
                 key = f"talk:limit:{message.channel}:{message.places[0]}:{to_text(self.clock.now_us())[:13]}"
@@ -97,6 +98,8 @@ class Talk:
         butler = routed.target
         if routed.kind is RouteKind.LIMIT:
             return texts.limit.format(sessions=self.sessions_per_day, tokens=self.tokens_per_day)
+        if routed.kind is RouteKind.UNKNOWN:
+            return _unknown(texts, routed.words, self.butlers)
         if routed.kind is RouteKind.NO_MODEL:
             return texts.butler_without_model.format(butler=butler) if butler else texts.no_model
         if butler:
@@ -105,6 +108,13 @@ class Talk:
 
     def _day(self) -> str:
         return to_text(self.clock.now_us())[:10]
+
+
+def _unknown(texts: Texts, word: str, butlers: Mapping[str, bool]) -> str:
+    if word in COMMANDS:
+        return texts.command_alone.format(word=word)
+    meant = nearest(word, [*COMMANDS, *able(butlers)])
+    return texts.unknown_command.format(word=word) + (texts.did_you_mean.format(word=meant) if meant else "")
 
 
 def able(butlers: Mapping[str, bool]) -> list[str]:

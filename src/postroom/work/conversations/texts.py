@@ -14,6 +14,9 @@ class Texts:
     nothing_asked: str
     no_model: str
     butler_without_model: str
+    unknown_command: str
+    command_alone: str
+    did_you_mean: str
     limit: str
     flood: str
     failed: str
@@ -48,6 +51,9 @@ ENGLISH: Final = Texts(
     nothing_asked="Write what {butler} should do after its name: /{butler} …",
     no_model="No butler of this household has a model, so none can answer. Commands still work: /help",
     butler_without_model="{butler} has no model, so it cannot answer.",
+    unknown_command="There is no /{word} here; /help says what can be written.",
+    command_alone="/{word} is written without more words. /help says what can be written.",
+    did_you_mean=" Did you mean /{word}?",
     limit=(
         "This was not handed on: within 24 hours butlers answer one person {sessions} times, "
         "with {tokens} tokens at the most. Please try again later."
@@ -95,6 +101,9 @@ GERMAN: Final = Texts(
     nothing_asked="Schreib hinter den Namen, was {butler} tun soll: /{butler} …",
     no_model="Kein Butler dieses Haushalts hat ein Modell, darum kann keiner antworten. Befehle gehen trotzdem: /help",
     butler_without_model="{butler} hat kein Modell und kann nicht antworten.",
+    unknown_command="/{word} gibt es hier nicht; /help sagt, was man schreiben kann.",
+    command_alone="/{word} schreibt man ohne weitere Worte. /help sagt, was man schreiben kann.",
+    did_you_mean=" Meintest du /{word}?",
     limit=(
         "Das wurde nicht weitergegeben: In 24 Stunden antworten Butler einer Person {sessions} Mal, "
         "mit höchstens {tokens} Tokens. Bitte versuch es später noch einmal."

@@ -119,11 +119,15 @@ async def test_a_reply_is_to_whoever_sent_or_had_said_the_message(store: StoredI
     await sent(database, "502", origin_butler="health", address="88")
     named = await sent(database, "503", origin_butler="home")
 
-    assert [await talk.whose(words(9, replies_to=one)) for one in ("500", "501", "502", "999")] == [
-        *("health", "general"),
-        *(None, None),
-    ]
-    assert await talk.whose(words(9, answers=DeliveryId(named))) == "home"
+    found = [await talk.replied_to(words(9, replies_to=one)) for one in ("500", "501", "502", "999")]
+    assert [one.by if one else None for one in found] == ["health", "general", None, None]
+    at_home = await talk.replied_to(words(9, answers=DeliveryId(named)))
+    assert at_home is not None and (at_home.by, at_home.id) == ("home", named)
+    assert await talk.replied_to(words(9)) is None
+    nobody: set[str] = set()
+    for besides, by in ((nobody, "home"), ({"home"}, "general"), ({"home", "messenger"}, "health")):
+        last = await talk.last_sent(words(9), besides)
+        assert last is not None and last.by == by
 
 
 @pytest.mark.requirement("talk:restart")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, and_, exists, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Subquery, and_, exists, or_, select
 
 from postroom.domain.conversation_states import InboundStatus
-from postroom.domain.delivery import Intent
+from postroom.domain.delivery import Format, Intent
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, RouteKind, SpokenTurn
+from postroom.domain.kept_message import KeptMessage, RouteKind, SentBefore, SpokenTurn
 from postroom.domain.session import Session
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.conversations import inbound_messages
@@ -66,36 +66,67 @@ class StoredTalk:
 
         return await self._database.read(work)
 
-    async def whose(self, message: InboundMessage) -> str | None:
-        """Whose message this one replies to; of what the household said for a butler, that butler."""
-        asked = _replied_to(message)
+    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
+        """The message of ours that this one replies to."""
+        if not (message.replies_to or message.answers):
+            return None
+        newest, received = _newest(message.channel), delivery_receipts.c
+        there = or_(newest.c.address.in_(message.places), received.conversation.in_(message.places))
+        named = or_(received.provider_delivery_id == message.replies_to, newest.c.id == message.answers)
+        return await self._sent(newest, there, named)
 
-        def work(connection: Connection) -> str | None:
+    async def last_sent(self, message: InboundMessage, besides: Collection[str]) -> SentBefore | None:
+        """The last that was said where this one was written, by others than these."""
+        newest, received = _newest(message.channel), delivery_receipts.c
+        there = or_(newest.c.address.in_(message.places), received.conversation.in_(message.places))
+        return await self._sent(newest, there, newest.c.origin_butler.not_in(besides))
+
+    async def _sent(self, newest: Subquery, *wanted: ColumnElement[bool]) -> SentBefore | None:
+        asked = (
+            select(newest, _in.target)
+            .join(delivery_receipts, delivery_receipts.c.delivery_request_id == newest.c.id)
+            .join(inbound_messages, _in.id == newest.c.request_id, isouter=True)
+            .where(*wanted)
+            .order_by(newest.c.id.desc())
+            .limit(1)
+        )
+
+        def work(connection: Connection) -> SentBefore | None:
             row = connection.execute(asked).first()
-            return None if row is None else row.target or row.origin_butler
+            return None if row is None else _sent_before(row)
 
         return await self._database.read(work)
 
 
-def _replied_to(message: InboundMessage) -> Select[Any]:
-    """Among the newest deliveries of the channel, for receipts have no index by the provider's names."""
-    newest = (
-        select(_out.id, _out.address, _out.origin_butler, _out.request_id)
-        .where(_out.channel == message.channel)
+def _newest(channel: str) -> Subquery:
+    """Among these we look, for receipts have no index by the provider's names."""
+    return (
+        select(
+            _out.id,
+            _out.address,
+            _out.origin_butler,
+            _out.request_id,
+            _out.message_content,
+            _out.format,
+            _out.subject,
+            _out.created_at,
+        )
+        .where(_out.channel == channel, _SPOKEN)
         .order_by(_out.id.desc())
         .limit(_LOOKED_AT)
         .subquery("newest")
     )
-    one, received = newest.c, delivery_receipts.c
-    there = or_(one.address.in_(message.places), received.conversation.in_(message.places))
-    named = or_(received.provider_delivery_id == message.replies_to, one.id == message.answers)
-    return (
-        select(one.origin_butler, _in.target)
-        .join_from(newest, delivery_receipts, received.delivery_request_id == one.id)
-        .join(inbound_messages, _in.id == one.request_id, isouter=True)
-        .where(there, named)
-        .order_by(one.id.desc())
-        .limit(1)
+
+
+def _sent_before(row: Row[Any]) -> SentBefore:
+    return SentBefore(
+        id=row.id,
+        by=row.target or row.origin_butler,
+        address=row.address,
+        text=row.message_content,
+        format=Format(row.format or Format.PLAIN),
+        subject=row.subject,
+        at_us=row.created_at,
     )
 
 
