@@ -81,9 +81,6 @@ CALLS: Final[Mapping[str, Noted | str]] = {
     "POST /v1/intents": _AGENTS,
     "POST /v1/intents/{intent_id}/resolve": _AGENTS,
     "POST /v1/intents/{intent_id}/resume": _AGENTS,
-    "POST /v1/messages": _AGENTS,
-    "POST /v1/messages/{message_id}/cancel": _AGENTS,
-    "POST /v1/messages/{message_id}/resolve": _AGENTS,
     "POST /v1/notify": _AGENTS,
     "POST /v1/uploads": "a file that no message names goes by itself",
 }
