@@ -21,12 +21,9 @@ from postroom.domain.notification import NotificationQuery
 from postroom.domain.person import Person, PersonAddress, PersonRole
 from postroom.domain.person_history import HistoryQuery
 from postroom.domain.ports import Ledger
-from postroom.domain.principal import OPERATOR
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.retention import DAY_US, Retention
-from postroom.domain.span_figures import FigureSpan
 from postroom.domain.time import SECOND_US
-from postroom.work.figures.figures import FigureWish, HouseholdFigures
 from postroom.world.store.attention.attention import StoredNotices
 from postroom.world.store.conversations.history import StoredPersonHistory
 from postroom.world.store.conversations.inbound import StoredInbound
@@ -36,7 +33,6 @@ from postroom.world.store.deliveries.console_readers import ConsoleDeadLetters, 
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.deliveries.search import StoredDeliveries
 from postroom.world.store.engine.database import Database
-from postroom.world.store.figures.figures import StoredSpanFigures
 from postroom.world.store.inbox.inbox import StoredNotes
 from postroom.world.store.inbox.views import StoredShelves
 from postroom.world.store.questions.figures import QuestionFigures
@@ -52,7 +48,7 @@ CHANNELS = ("telegram", "email")
 WHO, ASKER = "p1", "butler:butler1"
 ADDRESS = "person7@example.org"
 _NO_SEAL: Any = None  # nothing here is a secret
-FULL_AT = {"figures, 7d": 70_000, "figures, 30d": 300_000, "inbox, counted by shelf": 150_000}  # deliveries
+FULL_AT = {"inbox, counted by shelf": 150_000}  # deliveries
 _STEP = 100  # rows that one transaction of a prune takes
 
 
@@ -101,12 +97,8 @@ class Asked:
 
     def _front(self) -> dict[str, Look]:
         health, audit = ConsoleHealth(self.database, CHANNELS, BreakerPolicy()), StoredAudit(self.database, str)
-        waits, household = (
-            StoredWhatWaits(self.database),
-            HouseholdFigures(store=StoredSpanFigures(self.database), zone=_zone),
-        )
-        overview, talks = StoredOverview(self.database), TalkPulse(self.database)
-        found: dict[str, Look] = {
+        waits, overview, talks = StoredWhatWaits(self.database), StoredOverview(self.database), TalkPulse(self.database)
+        return {
             "badges of the navigation": lambda: waits.counts(WHO, WHO, self.now_us),
             "first page: the day by channel": lambda: health.tallies(self.now_us - DAY_US),
             "first page: what was given up": health.trouble,
@@ -119,9 +111,6 @@ class Asked:
             "audit, of one person": lambda: audit.page(AuditQuery(limit=50, actors=(f"person:{WHO}",))),
             "audit, decisions": lambda: audit.page(AuditQuery(limit=50, kind=AuditKind.DECISION)),
         }
-        for span in FigureSpan:
-            found[f"figures, {span}"] = partial(household.report, OPERATOR, FigureWish(span=span), self.now_us)
-        return found
 
     def _questions(self) -> dict[str, Look]:
         asked, shown = StoredQuestions(self.database, _NO_SEAL), StoredPresentations(self.database, str)
@@ -233,7 +222,3 @@ _GROWING = frozenset(
 
 def _move(connection: Connection, keep: Retention) -> None:
     prune_deliveries.move(connection, keep.settled_before_us, keep.now_us, _STEP, prune_deliveries.START)
-
-
-async def _zone() -> str:
-    return "UTC"

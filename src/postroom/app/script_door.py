@@ -10,7 +10,6 @@ from fastapi import APIRouter
 
 from postroom.app.accounts import Accounts
 from postroom.app.address_book import Approvers
-from postroom.app.figures import figures_door
 from postroom.app.files import file_taking
 from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.ledger_view import LedgerView
@@ -85,7 +84,6 @@ class ScriptDoor:
             approval_router(self.messengers_tool, may_decide),
             channel_router(self._accounts().listed),
             household_router(self._standing(may_decide).seen_by),
-            figures_door(self.settings, self.store, self.clock),
             audit_router(StoredAudit(self.store.database, self.mint.mint)),
         ]
 

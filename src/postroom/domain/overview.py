@@ -32,6 +32,14 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Took:
+    """How long one delivery took to arrive."""
+
+    channel: str
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetterCounts:
     """Dead letters that nobody has replayed or discarded; `held` are those whose outcome is unknown."""
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.doors.console.charts import HEIGHT, WIDTH, bars, lines, round_top, stacks, strip
+from postroom.doors.console.charts import HEIGHT, WIDTH, bars, lines, round_top
 
 VALUES = st.lists(st.none() | st.floats(0, 1e9, allow_nan=False), max_size=48)
 
@@ -36,26 +36,3 @@ def test_a_gap_breaks_a_line() -> None:
 @pytest.mark.parametrize(("largest", "top"), [(0, 1), (0.3, 0.5), (1, 1), (17, 20), (45, 50), (51, 100), (1200, 2000)])
 def test_an_axis_ends_at_a_round_number(largest: float, top: float) -> None:
     assert round_top([None, largest]) == pytest.approx(top)
-
-
-PILES = st.lists(st.lists(st.integers(0, 10**6), min_size=3, max_size=3), max_size=30)
-
-
-@given(PILES)
-def test_every_stack_stands_inside_the_frame_piece_upon_piece(piles: list[list[int]]) -> None:
-    for pile, drawn in zip(piles, stacks(piles, round_top([sum(pile) for pile in piles])), strict=True):
-        assert len(drawn) == len(pile)
-        floor = float(HEIGHT)
-        for value, bar in zip(pile, drawn, strict=True):
-            assert (bar.height > 0) == (value > 0)
-            assert bar.y + bar.height == pytest.approx(floor, abs=0.05)
-            floor = bar.y
-        assert floor >= -0.05
-
-
-@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5))
-def test_a_strip_lies_inside_the_frame_and_shows_what_is_there(values: list[int]) -> None:
-    drawn = strip(values, float(sum(values)))
-
-    assert sum(bar.width for bar in drawn) <= WIDTH + 0.05
-    assert [bar.width > 0 for bar in drawn] == [value > 0 for value in values]

@@ -13,10 +13,9 @@ from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.errors import StoreUnavailable, TargetUnavailable
 from postroom.domain.figures import Depth
 from postroom.domain.inbound_trouble import InboundTrouble
-from postroom.domain.overview import DeadLetterCounts, Slice, Tally
+from postroom.domain.overview import DeadLetterCounts, Slice, Tally, Took
 from postroom.domain.principal import Principal
 from postroom.domain.question import SubjectKind
-from postroom.domain.span_figures import Took
 from postroom.doors.console.health import health_section
 from postroom.doors.console.questions_page import QuestionCard
 from postroom.doors.console.today import Day, TodayPage, today_section

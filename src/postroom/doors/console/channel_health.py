@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from postroom.domain.breaker import CircuitState
+from postroom.domain.overview import Took
 from postroom.domain.spoken_time import duration
 from postroom.domain.time import seconds, to_datetime
 from postroom.doors.console.words import amount, channel_word
-from postroom.work.figures.sentences import took_words
 
 _NOTHING: Final = "Nothing to do."
 _LOOK: Final = (
@@ -19,6 +19,28 @@ _LOOK: Final = (
     "else it goes on by itself."
 )
 _BOT: Final = ".bot"
+_SLOW_MS: Final = 5_000.0  # longer than people wait
+_FEWEST: Final = 3  # one late message makes no slow channel
+
+
+def slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
+    """Those in which 95 of 100 take longer than people wait, with how long."""
+    times: dict[str, list[float]] = {}
+    for one in arrivals:
+        times.setdefault(one.channel, []).append(one.milliseconds)
+    found = {name: _p95(some) for name, some in times.items() if len(some) >= _FEWEST}
+    return {name: p95 for name, p95 in found.items() if p95 >= _SLOW_MS}
+
+
+def _p95(values: Sequence[float]) -> float:
+    """Nearest rank: always one that really happened."""
+    return sorted(values)[(len(values) * 95 + 99) // 100 - 1]
+
+
+def took_words(milliseconds: float) -> str:
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    return f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

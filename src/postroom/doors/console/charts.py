@@ -9,9 +9,7 @@ from typing import Final
 
 WIDTH: Final = 480
 HEIGHT: Final = 120
-STRIP_HEIGHT: Final = 12
 _GAP: Final = 4
-_LEAST: Final = 2.0  # of what is there at all
 _SMALLEST: Final = 1e-9  # below this there is nothing to see
 
 
@@ -70,40 +68,3 @@ def _points(piece: list[tuple[float, float]], step: float) -> str:
         (x, y) = piece[0]
         piece = [(x - step / 4, y), (x + step / 4, y)]
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in piece)
-
-
-def stacks(values: Sequence[Sequence[float]], top: float) -> list[list[Bar]]:
-    """One stack per place, from the bottom up in the order given; what is there at all is always visible."""
-    step = WIDTH / max(len(values), 1)
-    return [
-        [
-            Bar(
-                x=round(place * step + _GAP / 2, 2),
-                y=round(HEIGHT - begins - height, 2),
-                width=round(step - _GAP, 2),
-                height=round(height, 2),
-                value=value,
-            )
-            for value, begins, height in _piled(pile, top, HEIGHT)
-        ]
-        for place, pile in enumerate(values)
-    ]
-
-
-def strip(values: Sequence[float], top: float) -> list[Bar]:
-    """The same lying down: one row, as long as its sum is of the largest."""
-    return [
-        Bar(x=round(begins, 2), y=0.0, width=round(length, 2), height=float(STRIP_HEIGHT), value=value)
-        for value, begins, length in _piled(values, top, WIDTH)
-    ]
-
-
-def _piled(values: Sequence[float], top: float, room: float) -> list[tuple[float, float, float]]:
-    """Each value with where it begins and how long it is; small ones take their room from the others."""
-    lengths = [max(_LEAST, value / top * room) if value > 0 and top > 0 else 0.0 for value in values]
-    scale = min(1.0, room / sum(lengths)) if sum(lengths) else 1.0
-    piled, begins = [], 0.0
-    for value, length in zip(values, lengths, strict=True):
-        piled.append((value, begins, length * scale))
-        begins += length * scale
-    return piled

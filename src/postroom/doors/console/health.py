@@ -13,17 +13,22 @@ from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.figures import Depth
 from postroom.domain.inbound_trouble import InboundTrouble
-from postroom.domain.overview import Slice, Tally
-from postroom.domain.span_figures import Took
+from postroom.domain.overview import Slice, Tally, Took
 from postroom.domain.time import SECOND_US, seconds
 from postroom.doors.console.asking import asked
-from postroom.doors.console.channel_health import ChannelMoment, ChannelState, channel_state, is_set_up, limits_in_use
+from postroom.doors.console.channel_health import (
+    ChannelMoment,
+    ChannelState,
+    channel_state,
+    is_set_up,
+    limits_in_use,
+    slow_channels,
+)
 from postroom.doors.console.charts import Bar, bars, lines, round_top
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.system.loop import LoopTrouble
 from postroom.work.attention.views import AttentionFigures
-from postroom.work.figures.report import slow_channels
 
 _HOURS: Final = 24
 _FIRST: Final = ("bad", "warn", "good")

@@ -14,7 +14,6 @@ from postroom.doors.console.formatted import formatted, shown_links
 from postroom.doors.console.revealed import pieces
 from postroom.doors.console.safe_links import link_parts, safe_link
 from postroom.work.approvals.shapes import size_words
-from postroom.work.figures.sentences import span_words
 from postroom.work.files.media_type import PICTURES
 
 NOT_AVAILABLE: Final = "not available"
@@ -122,7 +121,6 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "channel_word": channel_word,
     "plural": plural,
     "duration": duration,
-    "span_words": span_words,
     "pieces": pieces,
     "formatted": formatted,
     "shown_links": shown_links,

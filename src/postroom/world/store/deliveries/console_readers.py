@@ -14,11 +14,10 @@ from postroom.domain.enquiry import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.domain.figures import Depth
 from postroom.domain.ids import DeadLetterId
 from postroom.domain.inbound_trouble import InboundTrouble
-from postroom.domain.overview import DeadLetterCounts, Slice, Tally
-from postroom.domain.span_figures import FigureQuery, Took
+from postroom.domain.overview import DeadLetterCounts, Slice, Tally, Took
 from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
-from postroom.world.store.deliveries.health_series import series
+from postroom.world.store.deliveries.health_series import arrivals, series
 from postroom.world.store.deliveries.letter_lookup import FoundLetters, find_letters
 from postroom.world.store.deliveries.lookup import FoundDeliveries, identified, lookup
 from postroom.world.store.deliveries.overview import StoredOverview
@@ -26,7 +25,6 @@ from postroom.world.store.deliveries.search import StoredDeliveries
 from postroom.world.store.deliveries.statistics import StoredFigures
 from postroom.world.store.deliveries.story import delivery_file
 from postroom.world.store.engine.database import Database
-from postroom.world.store.figures.deliveries import arrivals
 from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.shared.circuits import StoredCircuits
 
@@ -106,4 +104,4 @@ class ConsoleHealth(ConsoleOverview):
 
     async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
         """Of one stretch, the newest."""
-        return await self._database.read(partial(arrivals, query=FigureQuery(edges_us=(since_us, until_us))))
+        return await self._database.read(partial(arrivals, since_us=since_us, until_us=until_us))

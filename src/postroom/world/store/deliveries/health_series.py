@@ -10,13 +10,15 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, 
 
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.ids import first_id_at
-from postroom.domain.overview import Slice
+from postroom.domain.overview import Slice, Took
 from postroom.world.store.deliveries.correction_rows import was_kept_back
+from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
 Span = tuple[int, int]
+_MOST_ARRIVALS = 500
 
 
 def series(connection: Connection, edges_us: Sequence[int], most: int) -> list[Slice]:
@@ -35,6 +37,28 @@ def series(connection: Connection, edges_us: Sequence[int], most: int) -> list[S
     ]
     ranked = _by_place(connection, calls)
     return [_slice(span, newest[place], ranked.get(place)) for place, span in enumerate(spans)]
+
+
+def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]:
+    """Accepted, or approved where it waited for a person, until the provider had it: of the newest."""
+    newest = (
+        select(_requests.id, _requests.channel, _requests.status, _requests.created_at, _requests.terminal_at)
+        .where(_requests.id >= first_id_at(since_us), _requests.id < first_id_at(until_us))
+        .order_by(_requests.id.desc())
+        .limit(_MOST_ARRIVALS)
+        .subquery("newest")
+    )
+    decided = pending_actions.c
+    began = func.coalesce(decided.decided_at, newest.c.created_at).label("began_at")
+    arrived = (
+        select(newest, began)
+        .outerjoin(pending_actions, decided.id == newest.c.id)
+        .where(newest.c.status == str(Status.DELIVERED), newest.c.terminal_at.is_not(None))
+    )
+    return [
+        Took(channel=row.channel, milliseconds=(row.terminal_at - row.began_at) / 1000)
+        for row in connection.execute(arrived)
+    ]
 
 
 def _by_place(connection: Connection, statements: Sequence[Select[Any]]) -> Mapping[int, Any]:
