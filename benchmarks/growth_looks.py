@@ -87,7 +87,7 @@ class Asked:
             "deliveries": lambda: listed.find(all_of, None),
             "deliveries, failed ones": lambda: listed.find(failed, None),
             "deliveries, of one butler": lambda: stored.search(DeliveryQuery(origin_butler="butler1")),
-            "deliveries, a page of a CSV file from the middle": lambda: listed.find(DeliveryQuery(page=deep), None),
+            "deliveries, a page of 500 from the middle": lambda: listed.find(DeliveryQuery(page=deep), None),
             "search, a word that is nowhere": lambda: listed.find(all_of, "nowhere"),
             "search, by a person's name": lambda: listed.find(all_of, "Ann", places),
             "one delivery's page": lambda: listed.file(row_id(self.size // 2, self.now_us)),

@@ -62,9 +62,6 @@ SIDE: dict[str, dict[str, str]] = {
         "audit-complete": "Every call that changes something is in the audit, or says why it need not be.",
     },
     "Pictures": {
-        "export-what-is-listed": "Each list is downloaded as CSV with the filters on screen, holds what the list holds "
-        "to its end, and nothing that the list hides.",
-        "export-is-harmless": "No cell of an export can be taken for a formula, and each reads back as it was written.",
         "health-in-plain-words": "Health says of each channel whether it works, what it means and what to do, and "
         "folds the figures of breakers and limits away.",
     },

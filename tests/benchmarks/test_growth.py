@@ -42,8 +42,8 @@ def test_a_line_has_both_databases_and_what_is_missed_in_bold() -> None:
 
 def test_what_is_counted_up_to_a_bound_is_compared_from_there_on() -> None:
     times = [[1.0], [9.0], [9.5]]
-    filled = grown("figures, 30d", times, (10_000, 1_000_000, 5_000_000))
-    unfilled = grown("figures, 30d", times[:2], (10_000, 100_000))
+    filled = grown("inbox, counted by shelf", times, (10_000, 1_000_000, 5_000_000))
+    unfilled = grown("inbox, counted by shelf", times[:2], (10_000, 100_000))
 
     assert filled.is_met and filled.ratio == pytest.approx(9.5 / 9)
     assert unfilled.is_met and unfilled.ratio is None

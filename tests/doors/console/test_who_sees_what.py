@@ -30,13 +30,6 @@ OWN = {
     "/conversations/{id}",
     "/devices",
     "/devices/messages/{id}",
-    "/export/conversations/{id}.csv",
-    "/export/figures/{table}.csv",
-    "/export/inbox.csv",
-    "/export/notices.csv",
-    "/export/people.csv",
-    "/export/questions.csv",
-    "/figures",
     "/inbox",
     "/inbox/preferences",
     "/inbox/{id}",
@@ -53,8 +46,6 @@ APPROVERS = {
     "/approvals/rules",
     "/approvals/{id}",
     "/approvals/{id}/files/{number}",
-    "/export/approvals.csv",
-    "/export/rules.csv",
 }
 OPEN = {"/login", "/manifest.webmanifest", "/offline", "/service-worker.js"}
 STREAMS = {"/events"}

@@ -15,7 +15,6 @@ from postroom.domain.ports import FileContents
 from postroom.domain.principal import Principal
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.difference import difference
-from postroom.doors.console.export import ExportPage, TurnPage
 from postroom.doors.console.names import Place, actors
 from postroom.doors.console.ports import Decisions, ShownActions
 from postroom.doors.console.rule_form import rule_wish
@@ -25,7 +24,6 @@ PAGE_SIZE: Final = 20
 EDITABLE: Final = ("recipient", "subject", "message", "emoji")
 IN_PLACE: Final = 5  # so many stand on other pages
 _BACK: Final = {"today": "/"}
-_EXPORTED_AT_A_TIME: Final = 200
 _CHANGED_NOTHING: Final = "Your decision changed nothing."
 
 
@@ -61,17 +59,6 @@ class ApprovalPages:
         listed = await self.decisions.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
         found = [await self.decisions.show(visit.principal, one["action_id"]) for one in listed.actions]
         return [one for one in found if one["status"] == ActionStatus.PENDING]
-
-    async def export(self, visit: Visit) -> TurnPage[Mapping[str, Any]]:
-        self._must_be_on()
-        typed = visit.query.get("status", "")
-        status = typed if typed in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
-
-        async def turn(after: str | None) -> ExportPage[Mapping[str, Any]]:
-            found = await self.decisions.page(visit.principal, status=status, cursor=after, limit=_EXPORTED_AT_A_TIME)
-            return ExportPage(found.actions, found.next_cursor)
-
-        return turn
 
     async def one(self, visit: Visit) -> Response:
         action = await self._action(visit)

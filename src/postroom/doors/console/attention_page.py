@@ -15,7 +15,6 @@ from postroom.doors.console.attention_shown import absence_words, coming, shown,
 from postroom.doors.console.attention_times import typed_moment
 from postroom.doors.console.attention_week import week
 from postroom.doors.console.attention_words import CELL_WORDS, local_time, policy_words
-from postroom.doors.console.export import ExportPage, TurnPage, one_page
 from postroom.doors.console.visit import Visit
 from postroom.work.attention.absence import Absence, parse_absence
 from postroom.work.attention.attention import MOST_LISTED, Attention
@@ -43,18 +42,6 @@ class AttentionPages:
 
     async def show(self, visit: Visit) -> Response:
         return await self._page(visit, await self.people.whose(visit, visit.query.get("of", "")), TypedAbsence())
-
-    async def export(self, visit: Visit) -> TurnPage[NoticeView]:
-        whose = await self.people.whose(visit, visit.query.get("of", ""))
-        cell = visit.query.get("cell", "")
-        if cell == ESCALATED:
-            return one_page(await self._escalated(whose.id))
-
-        async def turn(after: str | None) -> ExportPage[NoticeView]:
-            found = await self.attention.notices(whose.id, cell if cell in CELL_WORDS else "held", MOST_LISTED, after)
-            return ExportPage(found, found[-1].id if len(found) == MOST_LISTED else None)
-
-        return turn
 
     async def unmute(self, visit: Visit) -> Response:
         whose = await self.people.whose(visit, visit.form.get("of"))

@@ -6,8 +6,6 @@ from postroom.doors.console.attention_notice_page import NoticePages
 from postroom.doors.console.attention_page import AttentionPages
 from postroom.doors.console.attention_people import AttentionPeople, Folk, is_somebody
 from postroom.doors.console.attention_policy_page import PolicyPages
-from postroom.doors.console.export import export_page
-from postroom.doors.console.export_columns import NOTICES
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Handler
 from postroom.work.attention.attention import Attention
@@ -33,7 +31,6 @@ def attention_section(attention: Attention, folk: Folk) -> ConsoleSection:
             _post("/attention/notices/{id}/later", notices.later),
             _post("/attention/notices/{id}/withdraw", notices.withdraw),
             _post("/attention/notices/{id}/mute", notices.mute),
-            export_page(NOTICES, pages.export, is_somebody),
         ),
     )
 

@@ -14,11 +14,9 @@ from postroom.domain.person import Person
 from postroom.doors.audit.cursor import cursor_of, read_cursor
 from postroom.doors.audit.people import actors_of, person_in
 from postroom.doors.audit.ports import AuditRecord
-from postroom.doors.console.csv_text import moment_cell
-from postroom.doors.console.export import ROWS_AT_A_TIME, Exported, ExportPage, TurnPage, export_page
 from postroom.doors.console.names import Names, ShownPerson, actors
 from postroom.doors.console.root import ROOT
-from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, operator_only
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 _PAGE_SIZE: Final = 50
 _MOST_SAID: Final = 120
@@ -48,23 +46,6 @@ class AuditLine:
     link: str
 
 
-AUDIT: Final[Exported[AuditLine]] = Exported(
-    "audit",
-    (
-        ("When", lambda one: moment_cell(one.entry.at_us)),
-        ("Who", lambda one: one.who.name or one.who.address),
-        ("What", lambda one: one.entry.act),
-        ("About", lambda one: one.about),
-        ("Details", lambda one: one.entry.detail),
-        ("Kind", lambda one: str(one.entry.kind)),
-        ("Where", lambda one: one.entry.door),
-        ("Signed in as", lambda one: one.entry.actor),
-        ("About id", lambda one: one.entry.subject),
-        ("Audit id", lambda one: one.entry.id),
-    ),
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPages:
     record: AuditRecord
@@ -84,16 +65,6 @@ class AuditPages:
             is_first=before is None,
             more=_more(asked, found) if len(found) > _PAGE_SIZE else None,
         )
-
-    async def export(self, visit: Visit) -> TurnPage[AuditLine]:
-        asked = _asked(visit)
-
-        async def turn(after: str | None) -> ExportPage[AuditLine]:
-            found = await self.record.page(_query(asked, read_cursor(after or ""), ROWS_AT_A_TIME))
-            rest = cursor_of(found[-1]) if len(found) == ROWS_AT_A_TIME else None
-            return ExportPage(await self._lines(visit, found), rest)
-
-        return turn
 
     async def _lines(self, visit: Visit, found: Sequence[AuditEntry]) -> Sequence[AuditLine]:
         subjects = await self.subjects.of({one.subject for one in found if one.subject})
@@ -148,5 +119,5 @@ def _more(asked: Mapping[str, str], found: Sequence[AuditEntry]) -> str:
 def audit_section(pages: AuditPages) -> ConsoleSection:
     return ConsoleSection(
         name="Audit",
-        pages=(ConsolePage("/audit", pages.show), export_page(AUDIT, pages.export, operator_only)),
+        pages=(ConsolePage("/audit", pages.show),),
     )

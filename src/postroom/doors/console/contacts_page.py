@@ -18,8 +18,6 @@ from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
 from postroom.doors.console.conversations_page import line_link, line_state
-from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
-from postroom.doors.console.export_columns import PEOPLE
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
 from postroom.doors.console.person_overview import PersonOverviews
 from postroom.doors.console.sessions_today import SessionsToday
@@ -68,15 +66,6 @@ class ContactPages:
             is_first=after is None,
             remembered=await self.choices.listed(book, after=None, limit=_MOST_REMEMBERED) if after is None else [],
         )
-
-    async def export(self, visit: Visit) -> TurnPage[Person]:
-        book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
-
-        async def turn(after: str | None) -> ExportPage[Person]:
-            found = await self.search.listed(book, words, after=after, limit=ROWS_AT_A_TIME)
-            return ExportPage(found, found[-1].id if len(found) == ROWS_AT_A_TIME else None)
-
-        return turn
 
     async def blank(self, visit: Visit) -> Response:
         given = visit.query.get("channel", "")[:_LONGEST_CHANNEL], visit.query.get("address", "")[:_LONGEST_ADDRESS]
@@ -215,7 +204,6 @@ def contacts_section(pages: ContactPages, more: Sequence[ConsolePage] = ()) -> C
             ConsolePage("/people/{id}", pages.change, "POST", open_to=has_book),
             ConsolePage("/people/{id}/delete", pages.delete, "POST", open_to=has_book),
             ConsolePage("/people/{id}/pair", pages.pair, "POST", open_to=lambda who: who.is_owner),
-            export_page(PEOPLE, pages.export, has_book),
             ConsolePage("/contacts", moved, open_to=has_book),
             ConsolePage("/contacts/{rest:path}", moved, open_to=has_book),
         ),

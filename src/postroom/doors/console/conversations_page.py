@@ -16,8 +16,6 @@ from postroom.domain.person import Person
 from postroom.domain.person_history import HistoryLine, HistoryQuery, LineKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.attention_people import is_somebody, own_id
-from postroom.doors.console.export import ExportPage, TurnPage, export_page
-from postroom.doors.console.export_columns import CONVERSATION
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sessions_today import SessionsToday
@@ -101,17 +99,6 @@ class TalkPages:
             more=_more(person, asked, found.before),
         )
 
-    async def export(self, visit: Visit) -> TurnPage[HistoryLine]:
-        person = await self._person(visit)
-        asked = {name: visit.query.get(name, "").strip()[:_LONGEST] or None for name in ("butler", "channel")}
-
-        async def turn(after: str | None) -> ExportPage[HistoryLine]:
-            wanted = HistoryQuery(limit=_PAGE_SIZE, before=after, butler=asked["butler"], channel=asked["channel"])
-            found = await self.history.of(person, wanted)
-            return ExportPage(found.lines, found.before)
-
-        return turn
-
     async def _listed(self, words: str, lasts: Mapping[str, HistoryLine]) -> list[tuple[Person, HistoryLine | None]]:
         if words:
             found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_FOUND)
@@ -162,6 +149,5 @@ def conversations_section(pages: TalkPages) -> ConsoleSection:
         pages=(
             ConsolePage("/conversations", pages.show, open_to=is_somebody),
             ConsolePage("/conversations/{id}", pages.one, open_to=is_somebody),
-            export_page(CONVERSATION, pages.export, is_somebody, path="conversations/{id}"),
         ),
     )

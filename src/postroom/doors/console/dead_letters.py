@@ -17,11 +17,9 @@ from postroom.domain.ids import DeadLetterId, is_uuid
 from postroom.domain.principal import Principal
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.concerned import Concerned
-from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
-from postroom.doors.console.export_columns import DEAD_LETTERS
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
-from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, operator_only
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.delivery.dead_letters import objections
 from postroom.work.delivery.enquiries import read_choice, read_reason, read_uuid, read_word
 
@@ -64,7 +62,6 @@ def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk, con
             ConsolePage(f"{_HOME}/{{id}}", pages.show_one),
             ConsolePage(f"{_HOME}/{{id}}/replay", pages.replay, "POST"),
             ConsolePage(f"{_HOME}/{{id}}/discard", pages.discard, "POST"),
-            export_page(DEAD_LETTERS, pages.export, operator_only),
         ),
     )
 
@@ -99,15 +96,6 @@ class _Pages:
             is_first="before" not in visit.query,
             most_at_once=_MOST_AT_ONCE,
         )
-
-    async def export(self, visit: Visit) -> TurnPage[DeadLetter]:
-        asked = {name: visit.query.get(name, "").strip() for name in _FILTERS}
-
-        async def turn(after: str | None) -> ExportPage[DeadLetter]:
-            found = await self._found(asked, after, ROWS_AT_A_TIME)
-            return ExportPage(found.letters, found.before)
-
-        return turn
 
     async def show_one(self, visit: Visit) -> Response:
         letter, content = await self._letter(visit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
@@ -22,13 +22,11 @@ from postroom.doors.console.asking import asked
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.correction_page import can_correct, correction_pages
-from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
-from postroom.doors.console.export_columns import DELIVERIES
 from postroom.doors.console.names import Names
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.timeline import timeline
-from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, operator_only
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.doors.console.words import state_word
 from postroom.work.delivery.enquiries import read_choice, read_uuid, read_word
 from postroom.work.delivery.why import Around, why
@@ -130,7 +128,7 @@ def deliveries_section(
             ConsolePage("/deliveries", show_list),
             ConsolePage("/deliveries/{id}", show_one),
             ConsolePage("/deliveries/{id}/files/{number}", show_file),
-            *(*correction_pages(tools), _export(reader, concerned)),
+            *correction_pages(tools),
         ),
     )
 
@@ -209,18 +207,3 @@ def _more(wanted: Mapping[str, str], found: FoundRows | None) -> str | None:
         return None
     kept = {name: value for name, value in wanted.items() if value}
     return f"{ROOT}/deliveries?" + urlencode({**kept, "before": found.before})
-
-
-def _export(reader: DeliveryReader, concerned: Concerned) -> ConsolePage:
-    async def read(visit: Visit) -> TurnPage[Mapping[str, Any]]:
-        wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
-
-        async def turn(after: str | None) -> ExportPage[Mapping[str, Any]]:
-            query = _query(wanted, after, reader.channels)
-            more = replace(query, page=replace(query.page, limit=ROWS_AT_A_TIME))
-            found = await reader.find(more, wanted["q"] or None, await concerned.places(wanted["q"]))
-            return ExportPage(found.rows, found.before)
-
-        return turn
-
-    return export_page(DELIVERIES, read, operator_only)

@@ -14,8 +14,6 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.inbox_view import MOST_SHELVED, Shelf
 from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
-from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
-from postroom.doors.console.export_columns import INBOX
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -102,16 +100,6 @@ class InboxPages:
             questions=await self.questions.cards(visit) if whose == own and after is None else (),
         )
 
-    async def export(self, visit: Visit) -> TurnPage[Notification]:
-        whose, shelf = self._whose(visit, own_inbox(visit)), _shelf(visit.query.get("shelf", ""))
-
-        async def turn(after: str | None) -> ExportPage[Notification]:
-            where, most = parse_cursor(after) if after else None, ROWS_AT_A_TIME
-            found = await self.shelves.page(whose, shelf, after=where, limit=most, now_us=visit.now_us)
-            return ExportPage(found, cursor_after(found[-1]) if len(found) == most else None)
-
-        return turn
-
     async def one(self, visit: Visit) -> Response:
         found = await self.shelves.find(own_inbox(visit), visit.path["id"])
         if found is None:
@@ -185,7 +173,6 @@ def inbox_section(pages: InboxPages, more: Sequence[ConsolePage] = ()) -> Consol
             *(changing(name) for name in _CHANGES),
             ConsolePage("/inbox/{id}/snooze", pages.snooze, "POST", open_to=has_inbox),
             ConsolePage("/inbox/{id}/restore", pages.restore, "POST", open_to=has_inbox),
-            export_page(INBOX, pages.export, has_inbox),
         ),
     )
 

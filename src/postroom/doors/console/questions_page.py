@@ -16,8 +16,6 @@ from postroom.domain.principal import Principal
 from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.concerned import Concerned
-from postroom.doors.console.csv_text import moment_cell
-from postroom.doors.console.export import Exported, ExportPage, TurnPage, export_page
 from postroom.doors.console.form import Form
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.question_answer import event_of, given_of, revision_of
@@ -26,7 +24,7 @@ from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.approvals.visible import findings
 from postroom.work.questions.answer_words import answer_words
 from postroom.work.questions.asked_people import person_id_of
-from postroom.work.questions.asking import MAX_PAGE, Asking
+from postroom.work.questions.asking import Asking
 from postroom.work.questions.card_words import asker_name, one_line
 from postroom.work.questions.judge import CONSOLE
 from postroom.work.questions.may_answer import may_answer
@@ -171,20 +169,6 @@ class QuestionPages:
         words = visit.query.get("q", "")[:_LONGEST_NAME].strip() if visit.principal.is_owner else ""
         return words, [one.id for one in await self.concerned.people(words)] if words else None
 
-    async def export(self, visit: Visit) -> TurnPage[QuestionCard]:
-        chosen = visit.query.get("status", "")
-        chosen = chosen if chosen in (*QuestionStatus, ALL) else str(QuestionStatus.OPEN)
-        status = None if chosen == ALL else QuestionStatus(chosen)
-
-        _, about = await self._about(visit)
-
-        async def turn(after: str | None) -> ExportPage[QuestionCard]:
-            found = await self.asking.listing(visit.principal, status=status, about=about, after=after, limit=MAX_PAGE)
-            cards = [_card(visit, one) for one in found]
-            return ExportPage(cards, cards[-1].question.id if len(found) == MAX_PAGE else None)
-
-        return turn
-
     async def one(self, visit: Visit) -> Response:
         return await self._page(visit, _card(visit, await self._view(visit)))
 
@@ -235,24 +219,6 @@ class QuestionPages:
             raise _page_of(error) from None
 
 
-_EXPORTED: Final[Exported[QuestionCard]] = Exported(
-    "questions",
-    (
-        ("Asked", lambda one: moment_cell(one.question.created_at_us)),
-        ("From", lambda one: one.asker),
-        ("Asked of", lambda one: one.people),
-        ("Question", lambda one: one.words),
-        ("Kind", lambda one: str(one.question.wording.kind)),
-        ("State", lambda one: str(one.question.status)),
-        ("Answer", lambda one: one.answer),
-        ("Answered by", lambda one: one.question.answered_by.name if one.question.answered_by else None),
-        ("Ended", lambda one: moment_cell(one.question.ended_at_us)),
-        ("Ends by itself", lambda one: moment_cell(one.question.expires_at_us)),
-        ("Question id", lambda one: one.question.id),
-    ),
-)
-
-
 def questions_section(pages: QuestionPages) -> ConsoleSection:
     return ConsoleSection(
         name="Questions",
@@ -261,7 +227,6 @@ def questions_section(pages: QuestionPages) -> ConsoleSection:
             ConsolePage("/questions", pages.show, open_to=can_be_asked),
             ConsolePage("/questions/{id}", pages.one, open_to=can_be_asked),
             ConsolePage("/questions/{id}/answer", pages.answer, "POST", open_to=can_be_asked),
-            export_page(_EXPORTED, pages.export, can_be_asked),
         ),
     )
 

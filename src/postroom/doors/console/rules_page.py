@@ -12,8 +12,6 @@ from starlette.responses import Response
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
-from postroom.doors.console.export import ExportPage, TurnPage, export_page
-from postroom.doors.console.export_columns import APPROVALS, RULES
 from postroom.doors.console.names import Names, Place, ShownPerson, actors
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.ports import StandingRules
@@ -40,14 +38,6 @@ class RulePages:
         except PostroomError as error:
             return await self._page(visit, dict(visit.form.fields), refusal(error))
         return visit.go("/approvals/rules", "The rule stands from now on.")
-
-    async def export(self, visit: Visit) -> TurnPage[Mapping[str, Any]]:
-        self._must_be_on()
-
-        async def turn(_after: str | None) -> ExportPage[Mapping[str, Any]]:
-            return ExportPage(await self.standing.rules(visit.principal))
-
-        return turn
 
     async def revoke(self, visit: Visit) -> Response:
         self._must_be_on()
@@ -118,7 +108,5 @@ def approvals_section(
             ConsolePage("/approvals/{id}/compare", pages.compare, "POST", open_to=may_decide),
             ConsolePage("/approvals/{id}/approve", pages.approve, "POST", open_to=may_decide),
             ConsolePage("/approvals/{id}/reject", pages.reject, "POST", open_to=may_decide),
-            export_page(APPROVALS, pages.export, may_decide),
-            export_page(RULES, rules.export, may_decide),
         ),
     )
