@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -19,10 +22,16 @@ from postroom.system.settings import SettingsError
 from postroom.system.settings.glance import SettingsGlance, glance_from_process
 from postroom.system.settings.shipped import DEFAULT_CHANNEL, SPOKEN
 
-_BUTLER = "general"
+_NOT_THERE: Final = "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
+MUTED: Final = 3  # the exit code of what is stored and not sent
+_BUTLER: Final = "general"
+Send = Callable[[dict[str, Any], float], dict[str, Any]]
 Channel = Annotated[
     str | None,
     typer.Option("--channel", "-c", help=f"Such as {SPOKEN}, or auto; {DEFAULT_CHANNEL}, or what POSTROOM_URL finds."),
+]
+Wait = Annotated[
+    float | None, typer.Option("--wait", help="Seconds to wait for the outcome; what a limit refuses is tried again.")
 ]
 As = Annotated[
     str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")
@@ -55,12 +64,12 @@ def notify(
     ] = None,
     needs_ack: Annotated[bool, typer.Option("--needs-ack", help="A person has to acknowledge it.")] = False,
     expires: Annotated[str | None, typer.Option("--expires", help="Not worth showing after this: 30m, 2h, 1d.")] = None,
-    wait_seconds: Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")] = None,
+    wait_seconds: Wait = None,
     home: Home = None,
     roster: Roster = None,
     json: Json = False,
 ) -> None:
-    """Send a message; exits with 0 when delivered, accepted or held. POSTROOM_URL names a household elsewhere."""
+    """Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; POSTROOM_URL: elsewhere."""
     overrides = {"home": home, "roster": roster}
     settings = glance_from_process(overrides)
     _check_words(priority, format, urgency)
@@ -79,16 +88,15 @@ def notify(
         "needs_ack": needs_ack or None,
         "expires_in_seconds": _expires(expires),
     }
-    patience = (wait_seconds if wait_seconds is not None else settings.notify_wait_seconds) + 20
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
-            raise SettingsError(
-                "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
-            )
-        answer = there.notify({"to": recipient, **asked, **_uploaded(there, attach, quiet=json)}, patience)
+            raise SettingsError(_NOT_THERE)
+        asked |= {"to": recipient, **_uploaded(there, attach, quiet=json)}
+        send: Send = there.notify
     else:
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
-        answer = _here(settings, overrides, butler or _BUTLER, asked, patience)
+        send = partial(_here, settings, overrides, butler or _BUTLER)
+    answer = _until_there_is_room(send, asked, settings.notify_wait_seconds)
     if recipient is not None and not json and _is_several_peoples(answer):
         with suppress(UserError):  # to whom the people are not shown, no names are named
             complain(f"Several people are called '{recipient}'; {_choice(overrides, recipient)}")
@@ -109,6 +117,29 @@ def _is_several_peoples(answer: dict[str, Any]) -> bool:
     return any(one.get("code") == "ambiguous_recipient" for one in fields)
 
 
+def _until_there_is_room(send: Send, asked: dict[str, Any], default_wait: float) -> dict[str, Any]:
+    """What is refused for now was not stored; it is tried again when it said, as long as --wait lasts."""
+    wait_seconds = asked["wait_seconds"]
+    patience = wait_seconds if wait_seconds is not None else default_wait
+    ends = time.monotonic() + patience
+    while True:
+        answer = send(dict(asked), patience + 20)
+        pause = _retry_after(answer)
+        if wait_seconds is None or pause is None or time.monotonic() + pause > ends:
+            return answer
+        time.sleep(pause)
+        asked["wait_seconds"] = patience = max(0.0, ends - time.monotonic())
+
+
+def _retry_after(answer: dict[str, Any]) -> float | None:
+    """Of what was refused for now, such as by a limit."""
+    error = answer.get("error")
+    if not answer.get("retryable") or not isinstance(error, dict):
+        return None
+    wait = error.get("retry_after_seconds")
+    return float(wait) if isinstance(wait, int | float) else None
+
+
 def _show(answer: dict[str, Any], json: bool) -> None:
     failed = answer["status"] == "error"
     if json:
@@ -117,8 +148,8 @@ def _show(answer: dict[str, Any], json: bool) -> None:
         complain(_failure(answer))
     else:
         say(_sentence(answer))
-    if failed:
-        raise typer.Exit(1)
+    if failed or answer["status"] == "muted":
+        raise typer.Exit(1 if failed else MUTED)
 
 
 def _uploaded(there: Elsewhere, files: list[Path] | None, *, quiet: bool) -> dict[str, Any]:
@@ -187,19 +218,37 @@ def _expires(length: str | None) -> int | None:
     return int(seconds_of(length, "--expires"))
 
 
-def _failure(answer: dict[str, object]) -> str:
+def _failure(answer: dict[str, Any]) -> str:
     error = answer.get("error")
     told = error.get("message") if isinstance(error, dict) else error
-    return f"Not delivered: {told} ({answer.get('error_class')})"
+    pause = _retry_after(answer)
+    again = f" Try again in {math.ceil(pause)} s, or let --wait do it." if pause is not None else ""
+    return f"Not delivered: {told} ({answer.get('error_class')}).{again}"
 
 
 def _sentence(answer: dict[str, Any]) -> str:
-    if answer["status"] == "deferred":
-        from postroom.cli.attention_words import held_sentence
+    became = f" It counts as {answer['urgency']} here." if "urgency" in answer else ""
+    return _standing(answer) + became
 
-        return f"{held_sentence(answer['until'], answer['reasons'])}; notice {answer['notice_id']}"
+
+def _standing(answer: dict[str, Any]) -> str:
     delivery = answer.get("delivery")
     delivery = delivery if isinstance(delivery, dict) else {}
-    context = answer.get("request_context")
-    request = context.get("request_id") if isinstance(context, dict) else None
-    return f"{delivery.get('status')}: delivery {delivery.get('delivery_id')}, request {request}"
+    delivery_id, notice_id = delivery.get("delivery_id"), answer.get("notice_id")
+    match answer["status"]:
+        case "deferred":
+            from postroom.cli.attention_words import held_sentence
+
+            return f"{held_sentence(answer['until'], answer['reasons'])}; notice {notice_id}"
+        case "muted":
+            return f"Not sent: such messages are muted. It is kept as notice {notice_id}."
+        case "pending_approval":
+            return f"Waits for an approval: `postroom approvals list` shows it. Delivery {delivery_id}."
+        case "accepted" if delivery_id is None:
+            return f"Stored, and sent as soon as there is room: notice {notice_id}."
+        case "accepted":
+            return f"Stored, and still on its way: `postroom why {delivery_id}` says how it goes."
+        case _:
+            context = answer.get("request_context")
+            request = context.get("request_id") if isinstance(context, dict) else None
+            return f"{delivery.get('status')}: delivery {delivery_id}, request {request}"
