@@ -22,6 +22,7 @@ from postroom.domain.principal import OWNER
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
+from postroom.system.signal import FileMark
 from postroom.system.telemetry.attention_meter import AttentionMeter
 from postroom.work.attention.accepting import notice_id
 from postroom.work.attention.attention import Attention
@@ -61,6 +62,10 @@ class HouseholdNames:
     async def at(self, channel: str, address: str) -> str | None:
         found = await self.people.at(HOUSEHOLD_OWNER, channel, address)
         return found[0].id if len(found) == 1 else None
+
+    async def places(self, person: str) -> list[tuple[str, str]]:
+        found = await self.people.get(HOUSEHOLD_OWNER, person)
+        return [(one.channel, one.address) for one in found.addresses] if found is not None else []
 
     async def called(self, name: str) -> str | None:
         found = await self.people.find(HOUSEHOLD_OWNER, name)
@@ -135,6 +140,7 @@ def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Att
         household=policy,
         rotations=rotations,
         woken=store.attention,
+        mark=FileMark(settings.home / "attention.changed"),
     )
     return Attention(book=book)
 

@@ -9,7 +9,7 @@ from typing import Final
 from postroom.domain.notice_rows import Loaded, NoticeChanges, Wanted
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
-from postroom.system.signal import Signal
+from postroom.system.signal import FileMark, Signal
 from postroom.work.attention.facts import Fact
 from postroom.work.attention.policy import EscalationStep, Policy
 from postroom.work.attention.ports import KnowsPeople, NoticeRecord
@@ -25,7 +25,11 @@ _FRESH_US: Final = seconds(1)
 
 @dataclass(slots=True, kw_only=True)
 class NoticeBook:
-    """`woken`: rung when there is something to hand over; `down`: channels that are, None where that is not known."""
+    """
+    `woken`: rung when there is something to hand over; `down`: channels that are, None where that is not known.
+
+    `mark`: touched when somebody's wishes change, so that every process of the home heeds them at once.
+    """
 
     store: NoticeRecord
     people: KnowsPeople
@@ -34,6 +38,7 @@ class NoticeBook:
     rotations: Mapping[str, Rotation] = field(default_factory=dict)
     woken: Signal = field(default_factory=Signal)
     down: frozenset[str] | None = None
+    mark: FileMark | None = None
     policies: PolicyBook = field(init=False)
     known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
     _read: dict[str, tuple[str | None, Policy | None]] = field(init=False, default_factory=dict)
@@ -52,6 +57,17 @@ class NoticeBook:
         """Where no loop does: what another process set is known within a second."""
         if self.clock.now_us() - self._read_us >= _FRESH_US:
             await self.refresh()
+        await self.heed()
+
+    async def heed(self) -> None:
+        """What another process of this home set just now; costs no statement while none did."""
+        if self.mark is not None and self.mark.was_touched():
+            await self.refresh()
+
+    def tell_others(self) -> None:
+        """After a change of somebody's wishes."""
+        if self.mark is not None:
+            self.mark.touch()
 
     async def refresh(self) -> None:
         texts = await self.store.policies()

@@ -9,7 +9,7 @@ from postroom.domain.attention import AcceptedNotice
 from postroom.domain.question import Urgency
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.quiet import after_open_time
-from postroom.work.attention.rules import Rules
+from postroom.work.attention.rules import PolicyBook, Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,11 @@ class QuestionTimes:
             return ()
         steps = self.book.policies.rules(person).escalation
         return [(one.channel if one.person in (None, person) else None, one.after_seconds) for one in steps]
+
+    async def policies(self) -> PolicyBook:
+        """To be compared with those of the look before."""
+        await self.book.keep_fresh()
+        return self.book.policies
 
     async def deadline(
         self, people: Iterable[str], asker: str, urgency: Urgency, *, asked_us: int, deadline_us: int

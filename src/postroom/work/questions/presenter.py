@@ -22,6 +22,7 @@ from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.attention.question_times import QuestionTimes
+from postroom.work.attention.rules import PolicyBook
 from postroom.work.questions.cards import Card, CardMaker, request_id_of
 from postroom.work.questions.planning import QUIET, Planning
 from postroom.work.questions.records import Claims
@@ -77,13 +78,23 @@ class Presenter:
     wake: Signal
     times: QuestionTimes | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _policies: PolicyBook | None = None
 
     async def look(self) -> int | None:
         """One round; answers when the next is due, unless the signal rings before."""
+        await self._follow_policies()
         await self._begin_what_is_due()
         if await self.planning.take_up():
             await self._begin_what_is_due()
         return self.clock.now_us() + seconds(LOOK_SECONDS)
+
+    async def _follow_policies(self) -> None:
+        """What was quiet for someone may not be any more."""
+        if self.times is None:
+            return
+        before, self._policies = self._policies, await self.times.policies()
+        if before is not None and before != self._policies:
+            await self.claims.again(QUIET, self.clock.now_us())
 
     async def idle(self) -> None:
         while self._tasks:

@@ -157,6 +157,13 @@ class StoredPresentations:
         values = {"due_at": at_us, "reason": reason}
         return await self._database.write(lambda connection: _write(connection, claim, values))
 
+    async def again(self, reason: str, now_us: int) -> None:
+        """What was given back with this reason is due now."""
+        table = presentations.c
+        held = (table.due_at > now_us, table.status == str(PresentationStatus.PLANNED), table.reason == reason)
+        change = update(presentations).where(*held).values(due_at=now_us)
+        await self._database.write(lambda connection: connection.execute(change))
+
     async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool:
         """How showing or closing it went; False when the claim is stale."""
 
