@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest_asyncio
 
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.time import parse_text, seconds
+from postroom.domain.time import parse_text, seconds, to_text
 from postroom.doors.guard.tokens import TokenFile
+from postroom.system.clock import SystemClock
 from postroom.world.peers.http import HttpPeer
+from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, Answer, Telephone, settings_for, telephone
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -277,12 +280,41 @@ async def test_a_muted_agent_is_heard_no_more_until_it_is_unmuted(line: Telephon
     assert (muted.status, muted.body["muted"]["agent"]) == (200, "health")
 
     answer = await notify(line, "Is anybody there?")
-    assert (answer.body["status"], answer.body["reasons"]) == ("deferred", ["muted"]), answer
+    assert (answer.status, answer.body["status"], answer.body["reasons"]) == (202, "muted", ["muted"]), answer
+    by_tool = await tool(line, "health", "notify", {"channel": "telegram", "message": "Nobody?"}, HEALTH)
+    asked = await tool(line, "health", "notify_status", {"notice_id": by_tool["notice_id"]}, HEALTH)
+    assert (by_tool["status"], asked["status"], asked["notice_state"]) == ("muted", "muted", "muted")
     other = await notify(line, "It is me", GENERAL)
     assert other.body["status"] == "ok", other
 
     assert (await line.post("/v1/people/owner/unmute", {"agent": "health"}, OWNER)).status == 200
     assert (await notify(line, "And now?")).body["status"] == "ok"
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not any("2 of health" in one for one in await _owners_phone(line)):
+            await asyncio.sleep(0.02)
+
+
+async def _owners_phone(line: Telephone) -> list[str]:
+    found = await line.call("GET", "sandbox", "/sandbox/telegram/messages?limit=500", caller=None)
+    return [one["text"] for one in found.body["messages"]]
+
+
+@pytest.mark.requirement("attention:lowered")
+async def test_critical_without_a_grant_says_what_it_became(line: Telephone) -> None:
+    answer = await notify(line, "The house burns", urgency="critical")
+    assert (answer.body["status"], answer.body["urgency"]) == ("ok", "time_sensitive"), answer
+    asked = await tool(line, "health", "notify_status", {"notice_id": answer.body["notice_id"]}, HEALTH)
+    assert asked["urgency"] == "time_sensitive", asked
+    assert "urgency" not in (await notify(line, "The house stands", urgency="time_sensitive")).body
+
+
+@pytest.mark.requirement("attention:rest")
+async def test_a_snooze_is_at_least_a_minute(quiet: Telephone) -> None:
+    path = f"/v1/notices/{await held(quiet, 'Snooze me')}/snooze"
+    soon_us = SystemClock().now_us() + seconds(30)
+    assert fields(await quiet.post(path, {"until": to_text(soon_us)}, OWNER)) == ["until"]
+    assert fields(await quiet.post(path, {"for_seconds": 59}, OWNER)) == ["for_seconds"]
+    assert (await quiet.post(path, {"for_seconds": 60}, OWNER)).status == 200
 
 
 @pytest.mark.requirement("attention:rest")
@@ -304,6 +336,7 @@ SILENCE: dict[str, tuple[str, Any, str]] = {
     "two ends": ("mute", {"agent": "x", "until": "2999-01-01T00:00:00Z", "for_seconds": 60}, "until"),
     "too long": ("mute", {"agent": "x", "for_seconds": 31 * 86_400}, "for_seconds"),
     "a thread for ever": ("mute", {"thread": "x", "until": "unmuted"}, "until"),
+    "what is mandatory": ("mute", {"category": "security"}, "category"),
     "an unknown field": ("unmute", {"agent": "x", "when": 1}, "when"),
     "no end": ("away", {}, "until"),
     "an end before its start": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import Done, postroom, postroom_beside
+from tests.patience import PATIENCE_SECONDS
 
 QUIET = ("--quiet", "00:00-12:00", "--quiet", "12:00-00:00", "--zone", "UTC")
 CASES = """
@@ -148,6 +150,47 @@ async def test_a_policy_is_simulated_and_silences_are_set(household: Living, tmp
     assert words.code == 0 and words.out.splitlines() == same["difference"] != []
     assert muted.out.startswith("Muted until ") and off.out == "No longer muted: agent health.\n"
     assert away.out.startswith("Away until ") and back.out == "Back again.\n"
+
+
+@pytest.mark.requirement("attention:at-once")
+@pytest.mark.parametrize("household", ["here"], indirect=True)
+async def test_the_first_mute_counts_for_the_very_next_message(household: Living) -> None:
+    assert (await household.notify(message="Before"))["status"] == "ok"
+    document(await postroom_beside("attention", "mute", "health", "--for", "1h", "--json"))
+    assert (await household.notify(message="After"))["status"] == "muted"
+
+
+@pytest.mark.requirement("attention:at-once")
+@pytest.mark.parametrize("household", ["here"], indirect=True)
+async def test_a_question_follows_a_policy_that_was_set_or_cleared_just_now(household: Living) -> None:
+    document(await postroom_beside("attention", "set", *QUIET, "--json"))
+    asked = {"question": "Shall I?", "deadline_seconds": 3600, "wait_seconds": 0}
+    await household.call("health", "ask", asked)
+    assert household.household.asking is not None
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not [one for one in household.rows("presentations") if one["reason"] == "it is quiet for them"]:
+            await asyncio.sleep(0.02)
+    assert await household.texts() == []
+
+    document(await postroom_beside("attention", "set", "--clear", "--json"))
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not await household.texts():
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.requirement("attention:commands")
+async def test_a_policy_is_tried_on_what_came_before_there_was_one(household: Living, tmp_path: Path) -> None:
+    file = tmp_path / "quiet.toml"
+    file.write_text(
+        'zone = "UTC"\nquiet_hours = [{ from = "00:00", until = "12:00" }, { from = "12:00", until = "00:00" }]\n'
+    )
+    nothing = await postroom_beside("attention", "simulate", "--policy", str(file))
+    await household.notify(message="One")
+    await household.notify(message="Two")
+    tried = await postroom_beside("attention", "simulate", "--policy", str(file))
+
+    assert nothing.out == "No message came in these days, so there is nothing to try it on.\n"
+    assert "2 fewer interruptions" in tried.out and "2 notices held" in tried.out, tried
 
 
 @pytest.mark.requirement("attention:commands")

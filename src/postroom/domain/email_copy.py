@@ -10,6 +10,7 @@ from postroom.domain.attention import HoldReason
 from postroom.domain.notification import Notification, Preferences
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
 
+MUTED: Final = "muted"
 _AROUND_A_NOTE: Final = 64  # its time, its type and the lines between, at most
 _AROUND_ALL: Final = 200
 

@@ -40,6 +40,10 @@ def notify_response(outcome: Outcome) -> dict[str, Any]:
         answer["notice_id"] = outcome.notice_id
     if outcome.notice_state is not None:
         answer["notice_state"] = outcome.notice_state
+    if outcome.urgency is not None:
+        answer["urgency"] = outcome.urgency
+    if outcome.status is AnswerStatus.MUTED:
+        answer["reasons"] = list(outcome.reasons)
     if outcome.status is AnswerStatus.DEFERRED:
         answer["until"] = to_text(outcome.until_us) if outcome.until_us is not None else None
         answer["reasons"] = list(outcome.reasons)
@@ -91,6 +95,7 @@ def read_response(answer: Mapping[str, Any]) -> Outcome:
         retryable=error is not None and bool(answer.get("retryable", _object(answer, "error").get("retryable"))),
         notice_id=answer.get("notice_id"),
         notice_state=answer.get("notice_state"),
+        urgency=answer.get("urgency"),
         until_us=parse_text(answer["until"]) if answer.get("until") else None,
         reasons=tuple(str(reason) for reason in answer.get("reasons") or ()),
     )

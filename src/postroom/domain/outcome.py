@@ -16,6 +16,7 @@ class AnswerStatus(StrEnum):
     ACCEPTED = "accepted"  # stored, and still being tried
     PENDING_APPROVAL = "pending_approval"
     DEFERRED = "deferred"  # stored as a notice, and held until its moment
+    MUTED = "muted"  # the person mutes such messages: stored, and not sent
     ERROR = "error"
 
 
@@ -25,7 +26,8 @@ class Outcome:
     `error` says why nothing was stored or why it failed; `retryable` whether asking again can help.
 
     `notice_id`: the notice it is held as, `until_us` when it is looked at again, and `reasons` why not now.
-    `notice_state`: where the notice stands, when that was asked for.
+    `notice_state`: where the notice stands, when that was asked for. `urgency`: as it counts, where that is less than
+    its sender asked for.
     """
 
     status: AnswerStatus
@@ -40,6 +42,7 @@ class Outcome:
     retryable: bool = False
     notice_id: str | None = None
     notice_state: str | None = None
+    urgency: str | None = None
     until_us: int | None = None
     reasons: tuple[str, ...] = ()
 

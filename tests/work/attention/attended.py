@@ -55,6 +55,9 @@ class Names(Folk):
     async def at(self, channel: str, address: str) -> str | None:
         return next((name for name, places in PLACES.items() if places.get(channel) == address), None)
 
+    async def places(self, person: str) -> list[tuple[str, str]]:
+        return list(PLACES.get(person, {}).items())
+
     async def called(self, name: str) -> str | None:
         return name.lower() if name.lower() in PLACES else None
 

@@ -222,11 +222,47 @@ async def test_a_key_that_is_withdrawn_before_it_came_is_not_sent(world: World) 
 async def test_what_is_muted_is_not_sent_and_what_is_unmuted_is(world: World) -> None:
     house = Attended(world)
     await house.attention.mute("owner", agent="health")
-    assert (await house.notify("Psst")).reasons == ("muted",)
+    psst = await house.notify("Psst")
+    assert (psst.status, psst.reasons) == (AnswerStatus.MUTED, ("muted",))
     await house.attention.unmute("owner", agent="health")
     assert (await house.notify("Hello")).status is AnswerStatus.OK
     with pytest.raises(ValidationError):
         await house.attention.mute("owner")
+
+
+@pytest.mark.requirement("attention:muted")
+async def test_the_end_of_a_mute_says_how_many_were_missed_and_of_whom(world: World) -> None:
+    house = Attended(world)
+    await house.attention.mute("owner", category="offers", until_us=world.clock.now_us() + seconds(HOUR))
+    await house.attention.mute("owner", agent="general", until_us=world.clock.now_us() + seconds(HOUR))
+    for butler in ("health", "general", "health"):
+        assert (await house.notify("Buy", origin_butler=butler, category="offers")).status is AnswerStatus.MUTED
+    await house.later(HOUR - 1)
+    assert house.texts == []
+
+    await house.later(1)
+    (said,) = house.texts
+    assert "category offers" in said and "2 of health, 1 of general" in said
+    await house.later(HOUR)
+    assert len(house.texts) == 1
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:muted")
+async def test_a_mute_that_is_made_longer_forgets_nothing_and_one_that_kept_nothing_is_silent(world: World) -> None:
+    house, now_us = Attended(world), world.clock.now_us()
+    await house.attention.mute("owner", agent="health", until_us=now_us + seconds(HOUR))
+    await house.attention.mute("owner", agent="general", until_us=now_us + seconds(HOUR))
+    await house.notify("One")
+    await house.attention.mute("owner", agent="health", until_us=now_us + seconds(2 * HOUR))
+    await house.notify("Two")
+    await house.later(HOUR)
+    assert house.texts == []
+
+    await house.attention.unmute("owner", agent="health")
+    await house.look()
+    assert [one for one in house.texts if "2 of health" in one] == house.texts != []
+    await all_accounted(house)
 
 
 @pytest.mark.requirement("attention:acts")

@@ -35,10 +35,12 @@ class MuteCall:
 
 
 def read_snooze(payload: object, now_us: int) -> int:
-    """Until when: an hour, unless it says otherwise."""
+    """Until when: an hour, unless it says otherwise, and at least a minute."""
     given = Fields(payload, whole="body")
     given.refuse_unknown(("until", "for_seconds"))
     until_us = _until(given, now_us, LONGEST_SNOOZE)
+    if not given.complaints and until_us < now_us + seconds(MINUTE):
+        given.complain("until", "must lie at least a minute ahead", "out_of_range")
     given.finish()
     return until_us
 

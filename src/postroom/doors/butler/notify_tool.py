@@ -36,7 +36,8 @@ with a `name`; they are copied at once, so they may change or go afterwards.
 
 The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later with \
 `notify_status` and `delivery.delivery_id`), `deferred` (stored, and shown to the person later, by their own wishes: \
-`until` says when, `reasons` why; ask with `notify_status` and `notice_id`), `pending_approval` (a person must agree \
+`until` says when, `reasons` why; ask with `notify_status` and `notice_id`), `muted` (the person mutes such \
+messages: stored, and not sent), `pending_approval` (a person must agree \
 first), or `error` with `error_message`, `error_class` and `retryable`. What is accepted or deferred is never lost; \
 do not send it again."""
 
@@ -147,7 +148,7 @@ The answer is that of `notify` as it would be now: `ok`, `accepted`, `pending_ap
 `error_message`, `error_class` and `retryable`. Its `delivery` also has `attempts` (calls made so far), `last_error` \
 of the latest one, `next_attempt_at`, `possible_duplicate` (the person may have received it twice) and `approval` with \
 `status` (`pending`, `approved`, `rejected`, `expired`) and the `reason` a person gave for a rejection. Of a notice: \
-`notice_state`, and while it is `deferred` `until` and `reasons`. Only your own are found."""
+`notice_state`, and while it is `deferred` `until` and `reasons`; `muted` is final. Only your own are found."""
 
 REMIND_DESCRIPTION: Final = """\
 Store a message now and have it delivered at a moment: after `delay_minutes`, or at `remind_at` (RFC 3339 with \

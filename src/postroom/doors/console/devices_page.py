@@ -96,7 +96,7 @@ def _told(outcome: Outcome) -> tuple[str, Tone]:
     match outcome.status:
         case AnswerStatus.OK:
             return "The push service took the trial. If nothing rings, look at the device's own settings.", "good"
-        case AnswerStatus.ACCEPTED | AnswerStatus.DEFERRED:
+        case AnswerStatus.ACCEPTED | AnswerStatus.DEFERRED | AnswerStatus.MUTED:
             return "The trial is stored and still on its way.", "good"
         case AnswerStatus.PENDING_APPROVAL:
             return "The trial waits for approval, like every message to this person.", "good"

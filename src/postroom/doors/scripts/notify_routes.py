@@ -23,11 +23,13 @@ _BODY: Final = {"type": "object", "required": ["message"], "additionalProperties
 _ANSWER: Final = {
     "type": "object",
     "required": ["status"],
-    "properties": {"status": {"type": "string", "enum": ["ok", "accepted", "deferred", "pending_approval", "error"]}},
+    "properties": {
+        "status": {"type": "string", "enum": ["ok", "accepted", "deferred", "muted", "pending_approval", "error"]}
+    },
 }
 _TOLD: Final = {
     200: "Delivered",
-    202: "Stored: still being tried, held until its moment, or a person must approve it first",
+    202: "Stored: still being tried, held until its moment, muted by the person, or to be approved first",
     400: "Something about the request is wrong",
     403: "Neither a butler's nor a program's token",
     409: "The key was used for another message",

@@ -6,6 +6,7 @@ from typing import Final
 
 from postroom.domain.attention import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, derived_id
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.question import Urgency
 from postroom.domain.time import seconds
 from postroom.work.attention.digest import room_of
 from postroom.work.attention.facts import NoticeAccepted
@@ -21,7 +22,8 @@ def asks_for_more(wish: AttentionWish | None) -> bool:
     """What is to be remembered even where no one has a policy."""
     if wish is None:
         return False
-    return wish.needs_ack or wish.supersedes is not None or wish.expires_in_seconds is not None
+    critical = wish.urgency is Urgency.CRITICAL  # without a grant it is not, and its sender is told
+    return critical or wish.needs_ack or wish.supersedes is not None or wish.expires_in_seconds is not None
 
 
 def notice_id(key: str) -> str:

@@ -124,6 +124,9 @@ class Attention:
     ) -> None:
         """At least one of agent, thread, category; `until_us` None: until it is unmuted."""
         _something(agent, thread, category)
+        if category is not None and category in (await self.rules(person)).mandatory:
+            said = f"'{category}' is mandatory here: it can be held in quiet hours, but not muted"
+            raise ValidationError.of([FieldError("category", said, "mandatory")])
         what = {"agent": agent, "thread": thread, "category": category}
         await self._change(person, lambda at: Muted(at_us=at, until_us=until_us, **what))
 
@@ -238,6 +241,7 @@ class Attention:
         if wanted is None:
             await self.book.refresh()
         await self.book.change(person, lambda turn: [fact(turn.moment_us)], wanted=wanted)
+        self.book.tell_others()
 
 
 _PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from postroom.domain.attention import OWN_AGENTS
 from postroom.domain.errors import FieldError, StoreUnavailable, ValidationError
 from postroom.domain.notice_rows import NoticeChanges, NoticeRow, SendRow, Wanted
 from postroom.domain.notice_states import UNSENT, NoticeState
@@ -21,8 +22,6 @@ from postroom.work.attention.ports import Doorstep, Drafted
 from postroom.work.attention.state import Standing
 from postroom.work.attention.turn import NewNotice, Turn
 
-# The household itself speaks: cards that wait for an answer, copies that have waited already, and what intents follow.
-HOUSEHOLD: Final = frozenset({"approvals", "attention", "inbox", "inbox.confirmation", "intents", "questions"})
 _NOT_SENT: Final = frozenset(
     {NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED, NoticeState.DONE}
 )
@@ -73,6 +72,7 @@ class Considering:
 
     async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
         """The message and its person, where there is something to consider."""
+        await self.book.heed()
         more = asks_for_more(outgoing.wish)
         if _is_own(outgoing) or (self.book.neutral and not more):
             return None
@@ -134,7 +134,7 @@ class Considering:
         """A refusal for now holds the notice; it is not lost, so it is no error."""
         if outcome.delivery_id is None and outcome.retryable:
             return _on_its_way(standing, request_id)
-        return replace(outcome, request_id=request_id, notice_id=standing.notice.id)
+        return replace(outcome, request_id=request_id, notice_id=standing.notice.id, urgency=standing.lowered)
 
     async def _again(self, row: NoticeRow, drafted: Drafted, request_id: str, wait_seconds: float) -> Outcome:
         """The same key again is the same notice and has the same answer."""
@@ -153,7 +153,7 @@ class Considering:
 def _is_own(outgoing: Outgoing) -> bool:
     """The copy of a note that a person has to acknowledge has waited, and is followed until they have."""
     asks = outgoing.origin_butler == INBOX_AGENT and outgoing.wish is not None and outgoing.wish.needs_ack
-    return outgoing.origin_butler in HOUSEHOLD and not asks
+    return outgoing.origin_butler in OWN_AGENTS and not asks
 
 
 def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
@@ -164,10 +164,11 @@ def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
 
 def _held(standing: Standing, request_id: str) -> Outcome:
     return Outcome(
-        status=AnswerStatus.DEFERRED,
+        status=AnswerStatus.MUTED if standing.state is NoticeState.MUTED else AnswerStatus.DEFERRED,
         request_id=request_id,
         channel=standing.notice.channel,
         notice_id=standing.notice.id,
+        urgency=standing.lowered,
         until_us=standing.until_us,
         reasons=tuple(dict.fromkeys(str(one.reason) for one in standing.reasons)),
     )
@@ -179,4 +180,5 @@ def _on_its_way(standing: Standing, request_id: str) -> Outcome:
         request_id=request_id,
         channel=standing.notice.channel,
         notice_id=standing.notice.id,
+        urgency=standing.lowered,
     )

@@ -16,6 +16,7 @@ from postroom.work.attention.fold_decision import fold_decision
 from postroom.work.attention.fold_receipt import fold_receipt, fold_return, fold_twice
 from postroom.work.attention.state import AttentionState, Silence, Standing
 
+_LABELS: Final = ("agent", "thread", "category")
 TOMBSTONE_US: Final = seconds(72 * 3600)
 
 
@@ -138,10 +139,11 @@ def _taken_back(standing: Standing) -> Standing:
 
 def _silences(state: AttentionState, event: fact.Muted | fact.Unmuted) -> tuple[Silence, ...]:
     what = (event.agent, event.thread, event.category)
-    others = tuple(one for one in state.silences if (one.agent, one.thread, one.category) != what)
+    others = tuple(one for one in state.silences if one.what != what)
     if isinstance(event, fact.Unmuted) or what == (None, None, None):
         return others
-    return (*others, Silence(agent=what[0], thread=what[1], category=what[2], until_us=event.until_us))
+    before = next((one for one in state.silences if one.what == what), Silence())  # what it kept still has to be told
+    return (*others, altered(before, **dict(zip(_LABELS, what, strict=True)), until_us=event.until_us))
 
 
 def _absences(state: AttentionState, event: fact.AwaySet) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from postroom.domain.notice_states import NoticeMove, moved
 from postroom.domain.question import Urgency
 from postroom.domain.record import altered
 from postroom.work.attention.decisions import Decision, DecisionKind
+from postroom.work.attention.silences import counted
 from postroom.work.attention.state import AttentionState, NoticeSend, SendKind, Standing
 
 _K = DecisionKind
@@ -42,6 +43,9 @@ def fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
         return state
     after = altered(standing, seq=decision.seq, **_moved(standing, decision), **_details(standing, decision))
     notices = {**state.notices, decision.notice: after}
+    if decision.kind is _K.MUTE:
+        silences = counted(state.silences, standing.notice, decision.at_us)
+        return altered(state, notices=notices, silences=silences)
     if decision.send is None:
         return altered(state, notices=notices)
     digests = {**state.digests, decision.digest.id: decision.digest} if decision.digest else state.digests

@@ -22,6 +22,7 @@ _ANSWERS: Final = {
     **dict.fromkeys((_S.RELEASED, _S.DIGESTING), _A.ACCEPTED),
     **dict.fromkeys((_S.SENT, _S.DIGESTED, _S.WAITING, _S.ACKNOWLEDGED, _S.UNANSWERED, _S.DONE), _A.OK),
     **dict.fromkeys(_FAILED, _A.ERROR),
+    _S.MUTED: _A.MUTED,
 }
 
 
@@ -40,7 +41,7 @@ class NoticeOutcomes:
 
 
 def outcome_of_notice(view: NoticeView) -> Outcome:
-    """What is not shown, and what never will be, is deferred: its reasons say which."""
+    """What is not shown yet is deferred, and what another notice stands for: its reasons say which."""
     status, failed = _ANSWERS.get(view.state, _A.DEFERRED), _FAILED.get(view.state)
     return Outcome(
         status=status,
@@ -48,6 +49,7 @@ def outcome_of_notice(view: NoticeView) -> Outcome:
         channel=view.channel,
         notice_id=view.id,
         notice_state=str(view.state),
+        urgency=view.standing.lowered,
         until_us=view.until_us,
         reasons=tuple(dict.fromkeys(str(one.reason) for one in view.reasons)),
         error=error_of(ErrorClass.UNAVAILABLE, failed) if failed else None,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from postroom.domain.attention import AcceptedNotice
 from postroom.domain.notice_rows import (
     Loaded,
     LogRow,
@@ -53,6 +54,10 @@ class NoticeRecord(Protocol):
         self, person: str | None = None, *, notice: str | None = None, since_us: int | None = None
     ) -> Sequence[LogRow]:
         """In the order it was written."""
+        ...
+
+    async def sent_unjudged(self, places: Collection[tuple[str, str]], since_us: int) -> Sequence[AcceptedNotice]:
+        """Messages of agents to these channels and addresses that left while there was no policy, oldest first."""
         ...
 
     async def in_states(self, person: str, states: Collection[str]) -> int:
@@ -145,6 +150,10 @@ class KnowsPeople(Protocol):
     async def owner(self) -> str | None: ...
 
     async def at(self, channel: str, address: str) -> str | None: ...
+
+    async def places(self, person: str) -> Sequence[tuple[str, str]]:
+        """Their channels and addresses."""
+        ...
 
     async def called(self, name: str) -> str | None:
         """By name, alias or id; None for no one and for more than one."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from postroom.domain.notice_rows import NoticeCounts, NoticeRow, Wanted
 from postroom.domain.notice_states import CELLS
+from postroom.domain.record import altered
 from postroom.work.attention import conservation
 from postroom.work.attention.codec import decoded
 from postroom.work.attention.decisions import Decision
 from postroom.work.attention.difference import difference
-from postroom.work.attention.facts import Fact, PolicyChanged
+from postroom.work.attention.facts import Fact, NoticeAccepted, PolicyChanged
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.plan import PlanItem, plan
 from postroom.work.attention.policy import Policy
@@ -20,6 +22,8 @@ from postroom.work.attention.simulate import SimulatedRun, simulate
 from postroom.work.attention.state import AttentionState, NoticeSend, Standing
 from postroom.work.attention.stored import event_of, policy_of, state_of
 from postroom.work.attention.views import AttentionFigures, Comparison, NoticeView, SendView
+
+NOTHING_TO_TRY: Final = "No message came in these days, so there is nothing to try it on."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +67,24 @@ class NoticeReading:
         return policy_of(await self.book.store.read(person, Wanted(since_us=self.book.clock.now_us())))
 
     async def compare(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
-        """The facts of those days under what was then, and under this policy: what was sent arrives in both."""
+        """
+        The facts of those days under what was then, and under this policy: what was sent arrives in both.
+
+        What left while there was no policy counts as well: the ledger of deliveries has it.
+        """
         await self.book.refresh()
         facts = [one for one in await self._events(person, since_us) if isinstance(one, Fact)]
         told = [one for one in facts if not isinstance(one, PolicyChanged)]
+        unjudged = await self.book.store.sent_unjudged(await self.book.people.places(person), since_us)
+        told += [NoticeAccepted(at_us=one.created_us, notice=altered(one, person=person)) for one in unjudged]
         before = self._run(person, told, self.book.policies)
         others = {name: one for name, one in self.book.policies.people.items() if name != person}
         own = {person: policy} if policy is not None else {}
         book = replace(self.book.policies, people={**others, **own})
         after = self._run(person, told, book)
-        return Comparison(before=before, after=after, words=difference(before, after, book.rules(person).zone))
+        tried = any(isinstance(one, NoticeAccepted) for one in told)
+        words = difference(before, after, book.rules(person).zone) if tried else (NOTHING_TO_TRY,)
+        return Comparison(before=before, after=after, words=words)
 
     def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
         return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 
-from postroom.domain.attention import AcceptedNotice, HoldReason
+from postroom.domain.attention import AcceptedNotice, HoldReason, rank
 from postroom.domain.notice_states import OPEN, NoticeState
 from postroom.domain.question import Urgency
 from postroom.domain.record import record
@@ -62,6 +62,11 @@ class Standing:
         return self.notice.needs_ack or self.urgency is Urgency.CRITICAL
 
     @property
+    def lowered(self) -> Urgency | None:
+        """The urgency that counts, where its agent asked for more."""
+        return self.urgency if rank(self.urgency) < rank(self.notice.urgency) else None
+
+    @property
     def to_correct(self) -> bool:
         """It left, and was withdrawn or changed since."""
         left = self.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
@@ -108,10 +113,23 @@ class NoticeSend:
 
 @record
 class Silence:
+    """`missed`: how many of whom it kept from the person; `channel`: where the last of them would have gone."""
+
     agent: str | None = None
     thread: str | None = None
     category: str | None = None
     until_us: int | None = None
+    missed: tuple[tuple[str, int], ...] = ()
+    channel: str | None = None
+
+    @property
+    def what(self) -> tuple[str | None, str | None, str | None]:
+        return self.agent, self.thread, self.category
+
+    def covers(self, notice: AcceptedNotice, at_us: int) -> bool:
+        labels = (notice.agent, notice.thread, notice.category)
+        lasts = self.until_us is None or self.until_us > at_us
+        return lasts and all(wanted is None or wanted == label for wanted, label in zip(self.what, labels, strict=True))
 
 
 @record

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from postroom.domain.attention import AcceptedNotice, derived_id
+from postroom.domain.delivery import Priority
 from postroom.domain.notice_rows import Loaded, NoticeChanges, NoticeRow, PersonRow, SendRow
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.question import Urgency
 from postroom.work.attention.codec import decoded, encoded
 from postroom.work.attention.decide import decide
 from postroom.work.attention.decisions import Decision
 from postroom.work.attention.digest import Digest
-from postroom.work.attention.facts import ChannelDown, ChannelUp, Fact, NoticeAccepted, PolicyChanged
+from postroom.work.attention.facts import ChannelDown, ChannelUp, Fact, NoticeAccepted, PolicyChanged, Unmuted
 from postroom.work.attention.fold import fold
-from postroom.work.attention.freezing import frozen_message
+from postroom.work.attention.freezing import ORIGIN, frozen_message
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.revising import revised
 from postroom.work.attention.rules import PolicyBook
+from postroom.work.attention.silences import missed_words
 from postroom.work.attention.simulate import changed
-from postroom.work.attention.state import AttentionState, Standing
+from postroom.work.attention.state import AttentionState, Silence, Standing
 from postroom.work.attention.stored import digest_row, log_row, notice_row, policy_of, rest_text, send_row, state_of
 
 
@@ -65,7 +69,12 @@ class Turn:
         if isinstance(fact, PolicyChanged):
             self.policy = fact.policy
             self.book = changed(self.book, self.person, fact)
+        silences = self.state.silences
         self._fold(fact)
+        if isinstance(fact, Unmuted):
+            what = (fact.agent, fact.thread, fact.category)
+            for ended in (one for one in silences if one.what == what and one.missed):
+                self.accept(_missed(ended, self.person, fact.at_us))
 
     def hear_of_channels(self, down: frozenset[str] | None) -> None:
         """None: not known here."""
@@ -77,10 +86,16 @@ class Turn:
             self.take(ChannelUp(at_us=self.moment_us, channel=channel))
 
     def judge(self) -> None:
-        decisions, self._next_us = decide(self.state, self.book, self.moment_us)
+        moment_us = self.moment_us
+        for one in self.state.silences:
+            if one.until_us is not None and one.until_us <= moment_us:
+                self.take(Unmuted(at_us=moment_us, agent=one.agent, thread=one.thread, category=one.category))
+        decisions, next_us = decide(self.state, self.book, moment_us)
         for decision in decisions:
             self._fold(decision)
             self.decisions.append(decision)
+        ends = (one.until_us for one in self.state.silences if one.until_us is not None)
+        self._next_us = min((at for at in (next_us, *ends) if at is not None), default=None)
 
     def own_send(self, notice_id: str) -> str | None:
         """What was decided just now to be sent for this notice."""
@@ -162,6 +177,29 @@ class Turn:
 
     def _leased(self, row: SendRow, leased: str | None, lease_us: int | None) -> SendRow:
         return replace(row, lease_us=lease_us, fence=1) if row.key == leased else row
+
+
+def _missed(silence: Silence, person: str, at_us: int) -> NewNotice:
+    """What an ended silence kept from the person, as a message of ours that waits for its moment like any other."""
+    asked = Outgoing(
+        origin_butler=ORIGIN,
+        channel=silence.channel or "",
+        recipient=person,
+        message=missed_words(silence),
+        priority=Priority.LOW,
+    )
+    name = derived_id("missed", person, *silence.what, at_us)[:32]
+    notice = AcceptedNotice(
+        id=name,
+        person=person,
+        agent=ORIGIN,
+        created_us=at_us,
+        channel=asked.channel,
+        text=asked.message,
+        urgency=Urgency.PASSIVE,
+        fingerprint=name,
+    )
+    return NewNotice(fact=NoticeAccepted(at_us=at_us, notice=notice), outgoing=asked, request_id=name, fingerprint=name)
 
 
 class _Messages(dict[str, Outgoing]):

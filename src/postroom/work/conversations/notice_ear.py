@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import time, timedelta
 from typing import Final, Protocol
 
+from postroom.domain.attention import OWN_AGENTS
 from postroom.domain.errors import Code, Refused
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.kept_message import SentBefore
@@ -20,7 +21,6 @@ from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds, to_datetime, to_us
 from postroom.domain.wall_clock import instant, known_zone
 from postroom.work.attention.attention import Attention
-from postroom.work.attention.considering import HOUSEHOLD
 from postroom.work.attention.notice_buttons import NoticeAct, read_button
 from postroom.work.attention.views import NoticeView
 from postroom.work.questions.hearing import NOT_VALID, AnswersPresses
@@ -31,7 +31,7 @@ NOT_YOURS: Final = "This message is for another person."
 NOTHING: Final = "There is no message that this could be about."
 USAGE: Final = "Write /snooze 2h, or /mute NAME 2h; without a time it is an hour."
 _COMMAND: Final = re.compile(r"\s*/(mute|snooze)(?:@\w+)?(\s.{0,400})?", re.ASCII | re.DOTALL | re.IGNORECASE)
-_NOBODYS: Final = HOUSEHOLD | {"messenger"}  # the household's own words: nothing to mute, nothing to put off
+_NOBODYS: Final = OWN_AGENTS | {"messenger"}  # the household's own words: nothing to mute, nothing to put off
 _LENGTH: Final = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
 _UNITS: Final = {"m": 60, "h": 3600, "d": 86_400}
 

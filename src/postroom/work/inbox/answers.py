@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NotRequired, TypedDict
 
-from postroom.domain.email_copy import Defer, Verdict
+from postroom.domain.email_copy import MUTED, Defer, Drop, Verdict
 from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, Notification
 from postroom.domain.outcome import AnswerStatus
 from postroom.domain.time import to_text
@@ -26,12 +26,12 @@ class Answer(TypedDict):
     reasons: NotRequired[list[str]]
 
 
-class HeldCopy(TypedDict):
-    """What the specification does not know; it stands in the answer only where a copy waits."""
+class CopyNotSent(TypedDict):
+    """What the specification does not know; it stands in the answer only where a copy waits, or is muted."""
 
     status: str
     notice_id: str
-    until: str
+    until: NotRequired[str]
     reasons: list[str]
 
 
@@ -44,10 +44,14 @@ def created(notification: Notification, email: Verdict | None = None) -> Answer:
         "notification_id": notification.id,
         "type": str(notification.type),
     }
-    return {**answer, **_held(notification, email)} if isinstance(email, Defer) else answer
+    if isinstance(email, Defer):
+        return {**answer, **_held(notification, email)}
+    if isinstance(email, Drop) and email.reason == MUTED:
+        return {**answer, "status": str(AnswerStatus.MUTED), "notice_id": notification.id, "reasons": [MUTED]}
+    return answer
 
 
-def _held(notification: Notification, email: Defer) -> HeldCopy:
+def _held(notification: Notification, email: Defer) -> CopyNotSent:
     """The copy has no id of its own: what asks for a held notice's is answered under the note's."""
     return {
         "status": str(AnswerStatus.DEFERRED),

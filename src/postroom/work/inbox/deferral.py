@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from postroom.domain.attention import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Because, HoldReason
-from postroom.domain.email_copy import Defer, Drop, Send, Verdict
+from postroom.domain.email_copy import MUTED, Defer, Drop, Send, Verdict
 from postroom.domain.inbox_owner import person_of_inbox
 from postroom.domain.notice_rows import Loaded
 from postroom.domain.notification import Notification, Preferences
@@ -88,7 +88,7 @@ def _not_wanted(scene: Scene, now_us: int) -> str | None:
     expires_us = scene.standing.notice.expires_us
     if expires_us is not None and expires_us <= now_us:
         return "expired"
-    return "muted" if silenced(scene, now_us) is not None else None
+    return MUTED if silenced(scene, now_us) is not None else None
 
 
 def _held(notification: Notification, scene: Scene, now_us: int) -> Defer | None:

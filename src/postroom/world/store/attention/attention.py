@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, not_, or_, select, union_all, update
 
-from postroom.domain.delivery import TERMINAL, QuarantineReason, Status
+from postroom.domain.attention import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, derived_id
+from postroom.domain.delivery import TERMINAL, Intent, QuarantineReason, Status
 from postroom.domain.notice_rows import (
     Loaded,
     LogRow,
@@ -33,10 +34,13 @@ from postroom.world.store.tables.attention import (
 )
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
+from postroom.world.store.tables.delivery_columns import PRIORITIES
 
 _ENDED: Final = sorted(map(str, TERMINAL))
 _REPLACED: Final = '"replaced":true'  # as the codec writes it
 _NOT_APPROVED: Final = ("rejected", "expired")
+_MOST_REPLAYED: Final = 5_000
+_LINE: Final = 200
 Edit = Callable[[Loaded], NoticeChanges | None]
 
 
@@ -187,6 +191,22 @@ class StoredNotices:
         asked = asked.where(attention_log.c.at >= since_us) if since_us is not None else asked
         return await self._database.read(lambda connection: [log_of(row) for row in connection.execute(asked)])
 
+    async def sent_unjudged(self, places: Collection[tuple[str, str]], since_us: int) -> Sequence[AcceptedNotice]:
+        made = delivery_requests.c
+        judged = select(notice_sends.c.key).where(notice_sends.c.delivery_id == made.id).exists()
+        asked = (
+            select(made.id, made.origin_butler, made.created_at, made.channel)
+            .add_columns(made.subject, made.message_content, made.priority)
+            .where(made.created_at >= since_us, made.intent == str(Intent.SEND), made.origin_butler.not_in(OWN_AGENTS))
+            .where(or_(*(and_(made.channel == channel, made.address == address) for channel, address in places)))
+            .where(not_(judged))
+            .order_by(made.created_at, made.id)
+            .limit(_MOST_REPLAYED)
+        )
+        if not places:
+            return []
+        return await self._database.read(lambda connection: [_unjudged(row) for row in connection.execute(asked)])
+
     async def in_states(self, person: str, states: Collection[str]) -> int:
         table = notices.c
         asked = select(func.count()).where(table.person == person, table.state.in_(sorted(states)))
@@ -230,6 +250,20 @@ def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
 def _older(last: NoticeRow) -> ColumnElement[bool]:
     table = notices.c
     return or_(table.created_at < last.created_us, and_(table.created_at == last.created_us, table.id < last.id))
+
+
+def _unjudged(row: Any) -> AcceptedNotice:
+    words = " ".join(row.message_content.split())
+    return AcceptedNotice(
+        id=row.id,
+        person="",
+        agent=row.origin_butler,
+        created_us=row.created_at,
+        channel=row.channel,
+        text=words[:_LINE],
+        urgency=PRIORITY_URGENCY[str(PRIORITIES[row.priority])],
+        fingerprint=derived_id(" ".join((row.subject or "").split()), words),
+    )
 
 
 def _settled(row: Any) -> SettledSend:
