@@ -98,17 +98,18 @@ def notify(
         send = partial(_here, settings, overrides, butler or _BUTLER)
     answer = _until_there_is_room(send, asked, settings.notify_wait_seconds)
     if recipient is not None and not json and _is_several_peoples(answer):
-        with suppress(UserError):  # to whom the people are not shown, no names are named
-            complain(f"Several people are called '{recipient}'; {_choice(overrides, recipient)}")
-            raise typer.Exit(1)
+        _name_them(overrides, recipient)
     _show(answer, json)
 
 
-def _choice(overrides: Mapping[str, str | None], who: str) -> str:
+def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
     from postroom.cli.people_book import choice, people_book
     from postroom.system.settings.load import from_process
 
-    return choice(people_book(from_process(overrides)[0], *overrides.values()), who)
+    with suppress(UserError):  # to whom the people are not shown, no names are named
+        known = people_book(from_process(overrides)[0], *overrides.values())
+        complain(f"Several people are called '{who}'; {choice(known, who)}")
+        raise typer.Exit(1)
 
 
 def _is_several_peoples(answer: dict[str, Any]) -> bool:
