@@ -70,8 +70,7 @@ def notify(
     json: Json = False,
 ) -> None:
     """Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; POSTROOM_URL: elsewhere."""
-    overrides = {"home": home, "roster": roster}
-    settings = glance_from_process(overrides)
+    settings = glance_from_process(overrides := {"home": home, "roster": roster})
     _check_words(priority, format, urgency)
     asked = {
         "message": sys.stdin.read() if message == "-" else message,
