@@ -225,11 +225,8 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
             )
         )
 
-    server.add_tool(
-        notify,
-        description=NOTIFY_DESCRIPTION.format(channels=_one_of(list(butler.notifier.channels))),
-        annotations=_SENDS,
-    )
+    described = NOTIFY_DESCRIPTION.format(channels=_one_of(list(butler.notifier.channels)))
+    server.add_tool(notify, description=described, annotations=_SENDS)
     _add_status_and_remind(server, butler)
 
 
