@@ -99,6 +99,14 @@ class CardMaker:
         text = composed(CardText(card.message, card.format), CardText(line))
         return self._edit(question, shown, text, f"missed:{since_us}", card.markup)
 
+    def elsewhere(self, question: Question, shown: Presentation) -> Outgoing:
+        """The card that stays open, where a press proves too little: without buttons that decide nothing."""
+        card = self.asking(question, shown).outgoing
+        opening = console_link(self.base_url, question) if self.base_url else Buttons()
+        line = "A button here does not prove that it was you who pressed it, so nothing is decided yet. "
+        text = composed(CardText(card.message, card.format), CardText(f"{line}Open the console to decide this."))
+        return self._edit(question, shown, text, f"elsewhere:{question.revision}", opening.markup)
+
     def closing(self, question: Question, shown: Presentation) -> Outgoing:
         return self._edit(question, shown, closing_words(question), f"close:{question.revision}", None)
 

@@ -18,6 +18,7 @@ from postroom.domain.question_answer import Assurance
 from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.card_words import answer_words, asked_line, is_hidden, one_line
 from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
+from postroom.work.questions.judge import UNSURE
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards
 from postroom.work.questions.tokens import hash_of
@@ -119,8 +120,11 @@ class Hearing:
         return self._drawn(press, pressed, heard, PressReaction(words=_toast(heard, pressed), alert=alert))
 
     def _drawn(self, press: Press, pressed: PressedToken, heard: Heard, reaction: PressReaction) -> PressReaction:
-        """A tick is kept already; the card shows it by an edit of its buttons."""
+        """A tick is kept already; the card shows it by an edit of its buttons, or says where else it is decided."""
         shown, ticks = pressed.presentation, heard.verdict.toggles
+        if heard.verdict.code == UNSURE and shown.delivery_id is not None and self.cards.ability(shown).edits:
+            elsewhere = self.cards.elsewhere(heard.question, shown)
+            return replace(reaction, then=elsewhere, about=request_id_of(shown.id))
         if heard.verdict.kind is not VerdictKind.NOT_YET or shown.delivery_id is None:
             return reaction
         now = shown if ticks is None else replace(shown, toggles=ticks)

@@ -9,13 +9,14 @@ from typing import Final
 from postroom.domain.answer_attempt import Attempt, Flag, Said, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
 from postroom.domain.principal import Principal, Role
-from postroom.domain.question import Question, QuestionKind
+from postroom.domain.question import Question, is_permission
 from postroom.domain.question_answer import Assurance, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.questions.reading import Reading, read
 
 CONSOLE: Final = "console"
 DESK: Final = "desk"
+UNSURE: Final = "assurance"  # the code of an attempt that proves too little about who made it
 PRIVATE: Final = frozenset({CONSOLE, DESK})  # where a secret may be said
 _PERSONS_OWN: Final = (Role.PERSON, Role.USER)
 
@@ -117,8 +118,8 @@ def _refused_place(question: Question, attempt: Attempt, policy: AnswerPolicy) -
         return None
     if not policy.outside_console(question):
         return _unauthorised("console_only", "decide this in the console")
-    if question.wording.kind is QuestionKind.APPROVE and attempt.assurance.rank < Assurance.CHANNEL.rank:
-        return _unauthorised("assurance", "this sender is not certain enough to decide; open the console")
+    if is_permission(question.wording) and attempt.assurance.rank < Assurance.CHANNEL.rank:
+        return _unauthorised(UNSURE, "this sender is not certain enough to decide; open the console")
     return None
 
 
