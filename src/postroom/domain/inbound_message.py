@@ -69,6 +69,8 @@ class Press:
     places: tuple[str, ...]
     sender: str | None
     token: str = field(repr=False)
+    message_id: str | None = None
+    """The provider's id of the message it was pressed on, where it says so."""
     flags: frozenset[Flag] = frozenset()
     assurance: Assurance = Assurance.CHANNEL
     """Lower where the channel proves less than an account of the person's own."""

@@ -136,6 +136,7 @@ def test_a_press_names_who_pressed_and_where() -> None:
         places=("2000", "@annak"),
         sender="2000",
         token="token",
+        message_id="7",
     )
 
 

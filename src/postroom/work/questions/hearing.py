@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
-from postroom.domain.delivery import Intent
+from postroom.domain.delivery import Intent, Message, Receipt
+from postroom.domain.errors import PostroomError
+from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage, Press
+from postroom.domain.markup import Revision
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock, Outbound
@@ -16,7 +20,14 @@ from postroom.domain.presentation import Presentation, PressedToken, TokenAction
 from postroom.domain.question import Question
 from postroom.domain.question_answer import Assurance
 from postroom.work.questions.asked_people import AskedPeople
-from postroom.work.questions.card_words import answer_words, asked_line, is_hidden, one_line
+from postroom.work.questions.card_words import (
+    answer_words,
+    asked_line,
+    ends_with_new_words,
+    is_hidden,
+    one_line,
+    unsaid,
+)
 from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
 from postroom.work.questions.judge import UNSURE
 from postroom.work.questions.questions import Questions
@@ -26,6 +37,7 @@ from postroom.work.questions.tokens import hash_of
 NOT_VALID: Final = "This button is no longer valid."
 _SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "anonymous", "automatic"})
 _MOST_LISTED: Final = 5
+_DRAW_SECONDS: Final = 10.0
 
 
 @runtime_checkable
@@ -35,18 +47,28 @@ class AnswersPresses(Protocol):
         ...
 
 
+@runtime_checkable
+class DrawsOver(Protocol):
+    """A channel on which any message of ours can be changed that we can name."""
+
+    def prepare(self, message: Message) -> Sequence[Any]: ...
+
+    async def send(self, part: Any, timeout_seconds: float) -> Receipt: ...
+
+
 class Kept(Protocol):
     async def get(self, question_id: str) -> Question | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PressReaction:
-    """What the person is shown at once, and what is sent after it."""
+    """What the person is shown at once, and what is sent after it; `copy` is what a second card is to say."""
 
     words: str
     alert: bool = False
     then: Outgoing | None = None
     about: str = ""
+    copy: Message | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +91,8 @@ class Hearing:
         if bot := self.bots.get(press.channel):
             await bot.answer_press(press.callback_id, reaction.words, alert=reaction.alert)
         await self._go_on(reaction)
+        if reaction.copy is not None and isinstance(bot, DrawsOver):
+            await _draw_over(bot, reaction.copy)
 
     async def pressed(self, press: Press) -> PressReaction:
         """The same, at a door that answers the one who pressed by itself."""
@@ -117,7 +141,25 @@ class Hearing:
         if heard is None:
             return PressReaction(words=NOT_VALID, alert=True)
         alert = heard.verdict.kind not in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET)
-        return self._drawn(press, pressed, heard, PressReaction(words=_toast(heard, pressed), alert=alert))
+        reaction = PressReaction(words=_toast(heard, pressed), alert=alert, copy=self._copy(press, pressed, heard))
+        return self._drawn(press, pressed, heard, reaction)
+
+    def _copy(self, press: Press, pressed: PressedToken, heard: Heard) -> Message | None:
+        """A card that was sent twice because a process died: of the copy that no one noted only its press tells."""
+        question, shown = heard.question, pressed.presentation
+        is_over = not question.is_open and pressed.token.revision == question.revision
+        if press.message_id is None or press.message_id in shown.provider_ids or not is_over:
+            return None
+        card = self.cards.closing(unsaid(question) if ends_with_new_words(question) else question, shown)
+        delivery, place = DeliveryId(shown.delivery_id or ""), press.places[0]
+        return Message(
+            delivery_id=delivery,
+            intent=Intent.SEND,
+            address=place,
+            text=card.message,
+            format=card.format,
+            revises=Revision(delivery_id=delivery, provider_ids=(press.message_id,), conversation=place),
+        )
 
     def _drawn(self, press: Press, pressed: PressedToken, heard: Heard, reaction: PressReaction) -> PressReaction:
         """A tick is kept already; the card shows it by an edit of its buttons, or says where else it is decided."""
@@ -227,6 +269,13 @@ class Hearing:
             idempotency_key=request_id,
         )
         await self.outbound.submit(reply, request_id=request_id, wait_seconds=0)
+
+
+async def _draw_over(bot: DrawsOver, copy: Message) -> None:
+    """Not a message, and no harm when it fails: what was pressed is decided, and the card that we know says so."""
+    with suppress(PostroomError):
+        for part in bot.prepare(copy):
+            await bot.send(part, _DRAW_SECONDS)
 
 
 def _is_there(shown: Presentation, press: Press) -> bool:

@@ -55,6 +55,7 @@ def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
         places=_places(message.get("chat")) if isinstance(message, Mapping) else (),
         sender=_sender(query.get("from")),
         token=data,
+        message_id=str(message.get("message_id")) if isinstance(message, Mapping) else None,
         flags=frozenset({Flag.BOT}) if _is_bot(query.get("from")) else frozenset(),
     )
 

@@ -109,6 +109,7 @@ def test_a_press_says_who_where_and_what() -> None:
         places=("D1", "U1"),
         sender="U1",
         token="q1:yes",
+        message_id="1700000000.000100",
     )
     assert "q1:yes" not in repr(press)
 

@@ -67,6 +67,7 @@ def _press(channel: str, told: Mapping[str, Any]) -> Press | None:
         places=(place, *direct) if place else (),
         sender=f"{USER}{presser}" if presser and not _is_marked_bot(by) else None,
         token=pressed,
+        message_id=snowflake(message.get("id")) if isinstance(message := told.get("message"), Mapping) else None,
         flags=frozenset({Flag.BOT}) if _is_marked_bot(by) else frozenset(),
     )
 

@@ -91,6 +91,7 @@ def _press(channel: str, payload: Object) -> Press | None:
         places=_places(place, sender, place.startswith("D")),
         sender=sender,
         token=pressed["value"],
+        message_id=str(stamp) if stamp else None,
     )
 
 
