@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.work.questions.asking_office import CHANNELS, MINT, Office, opened_office
+from tests.work.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
 from tests.work.questions.card_post import CardPost
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.answer_attempt import Flag, VerdictKind
 from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.domain.markup import Button
 from postroom.domain.outgoing import Outgoing
@@ -20,6 +20,7 @@ from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.questions.cards import CardMaker
+from postroom.work.questions.given import Given
 from postroom.work.questions.hearing import NOT_VALID, Hearing
 from postroom.work.questions.presenter import Presenter
 
@@ -339,6 +340,18 @@ async def test_a_press_on_another_account_is_not_valid_though_the_person_has_the
     assert bot.said == [("9", NOT_VALID, True)]
     assert chat.bot.said == []
     assert await chat.status(ask_id) is QuestionStatus.OPEN
+
+
+@pytest.mark.requirement("ask:clocks-differ")
+async def test_a_clock_that_was_set_back_refuses_no_press_no_link_and_no_answer_in_the_console(chat: Chat) -> None:
+    first, second = await chat.ask(), await chat.ask(question="And then?")
+    chat.office.clock.jump(-3600)
+
+    assert await chat.press("yes") == "✅ yes"
+    said = Given(value="no")
+    told = await chat.office.asking.answer(ANNA, second, said, channel="console", event_id="1")
+    assert told.verdict.kind is VerdictKind.ACCEPTED
+    assert await chat.status(first) is await chat.status(second) is QuestionStatus.ANSWERED
 
 
 @pytest.mark.requirement("ask:clocks-differ")

@@ -54,6 +54,14 @@ async def test_a_link_shows_its_question_as_often_as_it_is_opened_and_answers_on
         assert late.verdict.kind is VerdictKind.LOST_RACE
 
 
+@pytest.mark.requirement("ask:clocks-differ")
+async def test_a_link_answers_when_the_clock_was_set_back(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    async with opened_office("sqlite", tmp_path, request) as office:
+        _, token = await mailed(office)
+        office.clock.jump(-3600)
+        assert (await office.links.answer(token, Given(value="yes"), event_id="1")).verdict.kind is VerdictKind.ACCEPTED
+
+
 @pytest.mark.requirement("ask:links")
 async def test_a_link_dies_with_the_wording_it_was_sent_with(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     async with opened_office("sqlite", tmp_path, request) as office:
