@@ -37,7 +37,7 @@ async def small(home: Path) -> AsyncIterator[Living]:
 
 
 async def parked(house: Living, **arguments: Any) -> str:
-    answer = await house.notify(recipient=STRANGER, message="Dinner at eight?", **arguments)
+    answer = await house.notify(**{"recipient": STRANGER, "message": "Dinner at eight?", **arguments})
     assert answer["status"] == "pending_approval", answer
     return str(answer["delivery"]["delivery_id"])
 
@@ -187,3 +187,58 @@ async def test_the_question_of_an_approval_cannot_be_taken_back_or_reworded(smal
         await parts(small).asking.cancel(OPERATOR, question.id)
     with pytest.raises(Refused):
         await parts(small).asking.revise(OPERATOR, question.id, {"question": "Fine?"})
+
+
+async def cards_on(house: Living) -> list[dict[str, Any]]:
+    return [one for one in await house.received() if "Approval needed" in one["text"]]
+
+
+async def counted(house: Living, words: str) -> dict[str, Any]:
+    """The newest card, as soon as it says this."""
+
+    async def look() -> dict[str, Any] | None:
+        newest = (await cards_on(house))[-1:]
+        return newest[0] if newest and words in newest[0]["text"] else None
+
+    return await until(look)
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+async def test_many_that_wait_are_one_card_with_a_count(
+    home: Path, database: str, request: pytest.FixtureRequest
+) -> None:
+    more = {"database_url": request.getfixturevalue("postgres_url")} if database == "postgres" else {}
+    lifted = {"limits": {"channels": {"telegram.bot": 10**6}, "global_per_minute": 10**6}}  # one address has its ten
+    async with living(home, lifted, QUICK, ON, more) as house:
+        waiting = [await parked(house, message=f"Message {number}") for number in range(8)]
+        card = await counted(house, "8 messages wait for approval.")
+        assert len(await cards_on(house)) == 1 and "Message 0" in card["text"]
+        assert labels(card) == ["Send", "Don't send", "Open"]
+        told = [await house.notify(message=f"Alarm {number}") for number in range(10)]
+        assert {one["status"] for one in told} == {"ok"}  # the cards took none of the owner's share
+
+        reject = {"action_id": waiting[1], "reason": "no"}
+        await house.call("messenger", "reject_action", reject, caller="operator")
+        card = await counted(house, "7 messages wait for approval.")
+        await press(house, card, "Send")
+        following = await counted(house, "6 messages wait for approval.")
+        assert "Message 2" in following["text"] and following["message_id"] != card["message_id"]
+        for one in waiting[3:]:
+            await house.call("messenger", "reject_action", {"action_id": one, "reason": "no"}, caller="operator")
+
+        async def alone() -> bool:
+            return "messages wait for approval" not in (await cards_on(house))[-1]["text"]
+
+        await until(alone)
+        assert len(await cards_on(house)) == 2
+
+
+async def test_what_only_the_console_decides_stands_in_no_ones_way(home: Path) -> None:
+    risky = {"approvals": {"enabled": True, "risk_by_channel": {"email": "high"}, "ask_channel": "telegram"}}
+    async with living(home, LIFTED, QUICK, risky) as house:
+        mail = {"channel": "email", "subject": "Hi", "message": "Hello"}
+        assert (await house.notify(recipient="stranger@example.org", **mail))["status"] == "pending_approval"
+        await phone(house, "(high risk)")
+        await parked(house)
+        await press(house, await phone(house, "(medium risk)"), "Send")
+        await phone(house, "✅ Sent: approved by ")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
+
+IN_LINE: Final = "other approvals are to be decided first"
 
 
 class TokenAction(StrEnum):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from postroom.domain.approval_question import ASKER as APPROVALS
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.capabilities import Style
 from postroom.domain.channel_names import AUTO
@@ -282,7 +283,7 @@ class Acceptance:
             lease_id=new.id,
             channel=new.channel,
             intent=new.intent if new.revises is None else Intent.REPLY,  # no new message, so a reply's price
-            address=new.address,
+            address=new.address if new.agent != APPROVALS else None,  # its one card is no share of what they are sent
         )
         circuit = await self.breakers.circuit(new.channel)
         error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())

@@ -30,12 +30,13 @@ class LimitPolicy:
         return self.channels.get(scope, self.other_channel_per_minute)
 
 
-def admission(policy: LimitPolicy, *, lease_id: str, channel: str, intent: Intent, address: str) -> Admission:
-    """Widest tier first: the one that refuses first gives the refusal its name."""
+def admission(policy: LimitPolicy, *, lease_id: str, channel: str, intent: Intent, address: str | None) -> Admission:
+    """Widest tier first: the one that refuses first gives the refusal its name. Without an address no one's is met."""
+    standing, most = _standing_limits(policy, channel), policy.recipient_per_minute
     return Admission(
         lease_id=lease_id,
         channel=channel,
-        tiers=_tiers(*_standing_limits(policy, channel), policy.recipient_per_minute, channel, address),
+        tiers=_tiers(*standing, most, channel, address) if address is not None else _standing(*standing),
         cost_millis=cost_millis(policy, intent),
         max_in_flight=policy.in_flight,
     )

@@ -72,6 +72,10 @@ def asking_words(question: Question, *, listed: bool, how: str) -> CardText:
     return composed(*_put(question, "asks"), context, *map(CardText, own_words))
 
 
+def behind_line(many: int) -> str:
+    return f"{many + 1} messages wait for approval. This is the first; the others follow, and all are in the console."
+
+
 def options_words(wording: Wording) -> str:
     numbered = enumerate(wording.options, 1)
     return "\n".join(f"{number}. {one_line(one.label, 200)}{_described(one.description)}" for number, one in numbered)

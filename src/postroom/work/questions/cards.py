@@ -22,6 +22,7 @@ from postroom.work.questions.card_words import (
     asker_name,
     asking_words,
     bare_closing_words,
+    behind_line,
     closing_words,
     ending_line,
     ends_with_new_words,
@@ -70,11 +71,16 @@ class CardMaker:
     def ability(self, shown: Presentation) -> ChannelAbility:
         return self.channels.get(shown.channel, _NOTHING)
 
-    def asking(self, question: Question, shown: Presentation) -> Card:
-        """The card while the question is open; one that is shown already is edited, where that can be done."""
+    def asking(self, question: Question, shown: Presentation, *, behind: int = 0) -> Card:
+        """
+        The card while the question is open; one that is shown already is edited, where that can be done.
+
+        `behind`: how many other approvals are not shown before this one is decided.
+        """
         ability, buttons = self.ability(shown), self._buttons(question, shown)
         listed = not self._is_pressed(question, shown) and self.outside(question)
         text = asking_words(question, listed=listed, how=self._how(question, shown))
+        text = composed(text, CardText(behind_line(behind))) if behind else text
         outgoing = self._outgoing(question, shown, text, f"{question.revision}", buttons.markup)
         if shown.revision and ability.edits:
             outgoing = replace(outgoing, revises=_card_of(shown))
@@ -90,6 +96,11 @@ class CardMaker:
         """The buttons alone, with what is ticked now."""
         buttons = self._buttons(question, shown)
         return self._edit(question, shown, CardText(""), f"ticks:{event_id}", buttons.markup)
+
+    def counted(self, question: Question, shown: Presentation, behind: int, at_us: int) -> Outgoing:
+        """The open card of an approval, with how many are behind it now."""
+        card = self.asking(question, shown, behind=behind).outgoing
+        return self._edit(question, shown, CardText(card.message, card.format), f"behind:{at_us}", card.markup)
 
     def missed(self, question: Question, shown: Presentation, since_us: int, until_us: int) -> Outgoing:
         """The open card, with a line about when presses were lost."""

@@ -10,13 +10,14 @@ from typing import Any, Final, Protocol
 
 import structlog
 
+from postroom.domain.approval_question import is_approval
 from postroom.domain.delivery import Status
 from postroom.domain.errors import ErrorClass, PostroomError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
-from postroom.domain.presentation import Presentation, PresentationClaim, Shown, Token
+from postroom.domain.presentation import IN_LINE, Presentation, PresentationClaim, Shown, Token
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
@@ -32,6 +33,7 @@ WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held
 LEASE_SECONDS: Final = 60.0
 AGAIN_SECONDS: Final = 10.0
 PARKED_SECONDS: Final = 600.0  # a decision rings at once; this is for one that was not heard
+COUNT_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
 _IN_HAND: Final = 50
 ENDED_FIRST: Final = "the question ended before it was shown"
@@ -79,6 +81,8 @@ class Presenter:
     times: QuestionTimes | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _policies: PolicyBook | None = None
+    _uncounted: dict[str, PresentationClaim] = field(default_factory=dict)  # the first of a line that has changed
+    _counted_us: int = 0
 
     async def look(self) -> int | None:
         """One round; answers when the next is due, unless the signal rings before."""
@@ -86,6 +90,7 @@ class Presenter:
         await self._begin_what_is_due()
         if await self.planning.take_up():
             await self._begin_what_is_due()
+        self._count()
         return self.clock.now_us() + seconds(LOOK_SECONDS)
 
     async def _follow_policies(self) -> None:
@@ -154,17 +159,55 @@ class Presenter:
             claim = replace(claim, presentation=never)
         if delivery_id is None and not claim.question.is_open:
             await self._tell(claim, Shown(move=PresentationMove.DROP, reason=ENDED_FIRST))
+            await self._line(claim)
         elif delivery_id is None and (turn_us := await self._turn_us(claim)) is not None:
             await self.claims.later(claim, turn_us)
+        elif delivery_id is None and (line := await self._line(claim)) and not _is_first_in(line, claim):
+            await self._stand_in_line(claim)
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
             await self.claims.later(claim, quiet_us, QUIET)
         elif delivery_id is None:
-            await self._send(claim, self.cards.asking(claim.question, claim.presentation), issued=_is_first(claim))
+            card = self.cards.asking(claim.question, claim.presentation, behind=max(0, len(line) - 1))
+            await self._send(claim, card, issued=_is_first(claim))
         else:
             await self._follow(claim, delivery_id, revision)
 
     async def _turn_us(self, claim: PresentationClaim) -> int | None:
         return await self.planning.turn_us(claim.question, claim.presentation, self.clock.now_us())
+
+    async def _line(self, claim: PresentationClaim) -> Sequence[PresentationClaim]:
+        """Approvals for one person are shown there one at a time; the card that is shown says how many wait."""
+        line = await self.claims.line(claim) if is_approval(claim.question) else ()
+        if line and line[0].presentation.id != claim.presentation.id:
+            self._uncounted.setdefault(line[0].presentation.id, line[0])
+        return line
+
+    async def _stand_in_line(self, claim: PresentationClaim) -> None:
+        """Until the one before it makes it due; that may have ended while we looked."""
+        await self.claims.later(claim, self.clock.now_us() + seconds(PARKED_SECONDS), IN_LINE)
+        if _is_first_in(await self.claims.line(claim), claim):
+            await self.claims.later(claim, self.clock.now_us(), IN_LINE)
+
+    def _count(self) -> None:
+        """Now and then, however many come."""
+        now_us = self.clock.now_us()
+        if now_us < self._counted_us + seconds(COUNT_SECONDS):
+            return
+        for first in list(self._uncounted.values())[: self._room()]:
+            self._counted_us = now_us
+            del self._uncounted[first.presentation.id]
+            self._begin(self._count_on(first))
+
+    async def _count_on(self, first: PresentationClaim) -> None:
+        line = await self.claims.line(first)
+        if not _is_first_in(line, first):
+            return
+        question, shown = line[0].question, line[0].presentation
+        if shown.status is PresentationStatus.PLANNED:  # on its way
+            self._uncounted.setdefault(shown.id, first)
+        elif self.cards.ability(shown).edits:
+            edit = self.cards.counted(question, shown, len(line) - 1, self.clock.now_us())
+            await self._submit(line[0], edit, 0)
 
     async def _quiet_until(self, claim: PresentationClaim) -> int | None:
         """Looked at again now and then, because policies change. What would end unseen is shown all the same."""
@@ -300,6 +343,10 @@ def _is_first(claim: PresentationClaim) -> bool:
     """No earlier claim can have sent anything."""
     is_planned = claim.presentation.status is PresentationStatus.PLANNED
     return is_planned and not claim.taken_up and claim.question.is_open
+
+
+def _is_first_in(line: Sequence[PresentationClaim], claim: PresentationClaim) -> bool:
+    return bool(line) and line[0].presentation.id == claim.presentation.id
 
 
 def _is_under_way(outcome: Outcome) -> bool:

@@ -93,6 +93,10 @@ class Claims(Protocol):
 
     async def again(self, reason: str, now_us: int) -> None: ...
 
+    async def line(self, claim: PresentationClaim) -> Sequence[PresentationClaim]:
+        """The cards about approvals that wait for the same person there, the first to be decided first."""
+        ...
+
     async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool: ...
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from postroom.domain.answer_attempt import KeptAttempt, VerdictKind
-from postroom.domain.presentation import Presentation
+from postroom.domain.presentation import IN_LINE, Presentation
 from postroom.domain.question import Added, Question
 from postroom.domain.question_answer import BY_DEFAULT
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
@@ -70,6 +70,8 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It may or may not have arrived {place}{reason}."
         case PresentationStatus.PLANNED if one.reason == WAITS:
             return f"It has not been shown {place} yet: it waits for an approval."
+        case PresentationStatus.PLANNED if one.reason == IN_LINE:
+            return f"It has not been shown {place} yet: {IN_LINE}."
         case PresentationStatus.PLANNED:
             return f"It is on its way {place}{reason}."
         case PresentationStatus.SHOWN if 0 < one.revision < question.revision and question.is_open:

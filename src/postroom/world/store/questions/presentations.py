@@ -15,7 +15,7 @@ from postroom.domain.presentation import (
     Shown,
     Token,
 )
-from postroom.domain.question import Question
+from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_states import PresentationMove, PresentationStatus, QuestionStatus, after_showing
 from postroom.domain.time import SECOND_US
 from postroom.world.store.engine.database import Database
@@ -164,6 +164,24 @@ class StoredPresentations:
         change = update(presentations).where(*held).values(due_at=now_us)
         await self._database.write(lambda connection: connection.execute(change))
 
+    async def line(self, claim: PresentationClaim) -> Sequence[PresentationClaim]:
+        """The cards about approvals that wait for the same person there, the first to be decided first."""
+        mine, table, asked = claim.presentation, presentations.c, questions.c
+        waits = (
+            asked.status == str(QuestionStatus.OPEN),
+            asked.subject.startswith(f"{SubjectKind.APPROVAL}:"),
+            asked.preview == str(claim.question.preview),  # what only the console decides stands in no one's way
+            table.channel == mine.channel,
+            table.address == mine.address,
+            _status_in((PresentationStatus.PLANNED, *_ON_SHOW)),
+        )
+        ids = select(table.id).join(questions, asked.id == table.question_id).where(*waits)
+
+        def work(connection: Connection) -> list[PresentationClaim]:
+            return _claims(connection, connection.execute(ids).scalars().all())
+
+        return await self._database.read(work)
+
     async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool:
         """How showing or closing it went; False when the claim is stale."""
 
@@ -288,6 +306,8 @@ def _give_up(connection: Connection, claim: PresentationClaim) -> bool:
 def _settle(connection: Connection, question: Question, current: Presentation, shown: Shown, now_us: int) -> None:
     """A card that came up after the end, or with an old wording, is due again at once."""
     status, revision = _after(current.status, shown.move), shown.revision or current.revision
+    if status is PresentationStatus.FAILED:
+        steps.next_in_line(connection, question, now_us)
     values = {"status": str(status), "revision": revision, "reason": shown.reason, "updated_at": now_us}
     mine = update(presentations).where(presentations.c.id == current.id)
     connection.execute(mine.values(values))

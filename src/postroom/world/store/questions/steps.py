@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, or_, select, update
 
-from postroom.domain.presentation import Presentation
+from postroom.domain.approval_question import is_approval
+from postroom.domain.presentation import IN_LINE, Presentation
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_change import QuestionChange
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
@@ -111,6 +112,7 @@ def _follow(connection: Connection, before: Question, change: QuestionChange) ->
     on_show = presentations.c.status.in_(_ON_SHOW)
     if before.is_open and not change.question.is_open:
         _end_presentations(connection, before.id, change.at_us)
+        next_in_line(connection, before, change.at_us)
     elif change.question.revision != before.revision:
         connection.execute(update(presentations).where(mine, on_show).values(due_at=change.at_us, toggles="[]"))
         _look_at_parked(connection, before.id, change.at_us)
@@ -131,11 +133,25 @@ def _end_presentations(connection: Connection, question_id: str, now_us: int) ->
 
 
 def _look_at_parked(connection: Connection, question_id: str, now_us: int) -> None:
-    """A card that has been handed over and not arrived may still be taken back."""
+    """A card that has been handed over and not arrived may still be taken back; one in line leaves it."""
     table = presentations.c
-    handed_over = (table.status == str(PresentationStatus.PLANNED), table.delivery_id.is_not(None))
-    change = update(presentations).where(table.question_id == question_id, *handed_over)
+    parked = or_(table.delivery_id.is_not(None), table.reason == IN_LINE)
+    change = update(presentations).where(table.question_id == question_id, _is_planned(), parked)
     connection.execute(change.values(due_at=now_us, fence=table.fence + 1))
+
+
+def next_in_line(connection: Connection, question: Question, now_us: int) -> None:
+    """After the card of an approval, the first behind it looks whether it is its turn."""
+    if is_approval(question):
+        table, asked = presentations.c, questions.c
+        waits = (_is_planned(), table.reason == IN_LINE, asked.status == str(QuestionStatus.OPEN))
+        firsts = select(func.min(table.id)).join(questions, asked.id == table.question_id).where(*waits)
+        each = firsts.group_by(table.channel, table.address, asked.preview)
+        connection.execute(update(presentations).where(table.id.in_(each)).values(due_at=now_us))
+
+
+def _is_planned() -> ColumnElement[bool]:
+    return presentations.c.status == str(PresentationStatus.PLANNED)
 
 
 def _add_people(connection: Connection, question_id: str, people: Iterable[AskedPerson], first: int) -> None:
