@@ -84,7 +84,7 @@ async def test_later_puts_it_off_and_mute_today_silences_its_agent(house: Living
     await press(house, loud, "Mute today")
     await becomes(house, other, NoticeState.ACKNOWLEDGED)
     answer = await house.notify(butler="general", message="Still general")
-    assert (answer["status"], answer["reasons"]) == ("deferred", ["muted"]), answer
+    assert (answer["status"], answer["reasons"]) == ("muted", ["muted"]), answer
     await attention_of(house).unmute("owner", agent="general")
 
 
