@@ -12,7 +12,10 @@ import pytest
 from postroom.app import address_book
 from postroom.domain import markdown_tokens
 from postroom.domain.contact_book import Keys
+from postroom.domain.principal import Principal, Role
 from postroom.work.people.normalise import keys_of
+from postroom.work.questions.request import check
+from tests.app.asked_household import ask, labels, parts, phone
 from tests.app.living import LIFTED, QUICK, Living, living
 
 LONG = "[a](https://a.example) **b** " * 680
@@ -83,3 +86,28 @@ async def test_a_name_longer_than_any_is_nobody_and_is_compared_with_nobody(
 
     assert (status, answer["error_class"]) == (400, "validation_error")
     assert max(compared, default=0) <= 1_000
+
+
+async def test_an_alarm_passes_where_a_program_has_used_up_the_recipients_limit(home: Path) -> None:
+    async with living(home, QUICK) as house:
+        ci = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
+        flood = [(await post(house, ci, message=f"Build {n}"))[0] for n in range(30)]
+        status, alarm = await post(house, house.token("health"), message="The cellar is wet", priority="high")
+        texts = await house.texts()
+
+    assert (flood.count(200), flood.count(429)) == (10, 20)
+    assert (status, alarm["status"]) == (200, "ok")
+    assert "The cellar is wet" in texts
+
+
+async def test_a_butlers_question_is_shown_where_a_program_asks_far_too_many(home: Path) -> None:
+    async with living(home, QUICK) as house:
+        ci = Principal(Role.PROGRAM, "ci", person="owner")
+        for n in range(40):
+            await parts(house).asking.ask(
+                ci, check({"question": f"Shall I build {n}?", "channels": ["telegram"]}), wait_seconds=0
+            )
+        await ask(house, question="Is the stove off?")
+        card = await phone(house, "Is the stove off?")
+
+    assert labels(card)[:2] == ["yes", "no"]

@@ -85,7 +85,7 @@ class NewDelivery(Carried):
     """
     A delivery that is about to be written down. `status` is pending, or awaiting_approval.
 
-    `asker` and `repeats` are those of its message.
+    `asker` and `repeats` are those of its message; what is `urgent` has a part in the recipient's reserve.
     """
 
     idempotency_key: str
@@ -96,6 +96,7 @@ class NewDelivery(Carried):
     replay_number: int | None = None
     asker: str | None = None
     repeats: bool = False
+    urgent: bool = False
 
     @property
     def agent(self) -> str:

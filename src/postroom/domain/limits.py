@@ -29,14 +29,16 @@ class LimitType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One bucket: `per_minute` tokens refilled continuously, as many at once."""
+    """One bucket: `per_minute` tokens refilled continuously, as many at once, and `reserve` more drawn in advance."""
 
     type: LimitType
     key: str
     per_minute: int
+    reserve: int = 0
     interval_us: int = field(init=False)
     capacity_us: int = field(init=False)
-    bucket: tuple[LimitType, str] = field(init=False)
+    latest_us: int = field(init=False)  # how far ahead of now its arrival time can be
+    bucket: str = field(init=False)
 
     def __post_init__(self) -> None:
         """A token's interval is rounded up, so never faster; and even, so half a token is exact."""
@@ -45,22 +47,60 @@ class Tier:
         interval = -(-MINUTE_US // (2 * self.per_minute)) * 2
         object.__setattr__(self, "interval_us", interval)
         object.__setattr__(self, "capacity_us", interval * self.per_minute)
-        object.__setattr__(self, "bucket", (self.type, self.key))
+        object.__setattr__(self, "latest_us", interval * (self.per_minute + max(1, self.reserve)))
+        object.__setattr__(self, "bucket", f"{self.type}:{self.key}")
 
     def cost_us(self, cost_millis: int) -> int:
         """What a cost weighs here; at most the whole bucket, because more could never be admitted."""
         return min(-(-cost_millis * self.interval_us // _TOKEN_MILLIS), self.capacity_us)
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """
+    One sender's part of a recipient's limit: half of it, counted always and binding only while another waits.
+
+    A sender within its share, with something urgent, may draw on the recipient's reserve: however many others have used
+    the limit up, an alarm or a question still passes, and what was drawn is missing from what comes later.
+    """
+
+    tier: Tier
+    sender: str
+    recipient: str
+    reserve_us: int
+    counted: tuple[Tier, ...]  # all that a message is counted in, this the last
+    buckets: tuple[str, ...]
+
+    @classmethod
+    def of(cls, tiers: Sequence[Tier], sender: str, *, urgent: bool) -> Share:
+        recipient = tiers[-1]
+        half = Tier(
+            LimitType.RECIPIENT, f"share:{len(sender)}:{sender}:{recipient.key}", max(1, recipient.per_minute // 2)
+        )
+        reserve_us = recipient.interval_us * recipient.reserve if urgent else 0
+        return cls(half, sender, recipient.key, reserve_us, (*tiers, half), tuple(one.bucket for one in (*tiers, half)))
+
+    def wait_us(self, recipient_us: int, share_us: int, *, contended: bool) -> int:
+        """What the recipient's limit says to this sender, of its own wait and that of the share."""
+        if share_us <= 0:
+            return recipient_us - self.reserve_us
+        return max(recipient_us, share_us) if contended else recipient_us
+
+
 @record
 class Admission:
-    """What one delivery asks of the limits. Without a `lease_id` it takes no place in flight."""
+    """
+    What one delivery asks of the limits. Without a `lease_id` it takes no place in flight.
+
+    `share` is its sender's of the last tier, which is then the recipient's.
+    """
 
     lease_id: str
     channel: str
     tiers: tuple[Tier, ...]
     cost_millis: int = 1000
     max_in_flight: int = 0
+    share: Share | None = None
 
     def __post_init__(self) -> None:
         if self.cost_millis < 0:
@@ -92,7 +132,7 @@ class AdmissionDecision:
     @property
     def headroom(self) -> tuple[Headroom, ...]:
         """Worked out when somebody looks: most decisions are only obeyed."""
-        pairs = zip(self.tiers, self.arrivals_us, strict=True)
+        pairs = zip(self.tiers, self.arrivals_us, strict=False)  # a share comes after them
         return tuple(headroom(tier, arrival, self.now_us) for tier, arrival in pairs)
 
 
@@ -103,7 +143,7 @@ def believable(tier: Tier, arrival_us: int, now_us: int) -> int:
     One further ahead was written before the clock was set back; keeping it
     would refuse everybody until the clock has caught up with its old mistake.
     """
-    return min(arrival_us, now_us + tier.capacity_us + tier.interval_us)
+    return min(arrival_us, now_us + tier.latest_us)
 
 
 def spend(tier: Tier, arrival_us: int, now_us: int, cost_millis: int) -> tuple[int, int]:

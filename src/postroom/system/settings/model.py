@@ -48,7 +48,7 @@ class LimitSettings(SettingsSection):
     in_flight: Positive = 100
     """Deliveries that may be under way at once."""
     recipient_per_minute: Positive = 10
-    """Messages one person may be sent in a minute."""
+    """Messages one person may be sent in a minute; of it each sender has at most half while another waits."""
     reply_multiplier: Annotated[float, Field(ge=1, le=1000)] = 2.0
     """A reply costs one part in this many of a message: 2 means half."""
     channels: dict[str, Positive] = Field(default_factory=dict)

@@ -170,7 +170,13 @@ class Acceptance:
     async def charge(self, new: NewDelivery, lease_id: str) -> None:
         """What asks people something counts as a message does; nothing is sent, so no place in flight is kept."""
         asked = limits.admission(
-            self.policy.limits, lease_id=lease_id, channel=new.channel, intent=Intent.REPLY, address=new.address
+            self.policy.limits,
+            lease_id=lease_id,
+            channel=new.channel,
+            intent=Intent.REPLY,
+            address=new.address,
+            sender=new.agent,
+            urgent=new.urgent,
         )
         if error := limits.refusal(await self.limits.admit(asked), new.channel):
             raise error
@@ -284,6 +290,8 @@ class Acceptance:
             channel=new.channel,
             intent=new.intent if new.revises is None else Intent.REPLY,  # no new message, so a reply's price
             address=new.address if new.agent != APPROVALS else None,  # its one card is no share of what they are sent
+            sender=new.agent,
+            urgent=new.urgent,
         )
         circuit = await self.breakers.circuit(new.channel)
         error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
@@ -348,6 +356,7 @@ class Acceptance:
             attachments=outgoing.attachments,
             asker=outgoing.asker,
             repeats=outgoing.repeats,
+            urgent=limits.is_urgent(outgoing),
         )
 
     async def _prepared(self, new: NewDelivery) -> Sequence[Any]:

@@ -8,17 +8,23 @@ from functools import cache, lru_cache
 from typing import Final
 
 from postroom.domain.address_folding import folded
-from postroom.domain.delivery import Intent
+from postroom.domain.delivery import Intent, Priority
 from postroom.domain.errors import OverloadRejected, PostroomError, ProviderThrottled
-from postroom.domain.limits import Admission, AdmissionDecision, LimitType, Tier
+from postroom.domain.limits import Admission, AdmissionDecision, LimitType, Share, Tier
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.question import Urgency
 
 SCOPE: Final = "bot"  # the identity we send as; `user` scopes are configuration only
 SCOPES: Final = (SCOPE, "user")
 _REMEMBERED: Final = 10_000
+_RESERVE: Final = 5  # one part in so many is kept for what is urgent
+_QUESTIONS: Final = "questions"  # where their cards come from
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LimitPolicy:
+    """One of a household; by itself, not by its values, it is remembered with what was worked out of it."""
+
     global_per_minute: int = 60
     in_flight: int = 100
     recipient_per_minute: int = 10
@@ -30,42 +36,56 @@ class LimitPolicy:
         return self.channels.get(scope, self.other_channel_per_minute)
 
 
-def admission(policy: LimitPolicy, *, lease_id: str, channel: str, intent: Intent, address: str | None) -> Admission:
+def admission(
+    policy: LimitPolicy,
+    *,
+    lease_id: str,
+    channel: str,
+    intent: Intent,
+    address: str | None,
+    sender: str = "",
+    urgent: bool = False,
+) -> Admission:
     """Widest tier first: the one that refuses first gives the refusal its name. Without an address no one's is met."""
-    standing, most = _standing_limits(policy, channel), policy.recipient_per_minute
+    if address is None:
+        tiers, share = standing_tiers(policy, channel), None
+    else:
+        tiers, share = _tiers(policy, channel, address, sender, urgent)
     return Admission(
         lease_id=lease_id,
         channel=channel,
-        tiers=_tiers(*standing, most, channel, address) if address is not None else _standing(*standing),
+        tiers=tiers,
         cost_millis=cost_millis(policy, intent),
         max_in_flight=policy.in_flight,
+        share=share,
     )
 
 
+@cache
 def standing_tiers(policy: LimitPolicy, channel: str) -> tuple[Tier, ...]:
     """The tiers that exist whoever the recipient is."""
-    return _standing(*_standing_limits(policy, channel))
-
-
-def _standing_limits(policy: LimitPolicy, channel: str) -> tuple[int, str, int]:
     scope = f"{channel}.{SCOPE}"
-    return policy.global_per_minute, scope, policy.channel_per_minute(scope)
-
-
-@cache
-def _standing(global_per_minute: int, scope: str, per_minute: int) -> tuple[Tier, ...]:
     return (
-        Tier(LimitType.GLOBAL, "global", global_per_minute),
-        Tier(LimitType.CHANNEL, f"channel:{scope}", per_minute),
+        Tier(LimitType.GLOBAL, "global", policy.global_per_minute),
+        Tier(LimitType.CHANNEL, f"channel:{scope}", policy.channel_per_minute(scope)),
     )
 
 
 @lru_cache(maxsize=_REMEMBERED)  # people get more than one message
 def _tiers(
-    global_per_minute: int, scope: str, per_minute: int, recipient_per_minute: int, channel: str, address: str
-) -> tuple[Tier, ...]:
-    recipient = Tier(LimitType.RECIPIENT, f"recipient:{channel}:{folded(address)}", recipient_per_minute)
-    return (*_standing(global_per_minute, scope, per_minute), recipient)
+    policy: LimitPolicy, channel: str, address: str, sender: str, urgent: bool
+) -> tuple[tuple[Tier, ...], Share]:
+    most = policy.recipient_per_minute
+    recipient = Tier(LimitType.RECIPIENT, f"recipient:{channel}:{folded(address)}", most, reserve=most // _RESERVE)
+    tiers = (*standing_tiers(policy, channel), recipient)
+    return tiers, Share.of(tiers, sender, urgent=urgent)
+
+
+def is_urgent(outgoing: Outgoing) -> bool:
+    """Whether a part of the recipient's limit is kept for it: alarms and all that asks something."""
+    if outgoing.priority is Priority.HIGH or outgoing.origin_butler == _QUESTIONS:
+        return True
+    return outgoing.wish is not None and outgoing.wish.urgency is Urgency.CRITICAL
 
 
 def cost_millis(policy: LimitPolicy, intent: Intent) -> int:

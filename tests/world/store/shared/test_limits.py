@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from tests.world.store import hammer_limits
 from tests.world.store.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
 from tests.world.store.turned_clock import TurnedClock
 
-from postroom.domain.limits import LEASE_US, Admission, AdmissionDecision, LimitType, Tier
+from postroom.domain.limits import LEASE_US, Admission, AdmissionDecision, LimitType, Share, Tier
 from postroom.domain.ports import Limits, Pace
 from postroom.domain.time import SECOND_US
 from postroom.world.store.shared.limits_memory import MemoryLimits
@@ -334,6 +335,60 @@ class TestAClockThatWasAnHourAhead:
         assert await limits.reserve("telegram", "42", 1.0) == 0
 
 
+def of(sender: str, *, urgent: bool = False, recipient: str = "alice") -> Admission:
+    """To a recipient whose own limit, of ten, is the only one that matters."""
+    tiers = (Tier(LimitType.GLOBAL, "wide", 1000), Tier(LimitType.RECIPIENT, recipient, 10, reserve=2))
+    return Admission(lease_id="", channel="telegram", tiers=tiers, share=Share.of(tiers, sender, urgent=urgent))
+
+
+class TestFairShares:
+    async def test_a_sender_that_is_alone_has_all_of_the_limit_and_no_more(self, limits: Both) -> None:
+        plain = [(await limits.admit(of("ci"))).admitted for _ in range(11)]
+        urgent = [(await limits.admit(of("ci", urgent=True, recipient="bob"))).admitted for _ in range(11)]
+        assert plain == urgent == [True] * 10 + [False]
+
+    async def test_an_alarm_of_another_passes_where_one_sender_has_used_the_limit_up(self, limits: Both) -> None:
+        for _ in range(12):
+            await limits.admit(of("ci"))
+        plain = await limits.admit(of("health"))
+        alarms = [(await limits.admit(of("health", urgent=True))).admitted for _ in range(3)]
+        assert (plain.admitted, plain.limit_type, plain.retry_after_seconds) == (False, LimitType.RECIPIENT, 6.0)
+        assert alarms == [True, True, False]
+
+    async def test_a_sender_has_half_while_another_waits_and_all_again_when_nobody_does(
+        self, limits: Both, clock: TurnedClock
+    ) -> None:
+        got = {"ci": 0, "health": 0}
+        for _ in range(600):  # a second apart both try; ci tries first and much more often
+            clock.turn(1)
+            for sender in ("ci", "ci", "ci", "health"):
+                got[sender] += (await limits.admit(of(sender))).admitted
+        assert abs(got["ci"] - got["health"]) <= 12
+        assert sum(got.values()) in (109, 110)
+        clock.turn(61)
+        assert [(await limits.admit(of("ci"))).admitted for _ in range(11)] == [True] * 10 + [False]
+
+    async def test_a_flood_of_alarms_is_held_to_half_while_another_waits(
+        self, limits: Both, clock: TurnedClock
+    ) -> None:
+        got = {"ci": 0, "health": 0}
+        for _ in range(300):
+            clock.turn(1)
+            for sender, urgent in (("ci", True), ("ci", True), ("health", False)):
+                got[sender] += (await limits.admit(of(sender, urgent=urgent))).admitted
+        assert got["health"] >= 20
+
+    async def test_what_is_asked_and_not_taken_and_what_is_given_back_counts_for_nobody(self, limits: Both) -> None:
+        for _ in range(10):
+            await limits.admit(of("ci"))
+        await limits.admit(of("health"), consume=False)
+        asked = replace(of("other", recipient="bob"), lease_id="d9")
+        for _ in range(9):
+            await limits.admit(asked)
+            await limits.refund(asked)
+        assert [(await limits.admit(of("other", recipient="bob"))).admitted for _ in range(11)] == [True] * 10 + [False]
+
+
 class TestExactUnderConcurrency:
     @pytest.mark.parametrize(("cost_millis", "expected"), [(1000, 60), (500, 120)], ids=["messages", "replies"])
     async def test_thirty_two_tasks_get_exactly_the_limit(self, limits: Both, cost_millis: int, expected: int) -> None:
@@ -389,9 +444,12 @@ operations = st.one_of(
         st.sampled_from([1000, 500, 333]),
         st.sampled_from([0, 1, 2]),
         st.booleans(),
+        st.sampled_from([None, ("p", False), ("q", False), ("p", True), ("q", True)]),
     ),
     st.tuples(st.just("release"), st.sampled_from(["a", "b", "c"])),
-    st.tuples(st.just("refund"), st.sampled_from(["a", "b", "c"]), st.sampled_from(["x", "y"])),
+    st.tuples(
+        st.just("refund"), st.sampled_from(["a", "b", "c"]), st.sampled_from(["x", "y"]), st.sampled_from(["p", "q"])
+    ),
     st.tuples(st.just("throttle"), st.sampled_from(["telegram", "email"]), st.sampled_from([0.0, 0.5, 20.0])),
     st.tuples(st.just("throttles")),
     st.tuples(st.just("reserve"), st.sampled_from(["1", "2"]), st.sampled_from([0.0, 0.3, 1.0])),
@@ -400,17 +458,22 @@ operations = st.one_of(
 
 
 async def carry_out(limits: Both, operation: tuple) -> object:
-    def ask(lease_id: str, recipient: str, cost: int = 1000, most: int = 0) -> Admission:
-        tiers = (Tier(LimitType.GLOBAL, "all", 7), Tier(LimitType.RECIPIENT, recipient, 3))
-        return Admission(lease_id=lease_id, channel="telegram", tiers=tiers, cost_millis=cost, max_in_flight=most)
+    def ask(
+        lease_id: str, recipient: str, cost: int = 1000, most: int = 0, sender: tuple[str, bool] | None = None
+    ) -> Admission:
+        tiers = (Tier(LimitType.GLOBAL, "all", 17), Tier(LimitType.RECIPIENT, recipient, 5, reserve=1))
+        share = Share.of(tiers, sender[0], urgent=sender[1]) if sender else None
+        return Admission(
+            lease_id=lease_id, channel="telegram", tiers=tiers, cost_millis=cost, max_in_flight=most, share=share
+        )
 
     match operation:
-        case ("admit", lease_id, recipient, cost, most, consume):
-            return await limits.admit(ask(lease_id, recipient, cost, most), consume=consume)
+        case ("admit", lease_id, recipient, cost, most, consume, sender):
+            return await limits.admit(ask(lease_id, recipient, cost, most, sender), consume=consume)
         case ("release", lease_id):
             return await limits.release(lease_id)
-        case ("refund", lease_id, recipient):
-            return await limits.refund(ask(lease_id, recipient))
+        case ("refund", lease_id, recipient, sender):
+            return await limits.refund(ask(lease_id, recipient, sender=(sender, False)))
         case ("throttle", channel, seconds):
             return await limits.throttle(channel, seconds)
         case ("throttles",):

@@ -7,9 +7,10 @@ from typing import Generic, TypeVar
 
 from postroom.domain.limits import (
     LEASE_US,
+    MINUTE_US,
     Admission,
     AdmissionDecision,
-    LimitType,
+    Share,
     Tier,
     admitted,
     believable,
@@ -32,7 +33,8 @@ class MemoryLimits:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._arrivals = _Moments[tuple[LimitType, str]]()
+        self._arrivals = _Moments[str]()
+        self._waiting: dict[str, dict[str, int]] = {}  # recipient -> senders refused there, and until when that counts
         self._reserved = _Moments[tuple[str, str]]()  # when the last call was
         self._longest_interval = 0
         self._leases: dict[str, int] = {}  # lease -> its end, the earliest first
@@ -48,16 +50,20 @@ class MemoryLimits:
         in_flight = self._in_flight(now)
         full = in_flight_wait_us(in_flight, admission.max_in_flight, held=admission.lease_id in self._leases)
         waits, before, after = [self._throttled(admission.channel, now), full], [], []
-        known, cost = self._arrivals.kept, admission.cost_millis
-        for tier in admission.tiers:
+        known, cost, share = self._arrivals.kept, admission.cost_millis, admission.share
+        for tier in admission.tiers if share is None else share.counted:
             arrival = known.get(tier.bucket, 0)
             if arrival > now:  # nearly all buckets are full, and of those there is nothing to disbelieve
                 arrival = self._believed(tier, arrival, now)
-            spent, wait = spend(tier, arrival, now, cost)
             before.append(arrival)
+            spent, wait = spend(tier, arrival, now, cost)
             after.append(spent)
             waits.append(wait)
+        if share is not None and ((own := waits.pop()) > 0 or waits[-1] > 0):
+            waits[-1] = share.wait_us(waits[-1], own, contended=own > 0 and self._another_waits(share, now))
         if not consume or max(waits) > 0:
+            if share is not None and consume and waits[-1] > 0:
+                self._waits(share, now)
             return decision(admission, waits, before, in_flight, now)
         self._consume(admission, after, now)
         return admitted(admission, after, len(self._leases), now)
@@ -70,7 +76,8 @@ class MemoryLimits:
         now = self._clock.now_us()
         if self._leases.pop(admission.lease_id, 0) <= now:
             return
-        for tier in admission.tiers:
+        share = admission.share
+        for tier in admission.tiers if share is None else share.counted:
             known = self._believed(tier, self._arrivals.kept.get(tier.bucket, 0), now)
             arrival = refunded(tier, known, admission.cost_millis)
             self._arrivals.put(tier.bucket, arrival, now)
@@ -99,6 +106,16 @@ class MemoryLimits:
     def holds(self, lease_id: str) -> bool:
         return lease_id in self._leases
 
+    def _another_waits(self, share: Share, now: int) -> bool:
+        refused = self._waiting.get(share.recipient, {})
+        return any(one != share.sender and now < until <= now + MINUTE_US for one, until in refused.items())
+
+    def _waits(self, share: Share, now: int) -> None:
+        refused = {one: until for one, until in self._waiting.pop(share.recipient, {}).items() if until > now}
+        self._waiting[share.recipient] = refused | {share.sender: now + MINUTE_US}  # at the end: refused last
+        while max(self._waiting[first := next(iter(self._waiting))].values()) <= now:
+            del self._waiting[first]
+
     def _believed(self, tier: Tier, arrival: int, now: int) -> int:
         believed = believable(tier, arrival, now)
         if believed < arrival:
@@ -106,7 +123,9 @@ class MemoryLimits:
         return believed
 
     def _consume(self, admission: Admission, arrivals: list[int], now: int) -> None:
-        self._arrivals.put_all(zip((tier.bucket for tier in admission.tiers), arrivals, strict=True), now)
+        share = admission.share
+        buckets = [tier.bucket for tier in admission.tiers] if share is None else share.buckets
+        self._arrivals.put_all(zip(buckets, arrivals, strict=True), now)
         if admission.lease_id:
             self._leases.pop(admission.lease_id, None)
             self._leases[admission.lease_id] = now + LEASE_US

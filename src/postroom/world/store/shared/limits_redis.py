@@ -11,9 +11,12 @@ from redis.asyncio import Redis, RedisCluster
 from postroom.domain.limits import (
     IN_FLIGHT_HINT_US,
     LEASE_US,
+    MINUTE_US,
     THROTTLE_LONGEST_US,
     Admission,
     AdmissionDecision,
+    Share,
+    Tier,
     decision,
     throttle_us,
 )
@@ -111,10 +114,9 @@ class RedisLimits:
 
     async def _admit(self, admission: Admission, consume: bool) -> AdmissionDecision:
         arguments: list[str | int] = [admission.channel, admission.lease_id, admission.max_in_flight]
-        arguments += [IN_FLIGHT_HINT_US, LEASE_US, int(consume)]
-        for tier in admission.tiers:
-            latest = tier.capacity_us + tier.interval_us
-            arguments += [latest, tier.capacity_us, tier.cost_us(admission.cost_millis)]
+        arguments += [IN_FLIGHT_HINT_US, LEASE_US, int(consume), *_sharing(admission.share)]
+        for tier in _counted(admission):
+            arguments += [tier.latest_us, tier.capacity_us, tier.cost_us(admission.cost_millis)]
         now, in_flight, *numbers = await self._run("admit", *arguments, buckets=_buckets(admission))
         waits, arrivals = numbers[: 2 + len(admission.tiers)], numbers[2 + len(admission.tiers) :]
         decided = decision(admission, waits, arrivals, in_flight, now)
@@ -124,8 +126,8 @@ class RedisLimits:
 
     async def _refund(self, admission: Admission) -> None:
         arguments: list[str | int] = [admission.lease_id]
-        for tier in admission.tiers:
-            arguments += [tier.capacity_us + tier.interval_us, tier.cost_us(admission.cost_millis)]
+        for tier in _counted(admission):
+            arguments += [tier.latest_us, tier.cost_us(admission.cost_millis)]
         await self._run("refund", *arguments, buckets=_buckets(admission))
 
     async def _throttle(self, channel: str, seconds: float) -> None:
@@ -160,5 +162,16 @@ class RedisLimits:
         return await self._script.run(keys, [operation, now, *arguments])
 
 
+def _counted(admission: Admission) -> tuple[Tier, ...]:
+    return admission.tiers if admission.share is None else admission.share.counted
+
+
 def _buckets(admission: Admission) -> tuple[str, ...]:
-    return tuple(f"{tier.type}:{tier.key}" for tier in admission.tiers)
+    """With a share, those who wait at its recipient come last."""
+    buckets = tuple(tier.bucket for tier in _counted(admission))
+    return buckets if admission.share is None else (*buckets, f"waiting:{admission.share.recipient}")
+
+
+def _sharing(share: Share | None) -> tuple[int, str, int, int]:
+    """Whether somebody's share counts, whose, its reserve, and how long who was refused is taken to wait."""
+    return (0, "", 0, 0) if share is None else (1, share.sender, share.reserve_us, MINUTE_US)

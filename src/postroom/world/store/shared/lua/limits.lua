@@ -2,6 +2,7 @@
 -- KEYS[1] leases:    sorted set, lease -> its end
 -- KEYS[2] throttles: hash, channel -> "its end, its length"
 -- KEYS[3...]         buckets: theoretical arrival time; or the one moment reserved last
+-- the last key where a sender's share counts: hash, sender who was refused -> until when they are taken to wait
 -- ARGV[1] operation, ARGV[2] now ('' asks the server's clock), then what the operation needs
 
 local leases, throttles = KEYS[1], KEYS[2]
@@ -69,19 +70,49 @@ end
 
 local operations = {}
 
--- channel, lease, most in flight, hint, lease length, consume; per bucket: latest, capacity, cost
--- answers now, in flight; waits of provider, in flight, each bucket; arrival of each bucket
+local function another_waits(waiting, sender, longest)
+  local found = redis.call('HGETALL', waiting)
+  for n = 1, #found, 2 do
+    local ends = tonumber(found[n + 1])
+    if found[n] ~= sender and ends > now and ends <= now + longest then return true end
+  end
+  return false
+end
+
+local function wait_in(waiting, sender, longest)
+  local found = redis.call('HGETALL', waiting)
+  for n = 1, #found, 2 do
+    if tonumber(found[n + 1]) <= now then redis.call('HDEL', waiting, found[n]) end
+  end
+  redis.call('HSET', waiting, sender, exact(now + longest))
+  redis.call('PEXPIRE', waiting, milliseconds(longest))
+end
+
+-- channel, lease, most in flight, hint, lease length, consume, shared, sender, reserve, longest wait;
+-- per bucket, a share's the last: latest, capacity, cost
+-- answers now, in flight; waits of provider, in flight, each bucket but the share's; arrival of each bucket
 function operations.admit()
   local channel, lease, most, hint = ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
-  local lease_us, consume = tonumber(ARGV[7]), ARGV[8] == '1'
+  local lease_us, consume, shared = tonumber(ARGV[7]), ARGV[8] == '1', ARGV[9] == '1'
+  local sender, reserve, longest = ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
+  local buckets, waiting = #KEYS - 2 - (shared and 1 or 0), KEYS[#KEYS]
   local flying = in_flight(lease_us)
   local full = most > 0 and flying >= most and not redis.call('ZSCORE', leases, lease)
   local waits, arrivals, after = { throttled(channel), full and hint or 0 }, {}, {}
-  for n = 1, #KEYS - 2 do
-    local latest, capacity, cost = tonumber(ARGV[6 + 3 * n]), tonumber(ARGV[7 + 3 * n]), tonumber(ARGV[8 + 3 * n])
+  for n = 1, buckets do
+    local latest, capacity, cost = tonumber(ARGV[10 + 3 * n]), tonumber(ARGV[11 + 3 * n]), tonumber(ARGV[12 + 3 * n])
     arrivals[n] = arrival_at(KEYS[n + 2], now + latest)
     after[n] = math.max(arrivals[n], now) + cost
     waits[n + 2] = after[n] - now - capacity
+  end
+  if shared then -- the last wait is the recipient's now
+    local own = table.remove(waits)
+    if own <= 0 then
+      waits[#waits] = waits[#waits] - reserve
+    elseif another_waits(waiting, sender, longest) then
+      waits[#waits] = math.max(waits[#waits], own)
+    end
+    if consume and waits[#waits] > 0 then wait_in(waiting, sender, longest) end
   end
   local admitted = true
   for _, wait in ipairs(waits) do admitted = admitted and wait <= 0 end
@@ -111,7 +142,7 @@ function operations.refund()
   local ends = tonumber(redis.call('ZSCORE', leases, ARGV[3]) or '0')
   redis.call('ZREM', leases, ARGV[3])
   if ends <= now then return {} end
-  for n = 1, #KEYS - 2 do
+  for n = 1, (#ARGV - 3) / 2 do
     local latest, cost = tonumber(ARGV[2 + 2 * n]), tonumber(ARGV[3 + 2 * n])
     local arrival = arrival_at(KEYS[n + 2], now + latest) - cost
     keep(KEYS[n + 2], arrival, arrival)
