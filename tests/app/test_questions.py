@@ -50,6 +50,27 @@ async def test_a_press_on_the_phone_answers_wakes_the_waiter_and_closes_the_card
     assert len(await house.received()) == 1
 
 
+@pytest.mark.requirement("ask:closed-everywhere")
+@pytest.mark.parametrize(
+    ("preview", "context", "kept", "gone"),
+    [
+        ("full", "git push --force origin main", "\ngit push --force origin main\n", "(whole in the console)"),
+        ("full", "make dist\n" * 30, "make dist…\n(whole in the console)", "\n" * 12),
+        ("title", "git push --force origin main", "health asked:\nRun this?", "git push"),
+    ],
+    ids=["short", "long", "never shown there"],
+)
+async def test_a_closed_card_still_says_what_was_allowed(
+    small: Living, preview: str, context: str, kept: str, gone: str
+) -> None:
+    options = [{"value": "allow", "label": "Allow"}, {"value": "deny", "label": "Deny"}]
+    await ask(small, question="Run this?", context=context, options=options, allow_text=False, preview=preview)
+    await press(small, await phone(small, "Run this?"), "Allow")
+
+    closed = (await phone(small, "✅ Allow: answered by"))["text"]
+    assert kept in closed and gone not in closed
+
+
 @pytest.mark.requirement("ask:who-may-answer")
 async def test_a_person_who_was_not_asked_cannot_answer_and_the_second_press_is_too_late(small: Living) -> None:
     view = await ask(small)

@@ -180,6 +180,16 @@ async def test_why_tells_where_a_question_was_shown_and_what_became_of_it(there:
     assert "answered “yes” via console" in told.out
 
 
+async def test_what_was_allowed_is_still_said_when_it_is_over(there: Living) -> None:
+    command = "rm -rf build\n" + "make dist " * 30
+    await answered(there, Given(value="approve"), "Run it?", "--kind", "approve", "--context", command)
+
+    listed, why = await postroom_beside("asks"), await postroom_beside("why", await opened(there))
+
+    assert "Run it? – rm -rf build make dist" in listed.out and listed.out.count("\n") == 1
+    assert "It was about “rm -rf build make dist" in why.out and "(whole in the console)" in why.out
+
+
 async def test_another_sender_is_told_nothing_of_a_question(there: Living, monkeypatch: pytest.MonkeyPatch) -> None:
     await postroom_beside("ask", "Mine?", "--wait", "0")
     ask_id = await opened(there)

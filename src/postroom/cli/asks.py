@@ -62,7 +62,8 @@ def _line(one: dict[str, Any]) -> str:
     by = one["answered_by"] or {}
     ended = f" → {_short(answer_line(one['answer']))}" if one["answer"] else ""
     who = f" ({_short(by['name'])} via {by['channel']})" if by else ""
-    told = f"{_short(asked['asked_by'])} asks {_short(people)}: {_short(asked['question'])}"
+    about = f" – {_short(asked['context'])}" if asked["context"] else ""
+    told = f"{_short(asked['asked_by'])} asks {_short(people)}: {_short(asked['question'])}{about}"
     return f"{one['ask_id']}  {one['status']:10}  {told}{ended}{who}"
 
 

@@ -21,6 +21,8 @@ from postroom.work.questions.form import properties
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _MOST_ANSWER: Final = 200
 _MOST_SUBJECT: Final = 80
+_MOST_CONTEXT: Final = 400  # of a card that is over
+_MOST_LINES: Final = 8
 HIDDEN_SUBJECT: Final = "A question waits for you"
 
 
@@ -103,10 +105,30 @@ def how_to_reply(wording: Wording) -> str:
 
 
 def closing_words(question: Question) -> CardText:
-    """The question, and one line that says how it ended."""
+    """What was asked and about what, and one line that says how it ended."""
     if is_hidden(question):
         return bare_closing_words(question)
-    return composed(*_put(question, "asked"), CardText(ending_line(question)))
+    return composed(*_put(question, "asked"), _about(question), CardText(ending_line(question)))
+
+
+def _about(question: Question) -> CardText:
+    """As much of the context as shows months later what was allowed; nothing that the open card did not show."""
+    if question.preview is not Preview.FULL:
+        return CardText("")
+    words = plain(question.wording.context or "")
+    if len(words) <= _MOST_CONTEXT and words.count("\n") < _MOST_LINES:
+        return CardText(words, question.wording.format)
+    lines = plain_words(words, question.wording.format).split("\n")
+    cut = "\n".join(lines[:_MOST_LINES])[:_MOST_CONTEXT].rstrip()
+    return CardText(f"{cut}…\n(whole in the console)")
+
+
+def about_line(question: Question, most: int) -> str:
+    """The same in one line; empty when there is nothing, or nothing that may be shown everywhere."""
+    if is_hidden(question):
+        return ""
+    words = one_line(plain_words(question.wording.context or "", question.wording.format), most)
+    return f"{words} (whole in the console)" if words.endswith("…") else words
 
 
 def bare_closing_words(question: Question) -> CardText:

@@ -12,7 +12,7 @@ from postroom.domain.question_answer import BY_DEFAULT
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.spoken_time import relative
 from postroom.work.questions.answer_words import answer_words
-from postroom.work.questions.card_words import asked_line, asker_name, one_line
+from postroom.work.questions.card_words import about_line, asked_line, asker_name, one_line
 from postroom.work.questions.presenter import ENDED_FIRST, WAITS
 from postroom.work.questions.view import QuestionStory
 
@@ -28,6 +28,8 @@ def why_question(story: QuestionStory, now_us: int) -> str:
 def sentences(story: QuestionStory, now_us: int) -> Iterator[str]:
     question = story.view.question
     yield _asked(question, now_us)
+    if about := about_line(question, _MOST):
+        yield f"It was about “{about}”."
     yield from _shown(question, story.view.presentations, now_us)
     yield from _nudged(question, now_us)
     yield ending(question, now_us)
