@@ -73,3 +73,28 @@ async def test_an_id_that_names_nothing_is_refused_in_one_sentence(home: Path) -
 
     assert done.code == 1
     assert "names no delivery of yours" in done.error
+
+
+@pytest.mark.requirement("content:corrections-are-seen")
+async def test_a_question_is_changed_and_taken_back_by_its_id(home: Path) -> None:
+    both = {"ports": {"messenger": free_port(), "api": free_port()}}
+    async with living(home, QUICK, both) as household:
+        (home / "postroom.toml").write_text(
+            f"[ports]\nmessenger = {both['ports']['messenger']}\napi = {both['ports']['api']}\n"
+        )
+        asked = await household.call("health", "ask", {"question": "Tea?", "wait_seconds": 0})
+
+        revised = await postroom_beside("revise", asked["ask_id"], "Coffee?")
+        wrong = await postroom_beside("revise", asked["ask_id"], "Coffee?", "--subject", "Drinks")
+        recalled = await postroom_beside("recall", asked["ask_id"], "--reason", "all gone")
+        late = await postroom_beside("revise", asked["ask_id"], "Milk?")
+        unknown = await postroom_beside("recall", "01a1e54c-0000-7000-8000-000000000000")
+        after = await household.call("health", "wait", {"ask_id": asked["ask_id"], "wait_seconds": 0})
+
+    assert revised.code == 0 and "The question was changed" in revised.out, revised
+    assert wrong.code == 1 and "--subject: a question has none." in wrong.error
+    assert recalled.code == 0 and "The question was taken back" in recalled.out
+    assert late.code == 1 and "cancelled" in late.error
+    assert unknown.code == 1 and "Not corrected" in unknown.error
+    assert after["status"] == "cancelled"
+    assert json.loads(household.rows("questions")[0]["wording"])["question"] == "Coffee?"

@@ -33,7 +33,7 @@ from postroom.app.module_context import module_context
 from postroom.app.parts import ADAPTERS, SANDBOX, SWITCHBOARD, WORKER, fixed_ports, sandbox_ports, shipped
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
-from postroom.app.plane import DRAIN_SECONDS, running_plane
+from postroom.app.plane import DRAIN_SECONDS, running_plane, showing_life
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
 from postroom.app.running_household import RunningHousehold
 from postroom.app.sandbox import addresses_of, sandbox_elsewhere, start_sandbox
@@ -255,9 +255,11 @@ class _Builder:
         attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
         plane = await self._stack.enter_async_context(attended)
         pages_url, loops = self._listeners.pages_url, self._loops
+        alone = self._parts == (WORKER,)
+        life = showing_life(self._settings, store.database, self._clock, loops, alone=alone)
         released = releasing(self._settings, store.database, inbox, plane, self._mint, pages_url, loops)
         links = sending_links(store, plane, self._mint, pages_url, self._household.links_due, loops)
-        for working_one in (released, presenting(self._asking, store.database, plane, pages_url, loops), links):
+        for working_one in (life, released, presenting(self._asking, store.database, plane, pages_url, loops), links):
             await self._stack.enter_async_context(working_one)
         self._plane, self._channels = plane, channels
         return plane

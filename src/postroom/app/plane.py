@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from prometheus_client import CollectorRegistry
@@ -18,7 +20,9 @@ from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId, IdMint
+from postroom.domain.living_worker import LivingWorker
 from postroom.domain.ports import Channel, Clock, Ledger, Limits, Meter
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
@@ -44,6 +48,7 @@ from postroom.world.store.inbox.preferences import StoredPreferences
 from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.shared.circuits import StoredCircuits
 from postroom.world.store.shared.limits_memory import MemoryLimits
+from postroom.world.store.shared.workers import WorkerPulse
 
 DRAIN_SECONDS = 5.0
 
@@ -156,6 +161,23 @@ async def running_plane(
         finally:
             for channel in channels.values():
                 await channel.close()
+
+
+@asynccontextmanager
+async def showing_life(
+    settings: Settings, database: Database, clock: Clock, loops: Loops, *, alone: bool
+) -> AsyncIterator[None]:
+    """On PostgreSQL, where several may send: doctor and Health show which do."""
+    if settings.database.startswith("sqlite"):
+        yield
+        return
+    now_us = clock.now_us()
+    worker = LivingWorker(name=f"{socket.gethostname()} ({os.getpid()})", alone=alone, since_us=now_us, seen_us=now_us)
+    pulse = WorkerPulse(database=database, clock=clock, worker=worker)
+    async with loops.running("worker:pulse", pulse.look):
+        yield
+    with suppress(StoreUnavailable):
+        await pulse.stop()
 
 
 @asynccontextmanager

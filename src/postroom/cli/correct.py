@@ -1,4 +1,4 @@
-"""`postroom revise` and `postroom recall`: correct a message from the shell."""
+"""`postroom revise` and `postroom recall`: correct a message or a question from the shell."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from postroom.cli.elsewhere import elsewhere, path_of
+from postroom.cli.elsewhere import NotReached, elsewhere, path_of
 from postroom.cli.output import Home, Json, complain, say, say_json
+from postroom.cli.question_end import sentence
+from postroom.cli.question_household import question_household
 from postroom.domain.errors import InternalError
 from postroom.system.settings import SettingsError
 from postroom.system.settings.load import from_process
 
 _MARGIN_SECONDS = 20.0
 
-Identifier = Annotated[str, typer.Argument(metavar="ID", help="The delivery, as `postroom notify` printed it.")]
+Identifier = Annotated[
+    str, typer.Argument(metavar="ID", help="The delivery that `postroom notify` printed, or a question.")
+]
 Key = Annotated[str | None, typer.Option("--key", help="Correct once for this key, however often it is called.")]
 Wait = Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")]
 
@@ -59,6 +63,9 @@ def _correct(
 ) -> None:
     given = {name: value for name, value in {**asked, "wait_seconds": wait_seconds}.items() if value is not None}
     answer = _answer(act, identifier, given, key, home)
+    if _is_unknown(answer) and (question := _asked(act, identifier, asked, home)) is not None:
+        say_json(question) if json else say(_done(act, question))
+        raise typer.Exit(0 if act == "revise" or question["status"] == "cancelled" else 1)
     failed = answer["status"] in ("error", "too_late")
     if json:
         say_json(answer)
@@ -85,3 +92,33 @@ def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, h
         raise SettingsError(
             f"The messenger cannot do this: {error.message}. `postroom why ID` says where the message is."
         ) from None
+
+
+def _is_unknown(answer: dict[str, Any]) -> bool:
+    error = answer.get("error")
+    fields = error.get("fields") if isinstance(error, dict) else answer.get("fields")
+    return any(one.get("code") == "unknown_delivery" for one in fields or ())
+
+
+def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -> dict[str, Any] | None:
+    """The question of that id afterwards; None when there is none."""
+    path, there = path_of("asks", identifier), question_household(home)
+    try:
+        if there.find(path) is None:
+            return None
+    except NotReached:
+        return None  # what the messenger said stands
+    if act == "recall":
+        return there.post(f"{path}/cancel", {"reason": asked["reason"]} if asked["reason"] else {})
+    if asked["subject"] is not None:
+        raise SettingsError("--subject: a question has none.")
+    changes = {"question": asked["message"], "format": asked["format"]}
+    return there.post(f"{path}/revise", {name: value for name, value in changes.items() if value is not None})
+
+
+def _done(act: str, question: dict[str, Any]) -> str:
+    if act == "revise":
+        return f"revised: The question was changed where it stands. Question {question['ask_id']}."
+    if question["status"] == "cancelled":
+        return f"recalled: The question was taken back. Question {question['ask_id']}."
+    return f"Not recalled: {sentence(question)}"

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from postroom.app.running_household import RunningHousehold
     from postroom.system.roster.config import ButlerConfig
 
+_OF_A_WORKER: Final = (
+    "  This is a delivery worker: it sends what the household has stored, beside `postroom up` and other workers.",
+    "  It has no port and no page; `postroom doctor` and the console's Health name it while it lives.",
+    "",
+)
 _SHOW_TOKEN: Final = "$(postroom token show --butler health)"  # noqa: S105  # a command, not a secret
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
@@ -60,7 +65,12 @@ def up(
 
 
 def worker(home: Home = None, database: Database = None, redis: Redis = None, roster: Roster = None) -> None:
-    """Add a delivery worker to a household on PostgreSQL."""
+    """
+    Add a delivery worker to a household on PostgreSQL: one more process that sends what is stored.
+
+    It has no port and no page, and needs the household's settings, credentials and tokens; `postroom up` has all the
+    rest, and sends, too. Start as many as you like, on any machine, and stop each at any time.
+    """
     from postroom.doors.butler.modules.credentials import with_credentials
     from postroom.system.roster.load import load_roster
 
@@ -125,6 +135,8 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
     """With secrets only for the eyes of the person who started it; otherwise with the commands that print them."""
     settings = household.settings
     lines = ["", "Postroom is up.", ""]
+    if household.parts == ("worker",):
+        return [*lines, *_OF_A_WORKER, f"  data         {settings.home}", "", "  Ctrl-C stops."]
     lines += [f"  {part:<13}{address}" for part, address in household.addresses.items()]
     lines += ["", f"  data         {settings.home}", f"  tokens       {settings.tokens_file}", ""]
     if link:

@@ -13,6 +13,7 @@ from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.errors import StoreUnavailable, TargetUnavailable
 from postroom.domain.figures import Depth
 from postroom.domain.inbound_trouble import InboundTrouble
+from postroom.domain.living_worker import LivingWorker
 from postroom.domain.overview import DeadLetterCounts, Slice, Tally, Took
 from postroom.domain.principal import Principal
 from postroom.domain.question import SubjectKind
@@ -79,6 +80,10 @@ class Household:
         self._answers("series")
         return []
 
+    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
+        self._answers("series")
+        return [LivingWorker(name="barn (12)", alone=True, since_us=now_us, seen_us=now_us)]
+
     async def closed(self, most: int) -> Sequence[ClosedAddress]:
         return []
 
@@ -136,3 +141,10 @@ async def test_health_with_nothing_to_read_says_so_for_each_part() -> None:
     shown = await opened(health_section(Household(*SOURCES), Household()))
 
     assert shown.count("not available") >= 4 and 'tile-value">0' not in shown
+
+
+async def test_health_names_the_processes_that_send_where_it_knows() -> None:
+    known, away = Household(), Household("series")
+
+    assert "postroom worker on barn (12)" in await opened(health_section(known, known))
+    assert "Who sends" not in await opened(health_section(away, away))

@@ -17,7 +17,7 @@ from postroom.cli.doctor_checks.loops import look_at_loops
 from postroom.cli.doctor_checks.notices import look_at_notices
 from postroom.cli.doctor_checks.people import look_at_people, look_at_proofs, owner_channels
 from postroom.cli.doctor_checks.ports import look_at_ports
-from postroom.cli.doctor_checks.servers import look_at_connections, look_at_database, look_at_redis
+from postroom.cli.doctor_checks.servers import look_at_connections, look_at_database, look_at_redis, look_at_workers
 from postroom.doors.butler.modules.credentials import with_credentials
 from postroom.doors.butler.modules.loading import check_modules
 from postroom.system.roster.config import ButlerConfig, RosterError
@@ -36,6 +36,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Fi
         *await look_at_loops(settings, roster),
         await look_at_database(settings),
         *await look_at_connections(settings),
+        *await look_at_workers(settings),
         *await look_at_redis(settings),
         *await look_at_attached_files(settings),
         *await look_at_butlers(settings),

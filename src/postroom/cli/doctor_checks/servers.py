@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sqlalchemy.exc import ArgumentError
 
 from postroom.app.store import connect_store
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.errors import PostroomError, UserError
+from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.world.store.engine.migrate import about_newer, is_newer, newest, revision
 from postroom.world.store.engine.server_capacity import connection_room
 from postroom.world.store.engine.sole_worker import sqlite_path
+from postroom.world.store.shared.workers import living
 
 _REDIS_SECONDS = 2.0
 
@@ -65,6 +69,23 @@ async def look_at_connections(settings: Settings) -> list[Finding]:
     told = f"{each} per process at most, {room} on the server: room for {room // each} processes"
     advice = "" if room >= each else "raise max_connections, or lower postgres.pool_size and postgres.other_pool_size"
     return [Finding("connections", room >= each, told, advice)]
+
+
+async def look_at_workers(settings: Settings) -> list[Finding]:
+    """Which processes send; on SQLite that is `postroom up` alone."""
+    if settings.database.startswith("sqlite"):
+        return []
+    try:
+        store = connect_store(settings)
+        try:
+            found = await store.database.read(partial(living, now_us=SystemClock().now_us()))
+        finally:
+            await store.database.close()
+    except Exception:  # whatever a driver raises, another finding has it
+        return []
+    if not found:
+        return [Finding("workers", True, "none is running; `postroom up` sends, and so does `postroom worker`")]
+    return [Finding("workers", True, f"{len(found)} running: {', '.join(one.words for one in found)}")]
 
 
 async def look_at_redis(settings: Settings) -> list[Finding]:

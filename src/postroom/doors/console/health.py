@@ -13,6 +13,7 @@ from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.figures import Depth
 from postroom.domain.inbound_trouble import InboundTrouble
+from postroom.domain.living_worker import LivingWorker
 from postroom.domain.overview import Slice, Tally, Took
 from postroom.domain.time import SECOND_US, seconds
 from postroom.doors.console.asking import asked
@@ -61,6 +62,10 @@ class HealthReader(Protocol):
 
     async def closed(self, most: int) -> Sequence[ClosedAddress]:
         """Addresses that are written to no more, the newest first."""
+        ...
+
+    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
+        """Processes that send; on SQLite it is this one, and none is named."""
         ...
 
 
@@ -116,6 +121,7 @@ def health_section(
             limits=limits,
             used=limits_in_use(limits, await _busy(reader, visit.now_us)) if limits else None,
             queue=await _queue(reader, visit.now_us),
+            workers=await _workers(reader, visit.now_us),
             charts=await _charts(reader, visit.now_us),
             sample=SAMPLE,
             **mail,
@@ -125,6 +131,13 @@ def health_section(
         )
 
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
+
+
+async def _workers(reader: HealthReader, now_us: int) -> Sequence[LivingWorker]:
+    try:
+        return await reader.workers(now_us)
+    except StoreUnavailable:
+        return ()
 
 
 async def _states(

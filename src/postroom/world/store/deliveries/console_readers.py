@@ -14,6 +14,7 @@ from postroom.domain.enquiry import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.domain.figures import Depth
 from postroom.domain.ids import DeadLetterId
 from postroom.domain.inbound_trouble import InboundTrouble
+from postroom.domain.living_worker import LivingWorker
 from postroom.domain.overview import DeadLetterCounts, Slice, Tally, Took
 from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
@@ -27,6 +28,7 @@ from postroom.world.store.deliveries.story import delivery_file
 from postroom.world.store.engine.database import Database
 from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.shared.circuits import StoredCircuits
+from postroom.world.store.shared.workers import living
 
 
 class ConsoleOverview:
@@ -98,6 +100,9 @@ class ConsoleHealth(ConsoleOverview):
 
     async def closed(self, most: int) -> Sequence[ClosedAddress]:
         return await StoredClosedAddresses(self._database).newest(most)
+
+    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
+        return await self._database.read(partial(living, now_us=now_us))
 
     async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
         return await self._database.read(partial(series, edges_us=edges_us, most=most))

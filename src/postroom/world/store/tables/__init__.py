@@ -25,6 +25,7 @@ from postroom.world.store.tables import questions as questions
 from postroom.world.store.tables import sessions as sessions
 from postroom.world.store.tables import sign_in as sign_in
 from postroom.world.store.tables import uploads as uploads
+from postroom.world.store.tables import workers as workers
 from postroom.world.store.tables.metadata import MESSENGER, SCHEMAS, SHARED, SWITCHBOARD, metadata
 
 __all__ = ["MESSENGER", "SCHEMAS", "SHARED", "SWITCHBOARD", "metadata"]

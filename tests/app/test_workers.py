@@ -1,0 +1,65 @@
+"""Several processes may send for one household: doctor names those that live."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from postroom.cli.doctor_checks.servers import look_at_workers
+from postroom.domain.living_worker import LivingWorker
+from postroom.world.store.shared.workers import WorkerPulse, living
+from tests.app.living import settings_for
+from tests.app.processes import command, environment, part
+from tests.clock import FakeClock
+from tests.opened_database import KINDS, opened_database
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_doctor_names_a_worker_while_it_lives(home: Path, postgres_url: str) -> None:
+    variables = environment(home, POSTROOM_DATABASE_URL=postgres_url)
+    settings = settings_for(home, {"database_url": postgres_url})
+    with part(variables, "sandbox", "switchboard", "messenger"):
+        with command(variables, "worker") as worker:
+            [two] = await look_at_workers(settings)
+            pid = worker.pid
+        [one] = await look_at_workers(settings)
+    [none] = await look_at_workers(settings)
+
+    assert two.ok and two.detail.startswith("2 running: postroom up on ")
+    assert f"({pid})" in two.detail.partition(", postroom worker on ")[2]
+    assert one.detail.startswith("1 running: postroom up on ") and "postroom worker" not in one.detail
+    assert none.ok and none.detail.startswith("none is running")
+
+
+async def test_a_worker_prints_what_it_is(home: Path, postgres_url: str) -> None:
+    variables = environment(home, POSTROOM_DATABASE_URL=postgres_url)
+    with part(variables, "sandbox", "switchboard", "messenger"), command(variables, "worker") as worker:
+        assert worker.stdout.readline() == "\n"
+        assert "This is a delivery worker: it sends what the household has stored" in worker.stdout.readline()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_one_that_died_is_not_counted_after_half_a_minute(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest, clock: FakeClock
+) -> None:
+    async with opened_database(kind, tmp_path, request) as database:
+        names = ("barn (1)", "house (2)")
+        first, second = (
+            WorkerPulse(
+                database=database,
+                clock=clock,
+                worker=LivingWorker(name=name, alone=True, since_us=clock.now_us(), seen_us=0),
+            )
+            for name in names
+        )
+        await first.look()
+        await second.look()
+        await clock.advance(31)
+        await second.look()
+
+        found = await database.read(partial(living, now_us=clock.now_us()))
+
+    assert [one.name for one in found] == ["house (2)"]
