@@ -12,6 +12,7 @@ from pydantic import SkipValidation, WithJsonSchema
 from postroom.domain.attention_wish import WISH_SCHEMAS
 from postroom.domain.delivery import Format, Intent
 from postroom.domain.notify import MAX_MARKDOWN_CHARACTERS
+from postroom.domain.principal import Principal
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.notify import NotifyArguments
@@ -173,12 +174,6 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         """The request a routed session answers is what its notify belongs to."""
         return butler.sessions.notify_context(caller(context, butler.verifier), intent)
 
-    def in_words_of_a_model(context: Context[Any, Any], intent: object, message: object) -> str | None:
-        """Models write Markdown, asked for or not; what is too long to be read as such stays plain."""
-        if intent != Intent.REPLY or not isinstance(message, str) or len(message) > MAX_MARKDOWN_CHARACTERS:
-            return None
-        return str(Format.MARKDOWN) if isinstance(caller(context, butler.verifier), SessionPrincipal) else None
-
     async def notify(
         context: Context[Any, Any],
         channel: Channel = None,
@@ -214,7 +209,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
                 priority=priority,
                 on_uncertain=on_uncertain,
                 wait_seconds=wait_seconds,
-                format=format or in_words_of_a_model(context, intent, message),
+                format=format or _of_a_model(caller(context, butler.verifier), intent, message),
                 attachments=attachments,
                 urgency=urgency,
                 category=given(category),
@@ -228,6 +223,13 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
     described = NOTIFY_DESCRIPTION.format(channels=_one_of(list(butler.notifier.channels)))
     server.add_tool(notify, description=described, annotations=_SENDS)
     _add_status_and_remind(server, butler)
+
+
+def _of_a_model(one: Principal | None, intent: object, message: object) -> str | None:
+    """Models write Markdown, asked for or not; what is too long to be read as such stays plain."""
+    if intent != Intent.REPLY or not isinstance(message, str) or len(message) > MAX_MARKDOWN_CHARACTERS:
+        return None
+    return str(Format.MARKDOWN) if isinstance(one, SessionPrincipal) else None
 
 
 def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
