@@ -636,6 +636,11 @@ CONTENT: Sections = {
         "text counts for it.",
         "corrections-are-seen": "why, trace and the console show the corrections of a message, and what one corrects.",
     },
+    "Files of people": {
+        "files-from-people": "What people send with their words is kept on each channel that hears; a caption is text.",
+        "files-from-people-told": "What is too large or unreadable is said to the person; of strangers none is kept.",
+        "files-with-answers": "An answer may have files; the asker is told of them and can read and send them on.",
+    },
     "Files": {
         "files-one-source": "Each attachment has exactly one of path, upload_id and data; what is wrong is named as it "
         "was written.",

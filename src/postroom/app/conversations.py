@@ -13,6 +13,7 @@ from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
 from postroom.domain.errors import PostroomError
+from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.inbox_owner import inbox_of_person
 from postroom.domain.notification import NotificationQuery
 from postroom.domain.ports import Channel, Clock, Outbound, Peer, ShowsWork
@@ -100,6 +101,7 @@ async def conversing(
     channels: Mapping[str, Channel],
     outbound: Outbound,
     loops: Loops,
+    files: HandsFilesOn,
 ) -> AsyncIterator[TalkEars]:
     """Runs where the bots are heard, and takes up what an earlier process left."""
     settings, store, butlers = world.settings, world.store, talking_butlers(roster)
@@ -135,6 +137,7 @@ async def conversing(
         people=people,
         outbound=outbound,
         channels={name: channel for name, channel in channels.items() if isinstance(channel, ShowsWork)},
+        files=files,
         clock=asking.clock,
         wake=talk.wake,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
+from postroom.domain.retention import DAY_US
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Settings
 from postroom.work.files.ownership import CarriedFiles
@@ -37,6 +38,7 @@ def file_taking(
         open_outbox=opened_below,
         clock=clock,
         mint=mint.mint,
+        arrived_life_us=settings.retention.question_days * DAY_US,
         most_bytes_a_day=settings.messages.file_megabytes_per_day * 1_000_000,
         outbox=_folders(settings, settings.messages.outbox),
         outboxes={config.name: _folders(settings, config.butler.messages.outbox) for config in roster},

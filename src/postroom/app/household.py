@@ -287,12 +287,13 @@ class _Builder:
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
             way_out = self._plane or outbound
-            heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops)
+            files = file_taking(self._settings, store, self._roster, self._clock, self._mint)
+            heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops, files)
             notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
             talking = conversing(
-                world, self._roster, self._asking, routes, self._peers, self._channels, way_out, self._loops
+                world, self._roster, self._asking, routes, self._peers, self._channels, way_out, self._loops, files
             )
-            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices, talking)
+            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices, talking, files)
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: OpenedStore) -> None:

@@ -36,6 +36,7 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
+from postroom.work.conversations.arriving_files import ArrivingFiles, TakesArrived
 from postroom.work.conversations.flood import Flood
 from postroom.work.conversations.forgotten import Forgotten
 from postroom.work.conversations.inbound import (
@@ -63,6 +64,7 @@ from postroom.work.people.pairing import Pairing
 from postroom.work.people.resolve import Resolver
 from postroom.work.questions.news import QuestionNews
 from postroom.world.store.conversations.conversations import StoredConversations
+from postroom.world.store.conversations.said import StoredTalk
 from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.news import StoredNews
 from postroom.world.store.deliveries.replies import StoredReplies
@@ -258,6 +260,7 @@ async def listening(
     questions: AbstractAsyncContextManager[QuestionEar],
     notices: Handler,
     talking: AbstractAsyncContextManager[TalkEars],
+    files: TakesArrived,
 ) -> AsyncIterator[None]:
     """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
     offsets = StoredIntents(world.store.database, world.mint.mint)
@@ -281,6 +284,9 @@ async def listening(
             answering(kept, clock, reply_handler(replies), "a message that waits for a reply", people, talk.butlers),
             talk.talk,
         ]
+        arriving = ArrivingFiles(
+            taking=files, people=people, threads=StoredTalk(world.store.database), outbound=outbound
+        )
         forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
         await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
@@ -294,6 +300,8 @@ async def listening(
                     clock=world.clock,
                     watch=ear.watch,
                     troubles=StoredTroubles(world.store.database),
+                    files=arriving,
+                    channel=channel,
                 )
                 if left := left_pushes(name, channel, world.store, handlers, clock):
                     await stack.enter_async_context(loops.running(f"inbound:{name}:left", left.look))

@@ -13,6 +13,7 @@ from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.question_post import QuestionPost
 from postroom.app.store import OpenedStore
+from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.ports import Channel, Clock, Listen, Outbound
@@ -196,10 +197,15 @@ async def presenting(
 
 @asynccontextmanager
 async def hearing(
-    parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound, base_url: str, loops: Loops
+    parts: AskingParts,
+    channels: Mapping[str, Channel],
+    outbound: Outbound,
+    base_url: str,
+    loops: Loops,
+    files: HandsFilesOn | None = None,
 ) -> AsyncIterator[QuestionEar]:
     """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
-    heard = ear(parts, channels, outbound, base_url)
+    heard = ear(parts, channels, outbound, base_url, files)
     for name, channel in channels.items():
         if isinstance(channel, Listen):  # before anything can end for want of an answer
             parts.listening.expect(name)
@@ -217,7 +223,13 @@ async def hearing(
         yield QuestionEar(handle=_handler(heard), watch=parts.listening)
 
 
-def ear(parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound, base_url: str) -> Hearing:
+def ear(
+    parts: AskingParts,
+    channels: Mapping[str, Channel],
+    outbound: Outbound,
+    base_url: str,
+    files: HandsFilesOn | None = None,
+) -> Hearing:
     """Judges what people press and write; `channels` are those whose presses are answered by a call."""
     return Hearing(
         questions=parts.questions,
@@ -229,6 +241,7 @@ def ear(parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound,
         bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
         clock=parts.clock,
         mint=parts.mint.mint,
+        files=files,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.question import Question
 from postroom.domain.question_answer import Assurance, QuestionAnswer
 
@@ -26,7 +27,7 @@ class Said:
     """
     Exactly one of these; a `toggle` ticks or unticks one option and `send` ends the ticking.
 
-    `comment` and `details` are said beside it: they are kept with the answer and decide nothing.
+    `comment`, `details` and `files` are said beside it: they are kept with the answer and decide nothing.
     """
 
     value: str | None = None
@@ -38,6 +39,7 @@ class Said:
     send: bool = False
     comment: str | None = None
     details: Mapping[str, Any] | None = None
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,11 @@ def attachment_object(one: Attachment) -> dict[str, Any]:
     }
 
 
+def file_shape(one: Attachment) -> dict[str, Any]:
+    """As agents are told of a file that a person sent."""
+    return {"upload_id": one.upload_id, "name": one.name, "media_type": one.media_type, "size": one.size}
+
+
 def read_attachments(fields: Fields) -> tuple[Attachment, ...]:
     """As `attachment_object` writes them; whether there is such an upload is for acceptance to say."""
     given = fields.raw("attachments")

@@ -8,8 +8,24 @@ from enum import StrEnum
 from typing import Final
 
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.attachment import Attachment
 from postroom.domain.ids import DeliveryId
 from postroom.domain.question_answer import Assurance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboundFile:
+    """
+    A file that came with what a person wrote, still at the provider's under `reference`.
+
+    Once it is brought, `content` holds it, or `problem` says to the person why it cannot be had.
+    """
+
+    reference: str = field(default="", repr=False)
+    name: str = field(default="", repr=False)
+    size: int | None = None
+    content: bytes | None = field(default=None, repr=False)
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +56,10 @@ class InboundMessage:
 
     subject: str | None = field(default=None, repr=False)
     """Of a letter, without what marks it as an answer; one line."""
+    offers: tuple[InboundFile, ...] = ()
+    """What came with the words, and is not fetched yet."""
+    files: tuple[Attachment, ...] = ()
+    """What came with the words, and is kept."""
 
     @property
     def author(self) -> str | None:

@@ -14,7 +14,7 @@ from postroom.domain.capabilities import Capabilities
 from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
-from postroom.domain.inbound_message import Listened
+from postroom.domain.inbound_message import InboundFile, InboundMessage, Listened
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Sent, Settlement, Snapshot
 from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.outcome import Outcome
@@ -104,6 +104,15 @@ class Listen(Protocol):
         Asking with a position says that everything before it has been handled, so only then is it acknowledged
         to a provider that wants that. Positions grow, over restarts too.
         """
+        ...
+
+
+@runtime_checkable
+class BringsFiles(Protocol):
+    """A channel that can fetch what came with a person's words."""
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        """Each with its content or what is wrong with it; raises one of our errors when none can be had now."""
         ...
 
 

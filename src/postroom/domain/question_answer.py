@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from postroom.domain.attachment import Attachment
+
 
 class Assurance(StrEnum):
     """How far it is certain that this very person acted; in rising order."""
@@ -29,6 +31,8 @@ class QuestionAnswer:
     text: str | None = None
     selected: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[Attachment, ...] = ()
+    """What came with the answer, as uploads of the asker's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

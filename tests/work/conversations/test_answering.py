@@ -10,6 +10,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.world.store.conversations.test_said import session
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.conversation_states import InboundMove, InboundStatus, moved
 from postroom.domain.errors import PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.inbound_message import InboundMessage
@@ -46,6 +47,7 @@ class World:
             people=self,
             outbound=self,
             channels={"telegram": self},
+            files=self,
             clock=clock,
             wake=Signal(),
         )
@@ -81,6 +83,9 @@ class World:
 
     async def replied(self, message_id: str) -> bool:
         return self.reply
+
+    async def hand_on(self, files: Sequence[Attachment], owner: str) -> tuple[Attachment, ...]:
+        return tuple(files)
 
     async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed:
         self.routed.append(route)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from postroom.domain.attachment import file_shape
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
 from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, QuestionAnswer
@@ -73,6 +74,7 @@ def _answer(answer: QuestionAnswer) -> dict[str, Any]:
         "text": answer.text,
         "selected": list(answer.selected),
         "fields": dict(answer.fields),
+        **({"files": [file_shape(one) for one in answer.files]} if answer.files else {}),
     }
 
 

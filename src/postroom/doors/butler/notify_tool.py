@@ -83,7 +83,10 @@ Attachments = Annotated[
                         "type": "object",
                         "properties": {
                             "path": {"type": "string", "description": "a file below your outbox folder"},
-                            "upload_id": {"type": "string", "description": "of POST /v1/uploads"},
+                            "upload_id": {
+                                "type": "string",
+                                "description": "of an upload, or of a file a person sent",
+                            },
                             "data": {"type": "string", "description": "the bytes in base64, at most 256 KiB of them"},
                             "name": {"type": "string", "description": "what the person sees it called"},
                             "media_type": {"type": "string"},

@@ -1,11 +1,12 @@
-"""`POST /v1/uploads`: hand in a file that is to go with one message."""
+"""`/v1/uploads`: hand in a file that is to go with one message, and read one that a person sent."""
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Annotated, Any, BinaryIO, Final, Protocol
+from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, HTTPException, Path, Request
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
 from postroom.domain.error_shapes import failure_document
@@ -27,6 +28,9 @@ _BODY: Final = {
 _FULL: Final = {"description": "As much as this caller may hand in within a day"}
 
 
+UploadId = Annotated[str, Path(max_length=64, pattern=r"^[0-9A-Fa-f-]+$")]
+
+
 class UploadAnswer(BaseModel):
     upload_id: str
     name: str
@@ -39,6 +43,8 @@ class TakesFiles(Protocol):
     async def take_one(
         self, source: BinaryIO, *, name: str, media_type: str | None, owner: str, key: str | None = None
     ) -> Upload: ...
+
+    async def content(self, upload_id: str, owner: str) -> tuple[Upload, bytes] | None: ...
 
 
 def upload_router(files: TakesFiles) -> APIRouter:
@@ -67,6 +73,27 @@ def upload_router(files: TakesFiles) -> APIRouter:
             wait = {"Retry-After": str(int(error.retry_after_seconds or 1))}
             return JSONResponse(failure_document(error), status_code=429, headers=wait)
         return JSONResponse(upload_document(upload), status_code=201)
+
+    @router.get(
+        f"{UPLOADS}/{{upload_id}}",
+        operation_id="readUpload",
+        summary="The bytes of a file, of your own or of one that a person sent you",
+        description="`files` of an answer name uploads; each is kept as long as the words it came with.",
+        response_class=Response,
+        responses={200: {"content": {BINARY: {}}}, **failures(401, 403, 404, 503)},
+    )
+    async def get(upload_id: UploadId, caller: Caller) -> Response:
+        owner = sender_of(caller)
+        found = await files.content(upload_id, owner) if owner is not None else None
+        if found is None:
+            raise HTTPException(404, "There is no such upload of yours.")
+        upload, content = found
+        headers = {
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(upload.name)}",
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "private, no-store",
+        }
+        return Response(content, media_type=upload.media_type, headers=headers)
 
     return router
 

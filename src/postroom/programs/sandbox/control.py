@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from aiohttp import web
 
@@ -11,7 +12,7 @@ from postroom.programs.sandbox import faults as fault_rules
 from postroom.programs.sandbox import inbound
 from postroom.programs.sandbox.faces.face import SandboxFace
 from postroom.programs.sandbox.faults import ArmedFaults
-from postroom.programs.sandbox.kept_files import picture_type, shown
+from postroom.programs.sandbox.kept_files import picture_type, shown, with_room
 from postroom.programs.sandbox.keyboards import pressed_data
 from postroom.programs.sandbox.ledger import SandboxLedger
 from postroom.programs.sandbox.listings import callback_listing, mail_listing, message_listing, reaction_listing
@@ -139,20 +140,34 @@ class Control:
         return shown(content, picture_type(content))
 
     async def type_message(self, request: web.Request) -> web.StreamResponse:
-        typed = inbound.typed(await read_json(request))
+        typed = inbound.typed(await read_json(with_room(request)))
+        more = typed.files[1:]
+        album = str(self._clock.now_us()) if more else None
+        kept = self._typed(typed, typed.text, typed.files[:1], album)
+        others = [self._typed(typed, "", [one], album) for one in more]
+        self._news.ring()
+        numbers = {"message_ids": [one.message_id for one in (kept, *others)]} if others else {}
+        return answer({"message": message_listing(kept), "message_id": kept.message_id, **numbers})
+
+    def _typed(
+        self, typed: inbound.Typed, text: str, files: Sequence[inbound.TypedFile], album: str | None
+    ) -> TelegramMessage:
+        """Several files at once are a message each, and the words stand with the first."""
         replied = self._replied(typed)
-        kept = self._ledger.telegram.keep(
+        return self._ledger.telegram.keep(
             chat_id=typed.chat_id,
-            text=typed.text,
+            text=text,
             now_us=self._clock.now_us(),
             reply_to=typed.reply_to_message_id,
             from_person=True,
             from_name=typed.from_name,
             from_id=typed.writer.from_id,
-            announce=lambda message: ("message", typed_object(message, self._token, replied, typed.writer)),
+            files=[
+                replace(self._ledger.files.keep(one.file), is_photo=one.sent_as == "photo", sent_as=one.sent_as)
+                for one in files
+            ],
+            announce=lambda message: ("message", typed_object(message, self._token, replied, typed.writer, album)),
         )
-        self._news.ring()
-        return answer({"message": message_listing(kept), "message_id": kept.message_id})
 
     async def tap(self, request: web.Request) -> web.StreamResponse:
         tapped = inbound.tapped(await read_json(request))
@@ -205,7 +220,7 @@ class Control:
         return answer({"callback": callback_listing(kept)})
 
     async def write_email(self, request: web.Request) -> web.StreamResponse:
-        mail = inbound.written(await read_json(request))
+        mail = inbound.written(await read_json(with_room(request)))
         kept = self._ledger.email.keep(mail, from_person=True, now_us=self._clock.now_us())
         self._news.ring()
         return answer({"message": mail_listing(kept), "message_id": kept.mail.message_id})

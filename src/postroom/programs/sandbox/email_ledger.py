@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import replace
 from typing import Any, Final
 
-from postroom.programs.sandbox.kept_files import FileShelf, files_of_text, files_text
+from postroom.programs.sandbox.kept_files import ArrivedFile, FileShelf, files_of_text, files_text
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.records import ReceivedMail, StoredMail
 
@@ -60,6 +60,12 @@ class EmailLedger:
             connection.execute("delete from emails where email_id <= ?", (email_id - KEPT_MAILS,))
             row = connection.execute(f"select {_COLUMNS} from emails where email_id = ?", (email_id,)).fetchone()
         return _stored(row)
+
+    def with_files(self, kept: StoredMail) -> StoredMail:
+        """With the bytes of its files, as far as they are still kept."""
+        found = [(one, self._shelf.content(one.sha256)) for one in kept.mail.files]
+        given = [ArrivedFile(name=one.name, media_type=one.media_type, content=held) for one, held in found if held]
+        return replace(kept, mail=replace(kept.mail, given=tuple(given)))
 
     def mails(self, *, from_person: bool, since: int | None, limit: int) -> list[StoredMail]:
         """Oldest first: the ones after `since`, or else the newest."""

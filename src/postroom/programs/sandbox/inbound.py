@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import mimetypes
 import re
 from dataclasses import dataclass, field
 
 from postroom.domain.fields import Fields, text_problem
-from postroom.programs.sandbox.bot_methods import TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
+from postroom.programs.sandbox.bot_methods import CAPTION_LIMIT_UTF16, TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
+from postroom.programs.sandbox.kept_files import ArrivedFile
 from postroom.programs.sandbox.records import ReceivedMail, Writer
 from postroom.programs.sandbox.telegram_objects import canonical_chat
 
@@ -18,6 +22,9 @@ _MAX_ID = 10**_MAX_DIGITS
 _MAX_LABEL = 256
 _MAX_AWAY_SECONDS = 604_800
 _MAX_HEADERS = 50
+_MOST_FILES = 10
+_PHOTOS = ("image/png", "image/jpeg")
+_SENT_AS = ("photo", "document", "animation", "audio", "sticker", "video", "video_note", "voice")
 _HEADER_NAME = re.compile(r"[!-9;-~]{1,76}")
 _WRITER = ("from_id", "from_is_bot", "forwarded", "sender_chat_id", "via_bot")
 
@@ -29,6 +36,15 @@ class Typed:
     reply_to_message_id: int | None
     from_name: str | None
     writer: Writer
+    files: tuple[TypedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedFile:
+    """`sent_as` is what the person's app made of it: a photo, a document, a voice note …"""
+
+    file: ArrivedFile
+    sent_as: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +72,11 @@ class PressedButton:
 
 def typed(payload: object) -> Typed:
     fields = Fields(payload)
-    fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", *_WRITER})
+    fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", "files", *_WRITER})
+    files = tuple(_files(fields, "files", _SENT_AS))
     read = Typed(
         chat_id=_chat(fields),
-        text=_text(fields),
+        text=_text(fields, CAPTION_LIMIT_UTF16 if files else TEXT_LIMIT_UTF16, required=not files),
         reply_to_message_id=_identifier(fields, "reply_to_message_id", required=False),
         from_name=fields.optional_text("from_name", maximum=64),
         writer=Writer(
@@ -69,6 +86,7 @@ def typed(payload: object) -> Typed:
             sender_chat_id=_chat(fields, "sender_chat_id") if fields.has("sender_chat_id") else None,
             via_bot=_flag(fields, "via_bot"),
         ),
+        files=files,
     )
     fields.finish()
     return read
@@ -122,7 +140,7 @@ def pressed(payload: object) -> Pressed:
 
 def written(payload: object) -> ReceivedMail:
     fields = Fields(payload)
-    fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to", "headers"})
+    fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to", "headers", "attachments"})
     thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
     mail = ReceivedMail(
         sender=_line(fields, "from", _MAX_ADDRESS),
@@ -132,9 +150,37 @@ def written(payload: object) -> ReceivedMail:
         in_reply_to=thread,
         references=thread,
         headers=_headers(fields),
+        given=tuple(one.file for one in _files(fields, "attachments")),
     )
     fields.finish()
     return mail
+
+
+def _files(fields: Fields, name: str, kinds: tuple[str, ...] = ()) -> list[TypedFile]:
+    """Each `{"name", "data"}` with its bytes in base64, and `media_type` where the name does not say it."""
+    given = fields.raw(name)
+    if given is None:
+        return []
+    if not isinstance(given, list) or not 0 < len(given) <= _MOST_FILES:
+        fields.complain(name, f"must be a list of 1 to {_MOST_FILES} files", "list_required")
+        return []
+    return [_file(Fields(one, f"{name}[{number}]", fields.complaints), kinds) for number, one in enumerate(given)]
+
+
+def _file(fields: Fields, kinds: tuple[str, ...]) -> TypedFile:
+    fields.refuse_unknown({"name", "media_type", "data", *(["as"] if kinds else [])})
+    name, data = fields.text("name", maximum=_MAX_LABEL), fields.raw("data")
+    media_type = fields.optional_text("media_type", maximum=100) or mimetypes.guess_type(name)[0]
+    sent_as = fields.optional_text("as", maximum=20) or ("photo" if media_type in _PHOTOS else "document")
+    if kinds and sent_as not in kinds:
+        fields.complain("as", f"must be one of {', '.join(kinds)}", "not_allowed")
+    try:
+        content = base64.b64decode(data if isinstance(data, str) else "!", validate=True)
+    except (binascii.Error, ValueError):
+        content = b""
+        fields.complain("data", "must be the bytes in base64", "base64_required")
+    kept = ArrivedFile(name=name, media_type=media_type or "application/octet-stream", content=content)
+    return TypedFile(file=kept, sent_as=sent_as)
 
 
 def _headers(fields: Fields) -> dict[str, str]:
@@ -171,10 +217,10 @@ def _flag(fields: Fields, name: str) -> bool:
     return value is True
 
 
-def _text(fields: Fields) -> str:
-    text = fields.text("text", maximum=TEXT_LIMIT_UTF16)
-    if utf16_units(text) > TEXT_LIMIT_UTF16:
-        fields.complain("text", f"must have at most {TEXT_LIMIT_UTF16} UTF-16 units", "too_long")
+def _text(fields: Fields, most: int, *, required: bool) -> str:
+    text = fields.text("text", maximum=most, required=required, blank=not required)
+    if utf16_units(text) > most:
+        fields.complain("text", f"must have at most {most} UTF-16 units", "too_long")
     return text
 
 

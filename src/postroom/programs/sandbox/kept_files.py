@@ -46,9 +46,11 @@ class SandboxFile:
     sha256: str
     is_photo: bool = False
     """Shown as a picture by a service that has both."""
+    sent_as: str = ""
+    """Voice, video and the like, where a service tells them from documents."""
 
     def listing(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "is_photo"}
+        return {name: value for name, value in asdict(self).items() if name not in ("is_photo", "sent_as")}
 
 
 class FileShelf:

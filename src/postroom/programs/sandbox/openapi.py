@@ -59,10 +59,24 @@ def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 _FLAG = {"type": ["boolean", "null"]}
+_SENT = {
+    "type": ["array", "null"],
+    "maxItems": 10,
+    "items": _object(
+        {
+            "name": _TEXT,
+            "media_type": _TEXT_OR_NOTHING,
+            "data": {"type": "string", "contentEncoding": "base64"},
+            "as": _TEXT_OR_NOTHING,
+        },
+        ["name", "data"],
+        closed=True,
+    ),
+}
 _TYPED = _object(
     {
         "chat_id": _CHAT,
-        "text": {"type": "string", "minLength": 1, "maxLength": 4096},
+        "text": {"type": "string", "maxLength": 4096},
         "reply_to_message_id": {"type": ["integer", "string", "null"], "minimum": 1},
         "from_name": {"type": ["string", "null"], "maxLength": 64},
         "from_id": {"type": ["integer", "string", "null"], "minimum": 1},
@@ -70,8 +84,9 @@ _TYPED = _object(
         "forwarded": _FLAG,
         "sender_chat_id": {"type": ["integer", "string", "null"]},
         "via_bot": _FLAG,
+        "files": _SENT,
     },
-    ["chat_id", "text"],
+    ["chat_id"],
     closed=True,
 )
 _TAPPED = _object(
@@ -105,6 +120,7 @@ _WRITTEN = _object(
         "body": _TEXT,
         "in_reply_to": _TEXT_OR_NOTHING,
         "headers": {"type": ["object", "null"], "maxProperties": 50, "additionalProperties": _TEXT},
+        "attachments": _SENT,
     },
     ["from", "to", "body"],
     closed=True,

@@ -84,15 +84,21 @@ def _content(message: TelegramMessage) -> dict[str, Any]:
 def _file(one: SandboxFile) -> dict[str, Any]:
     file = {"file_id": f"{FILE_ID}{one.sha256}", "file_unique_id": one.sha256[:16], "file_size": one.size}
     if one.is_photo:
-        return {"photo": [file | {"width": 90, "height": 90}]}
-    return {"document": file | {"file_name": one.name, "mime_type": one.media_type}}
+        thumbnail = {"file_id": f"{FILE_ID}small-{one.sha256}", "file_unique_id": f"s{one.sha256[:15]}", "file_size": 1}
+        return {"photo": [thumbnail | {"width": 45, "height": 45}, file | {"width": 90, "height": 90}]}
+    if one.sent_as in ("voice", "video_note", "sticker"):  # they have no name
+        return {one.sent_as: file | {"mime_type": one.media_type}}
+    if one.sent_as == "animation":  # stands as a document as well
+        named = file | {"file_name": one.name, "mime_type": one.media_type}
+        return {"animation": named, "document": named}
+    return {one.sent_as or "document": file | {"file_name": one.name, "mime_type": one.media_type}}
 
 
 def typed_object(
-    message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer
+    message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer, album: str | None = None
 ) -> dict[str, Any]:
     """A message of the person's, as it was written, passed on or posted in the name of a chat."""
-    shape = message_object(message, token, replied)
+    shape = message_object(message, token, replied) | ({"media_group_id": album} if album else {})
     shape["from"] |= {"is_bot": writer.is_bot} | ({} if writer.from_id is None else {"id": writer.from_id})
     if writer.forwarded:
         origin = {"type": "hidden_user", "sender_user_name": "Somebody else", "date": shape["date"]}

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
+from postroom.domain.attachment import file_shape
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.delivery import Format
 from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, SentBefore, SpokenTurn
 from postroom.domain.person import Person
@@ -103,6 +105,7 @@ class Answering:
     people: KnownPeople
     outbound: Outbound
     channels: Mapping[str, ShowsWork]
+    files: HandsFilesOn
     clock: Clock
     wake: Signal
     _shown: dict[Conversation, ShownWork] = field(default_factory=dict)
@@ -222,6 +225,8 @@ class Answering:
         }
         if before is not None:
             context["in_reply_to"] = _shown(SpokenTurn(by=before.by, text=before.text, at_us=before.at_us))
+        if handed := await self.files.hand_on(kept.message.files, kept.target or ""):
+            context["files"] = [file_shape(one) for one in handed]
         return Route(
             request_id=kept.id,
             sender=kept.message.places[0],

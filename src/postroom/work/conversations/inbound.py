@@ -38,6 +38,12 @@ class Troubles(Protocol):
     async def end(self, channel: str) -> None: ...
 
 
+class TakesOver(Protocol):
+    async def taken(self, message: InboundMessage, channel: object) -> InboundMessage:
+        """With the files that came with it."""
+        ...
+
+
 class InboundWatch(Protocol):
     """Knows how far what people sent has been read."""
 
@@ -62,6 +68,9 @@ class Inbound:
     clock: Clock
     watch: InboundWatch | None = None
     troubles: Troubles | None = None
+    files: TakesOver | None = None
+    channel: object = None
+    """That the files are fetched from."""
     _said: list[str] = field(default_factory=lambda: [UNKNOWN])
 
     async def look(self) -> int:
@@ -101,12 +110,17 @@ class Inbound:
         offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
         heard = await self.bot.listen(offset, wait_seconds)
         for event in presses_first(heard.events):
-            await hand_over(event, self.handlers, self.source)
+            await hand_over(await self._with_files(event), self.handlers, self.source)
         if heard.position is not None:
             await self.offsets.save_offset(self.source, heard.position)
         if self.watch:
             await self.watch.looked(self.source, began_us, everything=heard.everything)
         return len(heard.events)
+
+    async def _with_files(self, event: InboundEvent) -> InboundEvent:
+        if self.files is None or not isinstance(event, InboundMessage):
+            return event
+        return await self.files.taken(event, self.channel)
 
 
 def presses_first(events: Sequence[InboundEvent]) -> list[InboundEvent]:

@@ -15,6 +15,7 @@ from postroom.domain.person import Person
 _NAMED: Final = re.compile(r"\s*[/@]([A-Za-z][\w-]{0,63})(?:@\w{1,64})?(?:[\s,:]+(.*))?", re.ASCII | re.DOTALL)
 _WORD: Final = re.compile(r"/([A-Za-z][\w-]{0,63})(?:@\w{1,64})?(?:\s.*)?", re.ASCII | re.DOTALL)
 COMMANDS: Final = ("help", "status", "inbox", "asks", "stop", "why", "mute", "snooze", "pair")
+FILES_ALONE: Final = "(files, without words)"
 _FLAG_WORDS: Final = {
     Flag.FORWARDED: "forwarded words start nothing",
     Flag.BOT: "what a bot writes starts nothing",
@@ -76,20 +77,20 @@ def _refused(facts: InboundFacts) -> RoutedMessage | None:
         return RoutedMessage(kind=RouteKind.STRANGER, reason="the sender has not proved who they are")
     if message.flags:
         return RoutedMessage(kind=RouteKind.IGNORED, reason=_FLAG_WORDS[min(message.flags)])
-    if not (message.text or "").strip():
+    if not (message.text or "").strip() and not message.files:
         return RoutedMessage(kind=RouteKind.IGNORED, reason="there are no words in it")
     return None
 
 
 def _chosen(facts: InboundFacts) -> RoutedMessage:
-    text, butlers = (facts.message.text or "").strip(), facts.butlers
+    text, butlers = (facts.message.text or "").strip() or FILES_ALONE, facts.butlers
     name, words = named(text, butlers)
     if name is None and (word := _WORD.fullmatch(text)):
         return RoutedMessage(kind=RouteKind.UNKNOWN, reason="there is no such command", words=word[1].lower())
     if facts.thread in butlers:
         return _to(facts.thread, f"a reply to a message of {facts.thread}", text)
-    if name is not None and words:
-        return _to(name, f"{name} is named in it", words)
+    if name is not None and (words or facts.message.files):
+        return _to(name, f"{name} is named in it", words or FILES_ALONE)
     if name is not None:
         return RoutedMessage(kind=RouteKind.CHOICE, target=name, reason=f"{name} is named, and nothing is asked")
     own = facts.person.default_butler if facts.person else None

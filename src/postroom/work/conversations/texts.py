@@ -23,6 +23,7 @@ class Texts:
     timed_out: str
     unfinished: str
     unreachable: str
+    files_not_taken: str
     silent: str
     stopped: str
     nothing_runs: str
@@ -66,6 +67,7 @@ ENGLISH: Final = Texts(
     timed_out="{butler} did not finish in time and was ended. Please try again.",
     unfinished="{butler} was interrupted before it had finished. If something is missing, please ask again.",
     unreachable="{butler} could not be reached, so this is not answered. Please try again.",
+    files_not_taken="I could not take this over:\n{files}",
     silent="{butler} has finished and has said nothing.",
     stopped="Stopped.",
     nothing_runs="There is nothing to stop here.",
@@ -116,6 +118,7 @@ GERMAN: Final = Texts(
     timed_out="{butler} ist nicht rechtzeitig fertig geworden und wurde beendet. Bitte versuch es noch einmal.",
     unfinished="{butler} wurde unterbrochen, bevor es fertig war. Wenn etwas fehlt, frag bitte noch einmal.",
     unreachable="{butler} war nicht zu erreichen, darum bleibt das ohne Antwort. Bitte versuch es noch einmal.",
+    files_not_taken="Das konnte ich nicht übernehmen:\n{files}",
     silent="{butler} ist fertig und hat nichts gesagt.",
     stopped="Angehalten.",
     nothing_runs="Hier gibt es nichts anzuhalten.",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from postroom.work.files.fit import refused
 from postroom.work.files.media_type import Sniffer, agreed_type, name_contradicts
 from postroom.work.files.secret_content import SecretScan
+
+NAME_MISMATCH: Final = "name_mismatch"
 
 
 class Inspection:
@@ -35,5 +39,5 @@ class Inspection:
         if agreed is None:
             raise refused(type_field, f"is {declared}, but the file is {found}", "type_mismatch")
         if name_contradicts(name, found):
-            raise refused(name_field, f"is called {name}, but the file is {found}", "name_mismatch")
+            raise refused(name_field, f"is called {name}, but the file is {found}", NAME_MISMATCH)
         return agreed

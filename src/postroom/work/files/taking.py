@@ -11,19 +11,21 @@ from typing import BinaryIO, Final
 
 from postroom.domain.attachment import Attachment
 from postroom.domain.capabilities import Capabilities
+from postroom.domain.errors import ValidationError
 from postroom.domain.file_ports import Draft, FileStore, OpenOutbox, OutboxFile, OutboxRefusal, UploadRecord
 from postroom.domain.ports import Clock
-from postroom.domain.retention import DAY_US
+from postroom.domain.retention import DAY_US, QUESTION_WORDS_US
 from postroom.domain.upload import UPLOAD_LIFE_US, Upload
-from postroom.work.files.file_name import clean_name
+from postroom.work.files.file_name import NAMELESS, clean_name
 from postroom.work.files.fit import MOST_FILE_BYTES, check_fit, refused
 from postroom.work.files.given import GivenFile, read_given
-from postroom.work.files.inspection import Inspection
+from postroom.work.files.inspection import NAME_MISMATCH, Inspection
 from postroom.work.files.media_type import agreed_type
 from postroom.work.files.outbox_path import places
 from postroom.work.files.ownership import check_usable
 
 _NOT_FOUND: Final = "not_found"
+_NO_LIMIT: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,8 @@ class FileTaking:
     most_bytes_a_day: int
     outbox: tuple[Path, ...] = ()
     outboxes: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
+    arrived_life_us: int = QUESTION_WORDS_US
+    """How long what people send is kept: as long as their words."""
 
     async def take(
         self, given: object, *, owner: str, channel: str, can: Capabilities | None
@@ -94,6 +98,50 @@ class FileTaking:
         one = _Source(given=given, name=clean_name(name), size=0, source=source)
         async with self._drafted(one) as taken:
             return (await self._store([taken], owner, key))[0]
+
+    async def take_arrived(self, content: bytes, *, name: str, owner: str, key: str) -> Upload:
+        """What a person sent along. A name that promises another kind of file loses its ending."""
+        clean = clean_name(name)
+        try:
+            return await self._arrived(content, clean, owner, key)
+        except ValidationError as error:
+            if not any(one.code == NAME_MISMATCH for one in error.fields):
+                raise
+        return await self._arrived(content, clean.rpartition(".")[0] or NAMELESS, owner, key)
+
+    async def hand_on(self, files: Sequence[Attachment], owner: str) -> tuple[Attachment, ...]:
+        """What a person sent, to the agent it is for: as an upload of its own, which it may send on."""
+        if not files:
+            return ()
+        now_us = self.clock.now_us()
+        new = [
+            Upload(
+                id=self.mint(now_us),
+                owner=owner,
+                sha256=one.sha256,
+                name=one.name,
+                media_type=one.media_type,
+                size=one.size,
+                created_at_us=now_us,
+                expires_at_us=now_us + self.arrived_life_us,
+                key=f"arrived:{one.upload_id}",
+            )
+            for one in files
+        ]
+        stored = await self.record.add(new, most_bytes=_NO_LIMIT, since_us=now_us)
+        return tuple(one.attached() for one in stored)
+
+    async def content(self, upload_id: str, owner: str) -> tuple[Upload, bytes] | None:
+        """Of an upload of this owner's, as long as it is kept; another's is as unknown as one that never was."""
+        found = [one for one in await self.record.find([upload_id]) if one.owner == owner]
+        if not found or not await self.store.holds(found[0].attached()):
+            return None
+        return found[0], await self.store.read(found[0].attached())
+
+    async def _arrived(self, content: bytes, name: str, owner: str, key: str) -> Upload:
+        given = GivenFile(field="file", name=name)
+        async with self._drafted(_Source(given=given, name=name, size=len(content), source=BytesIO(content))) as taken:
+            return (await self._store([taken], owner, key, self.arrived_life_us))[0]
 
     async def _uploads(self, wanted: Sequence[GivenFile], owner: str) -> Mapping[str, Upload]:
         ids = [one.upload_id for one in wanted if one.upload_id]
@@ -145,17 +193,19 @@ class FileTaking:
         finally:
             await self.store.discard(draft)
 
-    async def _store(self, taken: Sequence[_Taken], owner: str, key: str | None = None) -> Sequence[Upload]:
+    async def _store(
+        self, taken: Sequence[_Taken], owner: str, key: str | None = None, life_us: int = UPLOAD_LIFE_US
+    ) -> Sequence[Upload]:
         """Bytes first: a row says that they are there."""
         if not taken:
             return ()
         now_us = self.clock.now_us()
         for one in taken:
             await self.store.keep(one.draft)
-        uploads = [self._upload(one, owner, now_us, key) for one in taken]
+        uploads = [self._upload(one, owner, now_us, key, life_us) for one in taken]
         return await self.record.add(uploads, most_bytes=self.most_bytes_a_day, since_us=now_us - DAY_US)
 
-    def _upload(self, one: _Taken, owner: str, now_us: int, key: str | None) -> Upload:
+    def _upload(self, one: _Taken, owner: str, now_us: int, key: str | None, life_us: int) -> Upload:
         return Upload(
             id=self.mint(now_us),
             owner=owner,
@@ -164,7 +214,7 @@ class FileTaking:
             media_type=one.media_type,
             size=one.draft.size,
             created_at_us=now_us,
-            expires_at_us=now_us + UPLOAD_LIFE_US,
+            expires_at_us=now_us + life_us,
             key=key,
         )
 

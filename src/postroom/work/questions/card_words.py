@@ -200,7 +200,8 @@ def answer_words(question: Question) -> str:
     if question.answer is None or is_hidden(question):
         return ""
     labels = {one.value: one.label for one in question.wording.options}
-    return one_line(_said(question.answer, labels), _MOST_ANSWER)
+    files = [f"📎 {one.name}" for one in question.answer.files]
+    return one_line(" ".join(part for part in (_said(question.answer, labels), *files) if part), _MOST_ANSWER)
 
 
 def _said(answer: QuestionAnswer, labels: dict[str, str]) -> str:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
 from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
+from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import PostroomError
+from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.domain.markup import Revision
@@ -84,6 +86,7 @@ class Hearing:
     bots: Mapping[str, AnswersPresses]
     clock: Clock
     mint: Callable[[int], str]
+    files: HandsFilesOn | None = None
 
     async def press(self, press: Press) -> None:
         """Decided first, answered at once, drawn afterwards."""
@@ -102,7 +105,7 @@ class Hearing:
 
     async def words(self, words: InboundMessage) -> bool:
         """Whether they were about a question; if not, they are for others to hear."""
-        meant = await self._meant(words) if words.text is not None else []
+        meant = await self._meant(words) if words.text is not None or words.files else []
         if not meant:
             return False
         if len(meant) > 1:
@@ -234,8 +237,12 @@ class Hearing:
     async def _attempt_of(self, words: InboundMessage, shown: Presentation) -> Attempt:
         attempt = await self._attempt(words.channel, words.event_id, words.sender, shown, words.assurance)
         seen = shown.revision or None  # the card as it is there, whatever has been asked since
-        said = Said(text=words.text)
+        said = Said(text=words.text or "", files=await self._files_for_asker(words, shown))
         return replace(attempt, said=said, said_at_us=words.said_at_us, flags=words.flags, revision=seen)
+
+    async def _files_for_asker(self, words: InboundMessage, shown: Presentation) -> tuple[Attachment, ...]:
+        question = await self.store.get(shown.question_id) if words.files else None
+        return await self.files.hand_on(words.files, uploader(question.asker)) if question and self.files else ()
 
     async def _attempt(
         self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance
@@ -337,3 +344,8 @@ def _told(verdict: Verdict) -> str | None:
 
 def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
+
+
+def uploader(asker: str) -> str:
+    """In whose name an asker hands in files, and sends them on."""
+    return asker.removeprefix("butler:")

@@ -138,10 +138,12 @@ def _answered(question: Question, attempt: Attempt, shown: Presentation | None) 
 
 def _with_comment(reading: Reading, said: Said) -> QuestionAnswer | None:
     """What was said beside the answer stands where the answer itself says nothing."""
-    if said.comment is None and said.details is None:
+    files = () if reading.declined else said.files
+    if said.comment is None and said.details is None and not files:
         return reading.answer
     answer = reading.answer or QuestionAnswer()
-    return replace(answer, text=answer.text or said.comment, fields=answer.fields or said.details or {})
+    text = answer.text or said.comment or answer.text
+    return replace(answer, text=text, fields=answer.fields or said.details or {}, files=files)
 
 
 def _toggled(question: Question, value: str, ticked: tuple[str, ...]) -> Verdict:

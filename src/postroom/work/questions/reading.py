@@ -43,7 +43,7 @@ def _read(wording: Wording, said: Said) -> Reading:
     if said.declined:
         return Reading(declined=True)
     if said.text is not None:
-        return _read_text(wording, said.text)
+        return _read_files_alone(wording, said) if _is_files_alone(said) else _read_text(wording, said.text)
     match wording.kind:
         case QuestionKind.TEXT:
             return Reading(problem="answer in your own words")
@@ -54,6 +54,17 @@ def _read(wording: Wording, said: Said) -> Reading:
         case _:
             given = said.selected[0] if said.selected and len(said.selected) == 1 else said.value
             return _one(wording, given)
+
+
+def _is_files_alone(said: Said) -> bool:
+    return bool(said.files) and not visible(storable(said.text or "").strip())
+
+
+def _read_files_alone(wording: Wording, said: Said) -> Reading:
+    """A photo is an answer where own words are one."""
+    if wording.kind is QuestionKind.TEXT or (wording.kind is QuestionKind.CHOICE and wording.allow_text):
+        return Reading(answer=QuestionAnswer(text=""))
+    return Reading(problem="a file alone does not answer this: write the answer with it")
 
 
 def _one(wording: Wording, value: str | None) -> Reading:

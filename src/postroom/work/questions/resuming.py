@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from postroom.domain.attachment import file_shape
 from postroom.domain.errors import ValidationError
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question, Resume
@@ -62,6 +63,7 @@ def material(question: Question) -> dict[str, Any]:
             "text": answer.text,
             "selected": list(answer.selected),
             "fields": dict(answer.fields),
+            **({"files": [file_shape(one) for one in answer.files]} if answer.files else {}),
         },
         "answered_by": by.name if by else None,
         "state": question.state,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
+from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import is_uuid, moment_of
-from postroom.domain.inbound_message import Listened
+from postroom.domain.inbound_message import InboundFile, InboundMessage, Listened
 from postroom.domain.markup import Markup
 from postroom.domain.ports import FileContents
 from postroom.world.channels.carried_files import check_files, read_file
@@ -113,6 +114,14 @@ class Email:
         mail = await self._whole(part, ends_at) if part.files else part
         await visit(self._server, mail, ends_at - time.monotonic())
         return Receipt(part.message_id)
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        if not isinstance(self._listening, MailListening):
+            return [replace(one, problem="files of mails are fetched by IMAP alone") for one in message.offers]
+        try:
+            return await self._listening.bring_files(message.offers, timeout_seconds)
+        except (TimeoutError, OSError, EOFError):
+            raise TargetUnavailable("the mail server did not hand out the files") from None
 
     async def probe(self, timeout_seconds: float) -> str:
         await visit(self._server, None, timeout_seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -25,7 +26,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
-from postroom.domain.inbound_message import Listened
+from postroom.domain.inbound_message import InboundFile, InboundMessage, Listened
 from postroom.domain.patience import LONGEST_SECONDS, shortened
 from postroom.domain.ports import FileContents
 from postroom.domain.push_state import PushState
@@ -53,9 +54,10 @@ from postroom.world.channels.telegram_files import (
     is_unfit_photo,
     last_words,
 )
+from postroom.world.channels.telegram_inbound_files import brought
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
-from postroom.world.channels.telegram_updates import is_in_group, listened
+from postroom.world.channels.telegram_updates import album_of, is_in_group, listened
 from postroom.world.channels.telegram_webhook import HookInfo, HookKeeper, TelegramHook, took_away_own
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
@@ -65,6 +67,7 @@ POLL_MARGIN_SECONDS = 10.0
 # Telegram remembers what was asked for last, so it is asked for every time.
 UPDATE_KINDS: Final = ("message", "edited_message", "callback_query", "my_chat_member")
 LONGEST_PRESS_ANSWER: Final = 200
+ALBUM_SECONDS: Final = 0.5  # within which Telegram has the rest of several photos that were sent at once
 
 _CHAT_ID = re.compile(r"-?[0-9]{1,19}")
 _USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
@@ -286,7 +289,17 @@ class Telegram:
             if not await took_away_own(self.name, self._ask, POLL_MARGIN_SECONDS):
                 raise
             updates = await self.updates(position, timeout_seconds)
+        if updates and album_of(updates[-1]) is not None:
+            updates = await self._whole_album(position, updates)
         return await self.pushed(updates)
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        return await brought(message.offers, self._told, self._http, self._base_url, self._token, timeout_seconds)
+
+    async def _whole_album(self, position: int | None, updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """More of it may be on its way; asking again with the same position acknowledges nothing."""
+        await asyncio.sleep(ALBUM_SECONDS)
+        return await self.updates(position, 0) or updates
 
     @property
     def is_pushed(self) -> bool:
@@ -370,7 +383,14 @@ class Telegram:
     async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
         """A question changes nothing, so no answer is only ever "unavailable", and no refusal is a message's fault."""
         try:
+            return await self._told(method, body, timeout_seconds)
+        except ValidationError as error:
+            reason = error.message
+        raise TargetUnavailable(reason)
+
+    async def _told(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+        try:
             return await self._call(TelegramCall(method=method, body=body), timeout_seconds)
-        except (OutcomeUncertain, ValidationError) as error:
+        except OutcomeUncertain as error:
             reason = error.message
         raise TargetUnavailable(reason)

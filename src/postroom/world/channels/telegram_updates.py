@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
 from postroom.domain.time import seconds
+from postroom.world.channels.telegram_inbound_files import offers
 
 _MOST_UPDATES: Final = 100  # more than these wait for the next request
 _FORWARDED: Final = frozenset(
@@ -20,11 +22,34 @@ _AUTOMATIC: Final = frozenset(["is_automatic_forward", "is_from_offline", "via_b
 def listened(channel: str, updates: Sequence[Mapping[str, Any]], own_name: str | None = None) -> Listened:
     """`own_name` is the bot's, by which it is called in a group."""
     numbers = [number for update in updates if isinstance(number := update.get("update_id"), int)]
+    albums: dict[tuple[str, str], int] = {}
+    events: list[InboundEvent] = []
+    for update in updates:
+        event, album = inbound_event(channel, update, own_name), album_of(update)
+        if album is not None and isinstance(event, InboundMessage):
+            if album in albums and isinstance(before := events[albums[album]], InboundMessage):
+                events[albums[album]] = _one_of_both(before, event)
+                continue
+            albums[album] = len(events)
+        if event is not None:
+            events.append(event)
     return Listened(
-        events=[one for update in updates if (one := inbound_event(channel, update, own_name)) is not None],
+        events=events,
         position=max(numbers) + 1 if numbers else None,
         everything=len(updates) < _MOST_UPDATES,
     )
+
+
+def album_of(update: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Several photos that a person sent at once come one by one, under one name."""
+    message = update.get("message")
+    name = message.get("media_group_id") if isinstance(message, Mapping) else None
+    return (str(_places(message.get("chat"))[:1]), name) if isinstance(message, Mapping) and name else None
+
+
+def _one_of_both(first: InboundMessage, more: InboundMessage) -> InboundMessage:
+    """The words stand with any one of them."""
+    return replace(first, text=first.text or more.text, offers=first.offers + more.offers)
 
 
 def is_in_group(update: Mapping[str, Any]) -> bool:
@@ -62,7 +87,7 @@ def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
 
 def _message(channel: str, number: Any, message: Mapping[str, Any], own_name: str | None) -> InboundMessage | None:
     places, date = _places(message.get("chat")), message.get("date")
-    replied, text = message.get("reply_to_message"), message.get("text")
+    replied, text = message.get("reply_to_message"), message.get("text", message.get("caption"))
     if not places:
         return None
     return InboundMessage(
@@ -77,6 +102,7 @@ def _message(channel: str, number: Any, message: Mapping[str, Any], own_name: st
         addressed=isinstance(text, str) and _names(text, own_name),
         said_at_us=seconds(date) if isinstance(date, int) and _is_number(date) else None,
         flags=_flags(message),
+        offers=offers(message),
     )
 
 

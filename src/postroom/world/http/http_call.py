@@ -16,7 +16,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.world.http.descriptors import out_of_descriptors
 from postroom.world.http.public_address import refused_as_private
-from postroom.world.http.whole_answer import whole_answer
+from postroom.world.http.whole_answer import MOST_BYTES, whole_answer
 
 _JSON = {"Content-Type": "application/json"}
 _MUCH_BYTES = 1_048_576  # written piece by piece, so that the others have their turn
@@ -68,12 +68,13 @@ class HttpCall:
         *,
         body: bytes | aiohttp.MultipartWriter | None = None,
         headers: Mapping[str, str] | None = None,
+        most_bytes: int = MOST_BYTES,
     ) -> HttpAnswer:
         """Raises `OutcomeUncertain` once a byte may have left and no complete answer came back."""
         trip, late, ours = _Trip(), False, None
         try:
             async with asyncio.timeout(timeout_seconds):
-                return await self._exchange(method, url, body, headers or {}, trip)
+                return await self._exchange(method, url, body, headers or {}, trip, most_bytes)
         except TimeoutError:
             late = True
         except (aiohttp.ClientError, OSError) as error:
@@ -94,6 +95,7 @@ class HttpCall:
         body: bytes | aiohttp.MultipartWriter | None,
         headers: Mapping[str, str],
         trip: _Trip,
+        most_bytes: int,
     ) -> HttpAnswer:
         async with self._open_session().request(
             method, url, data=_paced(body), headers=headers, allow_redirects=False, trace_request_ctx=trip
@@ -101,7 +103,7 @@ class HttpCall:
             if not 200 <= response.status < 300:
                 # the status alone is a complete refusal, even if its explanation is cut off
                 trip.refusal = HttpAnswer(status=response.status, headers=response.headers, body=b"")
-            content = await whole_answer(response.content)
+            content = await whole_answer(response.content, most_bytes)
             return HttpAnswer(status=response.status, headers=response.headers, body=content)
 
     def _failure(self, trip: _Trip, late: bool) -> PostroomError:

@@ -37,7 +37,7 @@ class ImapInbox:
     def mail(self, uid: int) -> StoredMail | None:
         """None when it was cleared."""
         found = self._ledger.mails(from_person=True, since=uid - 1, limit=1)
-        return found[0] if found and found[0].email_id == uid else None
+        return self._ledger.with_files(found[0]) if found and found[0].email_id == uid else None
 
     def _is_here(self, kept: StoredMail) -> bool:
         """To this address, with or without a tag; and what is written to no mailbox of the sandbox comes to all."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from datetime import UTC, datetime
 from email.header import Header
+from email.message import EmailMessage
+from email.policy import SMTP
 from email.utils import format_datetime
 from typing import Final
 
-from postroom.programs.sandbox.records import StoredMail
+from postroom.programs.sandbox.records import ReceivedMail, StoredMail
 
 AUTHSERV_ID: Final = "sandbox.example"
 """The name under which the sandbox says that it knows who wrote a mail."""
@@ -33,9 +35,19 @@ def mail_bytes(kept: StoredMail) -> bytes:
     given = {name.lower() for name in mail.headers}
     head = [(name, value) for name, value in usual.items() if value and name.lower() not in given]
     head += [(name, value) for name, value in mail.headers.items() if value]
-    return "".join(f"{name}: {_value(value)}\r\n" for name, value in head).encode("ascii", "replace") + _body(
-        mail.body, is_whole="content-type" in given
-    )
+    body = _parts(mail) if mail.given else _body(mail.body, is_whole="content-type" in given)
+    return "".join(f"{name}: {_value(value)}\r\n" for name, value in head).encode("ascii", "replace") + body
+
+
+def _parts(mail: ReceivedMail) -> bytes:
+    """The words first, then each file."""
+    whole = EmailMessage()
+    whole.set_content(mail.body)
+    for one in mail.given:
+        kind, _, more = one.media_type.partition("/")
+        whole.add_attachment(one.content, maintype=kind, subtype=more or "octet-stream", filename=one.name)
+    del whole["MIME-Version"]
+    return whole.as_bytes(policy=SMTP)
 
 
 def _body(text: str, *, is_whole: bool) -> bytes:

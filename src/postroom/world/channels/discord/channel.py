@@ -7,6 +7,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any, ClassVar, Final
@@ -17,9 +18,10 @@ import structlog
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
-from postroom.domain.inbound_message import InboundEvent, Listened
+from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Listened
 from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
+from postroom.world.channels.brought_files import fetched, is_at
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.discord.building import NO_MENTIONS, build, receipt_of
 from postroom.world.channels.discord.events import inbound_event
@@ -129,6 +131,17 @@ class Discord:
             error = failure
         _log.info("discord.press_unanswered", error_class=str(error.error_class))
         return False
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        """They lie at Discord's own addresses, which are signed and need no token."""
+        ends_at, own = time.monotonic() + timeout_seconds, urlsplit(self._base_url).hostname or ""
+        headers = {"User-Agent": self._user_agent}
+        return [
+            await fetched(self._http, "Discord", one, headers, ends_at - time.monotonic())
+            if is_at(one.reference, "discordapp.com", "discordapp.net", "discord.com", own)
+            else replace(one, problem="it lies at another service")
+            for one in message.offers
+        ]
 
     async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         """Typing, as Discord shows it for ten seconds."""

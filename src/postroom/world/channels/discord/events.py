@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from postroom.domain.answer_attempt import Flag
-from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
+from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Press
 from postroom.world.channels.discord.places import USER, made_at_us, snowflake
 
 _WRITTEN: Final = frozenset({0, 19})  # by somebody: a message, a reply; the rest are notes by Discord itself
@@ -48,6 +48,19 @@ def _message(channel: str, told: Mapping[str, Any], bot_id: str) -> InboundMessa
         addressed=bool(bot_id) and re.search(rf"<@!?{bot_id}>", str(told.get("content"))) is not None,
         said_at_us=made_at_us(number),
         flags=flags,
+        offers=_offers(told.get("attachments")),
+    )
+
+
+def _offers(listed: object) -> tuple[InboundFile, ...]:
+    given = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    return tuple(
+        InboundFile(
+            reference=str(one.get("url") or ""),
+            name=str(one.get("filename") or "file"),
+            size=size if isinstance(size := one.get("size"), int) else None,
+        )
+        for one in given
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 LONGEST_LINE: Final = 2 * 1_048_576  # a search may name a hundred thousand mails
-MOST_BYTES: Final = 4 * 1_048_576
+MOST_BYTES: Final = 50 * 1_048_576
 _MOST_LITERALS: Final = 50
 _LITERAL: Final = re.compile(rb"\{(\d{1,10})\+?\}\r\n\Z")
 

@@ -97,9 +97,9 @@ class ImapSession:
         found = [one.words.split()[1:] for one in said if one.words.upper().startswith("SEARCH")]
         return sorted({int(uid) for uids in found for uid in uids if uid.isdecimal()})
 
-    async def fetch(self, uid: int) -> FetchedMail | None:
+    async def fetch(self, uid: int, most_bytes: int = FETCHED_BYTES) -> FetchedMail | None:
         """None when the mail is gone."""
-        said = await self.command(f"UID FETCH {uid} (UID INTERNALDATE BODY.PEEK[]<0.{FETCHED_BYTES}>)")
+        said = await self.command(f"UID FETCH {uid} (UID INTERNALDATE BODY.PEEK[]<0.{most_bytes}>)")
         for one in said:
             named = _UID.search(one.line)
             if named and int(named[1]) == uid and one.literals:

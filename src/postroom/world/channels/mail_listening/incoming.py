@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 
 from postroom.domain.address_folding import folded
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.inbound_message import InboundEvent, InboundMessage, LateNews
+from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, LateNews
 from postroom.domain.question_answer import Assurance
+from postroom.world.channels.brought_files import with_ending
 from postroom.world.channels.mail_header import message_id
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
 from postroom.world.channels.mail_listening.authentication import is_proved
 from postroom.world.channels.mail_listening.bounce import Bounce, bounce_in
 from postroom.world.channels.mail_listening.headers import header, headers
 from postroom.world.channels.mail_listening.html_words import html_words
-from postroom.world.channels.mail_listening.imap_session import FetchedMail
+from postroom.world.channels.mail_listening.imap_session import FETCHED_BYTES, FetchedMail
 from postroom.world.channels.mail_listening.marks import marks
 from postroom.world.channels.mail_listening.own_words import LONGEST, own_words, unflowed
-from postroom.world.channels.mail_listening.parts import is_text, parsed, parts_of, text_of
+from postroom.world.channels.mail_listening.parts import bytes_of, files_in, is_text, name_of, parsed, parts_of, text_of
 from postroom.world.channels.mail_listening.sender import MailSender, sender_of
 from postroom.world.channels.mail_listening.subject import subject_of
 from postroom.world.channels.mailbox import domain_of
@@ -80,6 +81,7 @@ class MailReading:
             said_at_us=mail.at_us,
             flags=flags,
             assurance=Assurance.CHANNEL if proved else Assurance.NONE,
+            offers=_offers(mail, message),
         )
 
     def _provider_id(self, delivery_id: DeliveryId | None) -> str | None:
@@ -95,6 +97,26 @@ def whole_text(message: Message) -> str:
             return (unflowed(text) if part.get_param("format") == "flowed" else text)[:LONGEST]
     html = next((one for one in parts if is_text(one, "html")), None)
     return html_words(text_of(html))[:LONGEST] if html is not None else ""
+
+
+def brought(mail: FetchedMail, most_bytes: int) -> list[InboundFile]:
+    """The files of a whole mail."""
+    if len(mail.content) >= most_bytes:
+        return [InboundFile(name="the files of this mail", problem=f"it is larger than {most_bytes:,} bytes")]
+    found = [InboundFile(name=_file_name(one), content=bytes_of(one)) for one in files_in(parsed(mail.content))]
+    return [one if one.content else replace(one, content=None, problem="it could not be read") for one in found]
+
+
+def _offers(mail: FetchedMail, message: Message) -> tuple[InboundFile, ...]:
+    """Of a long mail only the beginning is here, so that there may be files in it that are not seen yet."""
+    names = [_file_name(one) for one in files_in(message)]
+    if not names and len(mail.content) >= FETCHED_BYTES and message.is_multipart():
+        names = ["the files of this mail"]
+    return tuple(InboundFile(reference=f"{mail.validity}:{mail.uid}", name=name) for name in names)
+
+
+def _file_name(part: Message) -> str:
+    return name_of(part) or with_ending("file", part.get_content_type())
 
 
 def _name(mail: FetchedMail, message: Message) -> str:

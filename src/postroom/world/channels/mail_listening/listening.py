@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import structlog
 
 from postroom.domain.errors import TargetUnavailable
-from postroom.domain.inbound_message import InboundEvent, Listened
+from postroom.domain.inbound_message import InboundEvent, InboundFile, Listened
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.imap_session import FetchedMail, ImapRefused, ImapSession, LoginRefused
-from postroom.world.channels.mail_listening.incoming import MailReading
+from postroom.world.channels.mail_listening.incoming import MailReading, brought
 from postroom.world.channels.mail_listening.position import MailPosition
 from postroom.world.channels.mailbox import domain_of
 
 SWEEP_SECONDS: Final = 60.0  # a server may be silent about a mail; it also ends IDLE long before its 29 minutes
 MOST_AT_ONCE: Final = 20
+MOST_MAIL_BYTES: Final = 48 * 1_048_576  # of one whose files are wanted; few servers take more than half of it
 LONGEST_READING_SECONDS: Final = 20.0  # of one mail, which takes some hundredths
 MOST_LOOKED_BACK: Final = 200
 _LOOK_BACK: Final = timedelta(days=31)  # a question is open for thirty
@@ -76,6 +78,22 @@ class MailListening:
         except BaseException:
             await self.close()
             raise
+
+    async def bring_files(self, offered: Sequence[InboundFile], timeout_seconds: float) -> Sequence[InboundFile]:
+        """The mail once more, now whole; its files are nowhere else."""
+        validity, _, uid = offered[0].reference.partition(":")
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                session = await self._ready()
+                mail = await session.fetch(int(uid), MOST_MAIL_BYTES) if session.validity == int(validity) else None
+                if mail is not None:
+                    return await asyncio.to_thread(brought, mail, MOST_MAIL_BYTES)
+        except ImapRefused:
+            pass
+        except BaseException:
+            await self.close()
+            raise
+        return [replace(one, problem="the mail is not in the mailbox any more") for one in offered]
 
     async def probe(self) -> None:
         """Whether the login works; raises one of our errors."""

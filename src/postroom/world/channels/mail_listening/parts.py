@@ -11,7 +11,7 @@ from email.policy import Compat32
 from typing import Final
 
 from postroom.world.channels.mail_listening.charsets import decoded_bytes
-from postroom.world.channels.mail_listening.headers import LONGEST
+from postroom.world.channels.mail_listening.headers import LONGEST, shown
 
 MOST_PARTS: Final = 50
 _DEEPEST: Final = 10
@@ -19,6 +19,9 @@ _MOST_CONTAINERS: Final = 100
 _MOST_BYTES: Final = 262_144
 _CONTAINER: Final = re.compile(rb"(?:multipart|message)/", re.IGNORECASE)
 _LIBRARY_STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError)
+_NO_FILES: Final = frozenset(
+    {"application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature"}
+)
 _HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 
@@ -54,6 +57,35 @@ def parts_of(message: Message) -> Iterator[Message]:
                 waiting[:0] = [(one, depth + 1) for one in inside[:MOST_PARTS] if isinstance(one, Message)]
             continue
         yield part
+
+
+def files_in(message: Message) -> Iterator[Message]:
+    """What came with the words: attached, or shown among them with a name; a signature is no file."""
+    for part in parts_of(message):
+        kind = _type(part)
+        if kind in _NO_FILES or (kind.startswith("multipart/") and not name_of(part)):
+            continue
+        if part.get_content_disposition() == "attachment" or not kind.startswith("text/"):
+            yield part
+
+
+def name_of(part: Message) -> str:
+    try:
+        return " ".join(shown(part.get_filename() or "").split())
+    except _LIBRARY_STUMBLES:
+        return ""
+
+
+def bytes_of(part: Message) -> bytes:
+    """An attached mail is its own text."""
+    try:
+        if part.is_multipart():
+            inside = part.get_payload()
+            return inside[0].as_bytes() if isinstance(inside, list) and isinstance(inside[0], Message) else b""
+        raw = part.get_payload(decode=True)
+    except (*_LIBRARY_STUMBLES, RecursionError):
+        return b""
+    return raw if isinstance(raw, bytes) else b""
 
 
 def text_of(part: Message) -> str:

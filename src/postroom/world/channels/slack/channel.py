@@ -14,7 +14,7 @@ import structlog
 from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable
-from postroom.domain.inbound_message import InboundEvent, Listened
+from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Listened
 from postroom.domain.ports import FileContents
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.kinds import SLACK
@@ -23,7 +23,7 @@ from postroom.world.channels.slack.address import address, is_message_id, is_pla
 from postroom.world.channels.slack.blocks import section
 from postroom.world.channels.slack.build import build, marking_key
 from postroom.world.channels.slack.call import DELETE, DELETE_FILE, FILE_ID, POST, REACT, SlackCall
-from postroom.world.channels.slack.events import PressedIn, inbound_event, pressed_in
+from postroom.world.channels.slack.events import PressedIn, inbound_event, offer, pressed_in
 from postroom.world.channels.slack.finding import SlackSearch
 from postroom.world.channels.slack.listening import SlackListening
 from postroom.world.channels.slack.refusals import MessageGone, ReactionStands
@@ -106,6 +106,20 @@ class Slack:
         return (
             await blameless(self._find(self._in_thread(part), since, timeout_seconds)) if part.method == POST else None
         )
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        ends_at = time.monotonic() + timeout_seconds
+        return [await self._brought(one, ends_at) for one in message.offers]
+
+    async def _brought(self, file: InboundFile, ends_at: float) -> InboundFile:
+        """In a shared channel Slack tells no more than the id."""
+        if file.problem:
+            return file
+        if file.reference.startswith("id:"):
+            query = {"file": file.reference.removeprefix("id:")}
+            told = (await blameless(self._api.look("files.info", query, ends_at - time.monotonic()))).get("file")
+            file = offer(told if isinstance(told, Mapping) else {})
+        return await self._api.fetch(file, ends_at - time.monotonic())
 
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = 5.0

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.answer_attempt import Flag
-from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
+from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Press
 from postroom.world.channels.slack.address import is_message_id, is_place, is_user
 from postroom.world.channels.slack.text import typed
 
 _HEARD: Final = frozenset(["message", "app_mention"])
 _BY_HAND: Final = frozenset([None, "file_share", "thread_broadcast", "me_message"])
 _ABOUT_OTHERS: Final = frozenset(["message_changed", "message_deleted", "message_replied", "ekm_access_denied"])
+_NOT_THERE: Final = frozenset(["tombstone", "hidden_by_limit"])
 _SLACKBOT: Final = "USLACKBOT"
 
 Object = Mapping[str, Any]
@@ -71,6 +72,19 @@ def _message(channel: str, event: Object, bot: str | None) -> InboundMessage | N
         addressed=event.get("type") == "app_mention" or (bot is not None and f"<@{bot}>" in str(text)),
         said_at_us=_microseconds(str(stamp)),
         flags=flags,
+        offers=tuple(offer(one) for one in _objects(event.get("files"))),
+    )
+
+
+def offer(told: Object) -> InboundFile:
+    """Of a file that is only known by its id Slack tells the rest when it is asked."""
+    url, size = told.get("url_private_download") or told.get("url_private"), told.get("size")
+    name, gone = told.get("name") or told.get("title"), told.get("mode") in _NOT_THERE
+    return InboundFile(
+        reference=str(url or f"id:{told.get('id')}"),
+        name=str(name or "file"),
+        size=size if isinstance(size, int) else None,
+        problem="Slack does not have it any more" if gone else "",
     )
 
 

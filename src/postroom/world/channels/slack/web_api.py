@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from postroom.domain.errors import OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.domain.inbound_message import InboundFile
+from postroom.world.channels.brought_files import fetched, is_at
 from postroom.world.channels.slack.refusals import not_uploaded, refusal
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 
@@ -71,6 +74,15 @@ class SlackWebApi:
             raise not_uploaded(answer, self._now())
         raise TargetUnavailable(reason)
 
+    async def fetch(self, file: InboundFile, timeout_seconds: float) -> InboundFile:
+        """What a person sent; our token goes to Slack's own addresses alone, and a page to log in is no file."""
+        if not is_at(file.reference, "slack.com", "slack-edge.com", urlsplit(self.base_url).hostname or ""):
+            return replace(file, problem="it lies at another service")
+        found = await fetched(self._http, "Slack", file, {"Authorization": f"Bearer {self._token}"}, timeout_seconds)
+        if found.content is not None and found.size not in (None, len(found.content)) and _is_page(found.content):
+            return replace(found, content=None, problem="the app may not read files: it needs the scope files:read")
+        return found
+
     async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> Told:
         """A question by one of the methods that want their arguments in the URL."""
         return await _asked(self._get(f"{self.base_url}/{method}?{urlencode(query)}", timeout_seconds))
@@ -90,6 +102,10 @@ class SlackWebApi:
         if 200 <= answer.status < 300 and told.get("ok") is True:
             return told
         raise refusal(answer, told, self._now())
+
+
+def _is_page(content: bytes) -> bool:
+    return content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
 
 
 async def _asked(asking: Awaitable[Told]) -> Told:

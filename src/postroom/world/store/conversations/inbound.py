@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, select, update
 
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.attachment import attachments_of_text, attachments_text
 from postroom.domain.conversation_states import WITH_BUTLER, InboundMove, InboundStatus, moved
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage
@@ -54,7 +55,7 @@ class StoredInbound:
             "reason": routed.reason,
             "person": person,
             "text": words,
-            **({} if routed.kind is RouteKind.BUTLER else {"subject": None}),
+            **({} if routed.kind is RouteKind.BUTLER else {"subject": None, "attachments": None}),
         }
         if not await self._move(kept, move, values, now_us):
             return None
@@ -161,6 +162,7 @@ def _columns(message: InboundMessage, new_id: str, now_us: int) -> dict[str, Any
         "answers": message.answers,
         "text": None if message.text is None else storable(message.text),
         "subject": None if message.subject is None else storable(message.subject),
+        "attachments": attachments_text(message.files),
         "said_at": message.said_at_us,
         "received_at": now_us,
         "status": str(InboundStatus.RECEIVED),
@@ -185,6 +187,7 @@ def kept_of(row: Row[Any]) -> KeptMessage:
         said_at_us=row.said_at,
         flags=frozenset(Flag(one) for one in json.loads(row.flags)),
         assurance=Assurance(row.assurance),
+        files=attachments_of_text(row.attachments),
     )
     return KeptMessage(
         id=row.id,

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, insert
 from postroom.domain.answer_attempt import Attempt, Flag, KeptAttempt, Said, Verdict, VerdictKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.strict_json import strict_json
+from postroom.world.store.questions.rows import files_of
 from postroom.world.store.tables.questions import question_attempts
 
 
@@ -76,4 +77,4 @@ def _said(text: str | None) -> Said:
         return Said()
     stored = json.loads(text)
     selected = stored["selected"]
-    return Said(**{**stored, "selected": tuple(selected) if selected is not None else None})
+    return Said(**{**stored, "selected": tuple(selected) if selected is not None else None, "files": files_of(stored)})

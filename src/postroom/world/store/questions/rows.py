@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Format
 from postroom.domain.question import (
     Added,
@@ -77,7 +78,16 @@ def answer_text(answer: QuestionAnswer) -> str:
 
 def read_answer(text: str) -> QuestionAnswer:
     stored = json.loads(text)
-    return QuestionAnswer(**{**stored, "selected": tuple(stored["selected"])})
+    return answer_of(stored)
+
+
+def answer_of(stored: dict[str, Any]) -> QuestionAnswer:
+    return QuestionAnswer(**{**stored, "selected": tuple(stored["selected"]), "files": files_of(stored)})
+
+
+def files_of(stored: dict[str, Any]) -> tuple[Attachment, ...]:
+    """What was written before there were any has none."""
+    return tuple(Attachment(**one) for one in stored.get("files", ()))
 
 
 def read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
@@ -143,7 +153,7 @@ def _wording(row: Row[Any]) -> Wording:
             "kind": QuestionKind(stored["kind"]),
             "format": Format(stored.get("format", Format.PLAIN)),
             "options": tuple(Option(**option) for option in stored["options"]),
-            "default": QuestionAnswer(**{**default, "selected": tuple(default["selected"])}) if default else None,
+            "default": answer_of(default) if default else None,
         }
     )
 

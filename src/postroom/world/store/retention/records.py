@@ -32,7 +32,7 @@ from postroom.world.store.tables.attention import (
 from postroom.world.store.tables.audit import audit_entries
 from postroom.world.store.tables.butlers import appointments, routing_log
 from postroom.world.store.tables.contacts import contact_offers
-from postroom.world.store.tables.conversations import inbound_messages
+from postroom.world.store.tables.conversations import ERASED, inbound_messages
 from postroom.world.store.tables.deliveries import delivery_refusals, delivery_requests
 from postroom.world.store.tables.idempotency_keys import idempotency_keys
 from postroom.world.store.tables.inbox import deferred_emails, notifications
@@ -85,7 +85,7 @@ class InboundWords(Stale):
     def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
         found = select(inbound_messages.c.id).where(self.condition(retention)).limit(limit)
         ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
-        erased = update(inbound_messages).where(inbound_messages.c.id.in_(ids)).values(text=None, subject=None)
+        erased = update(inbound_messages).where(inbound_messages.c.id.in_(ids)).values(ERASED)
         connection.execute(erased)
         return len(ids)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Table, Text, UniqueConstraint, text
 
 from postroom.domain.conversation_states import InboundStatus
@@ -41,6 +43,7 @@ inbound_messages = Table(
     Column("tokens", BigInteger, nullable=False, server_default="0"),
     Column("changed_at", BigInteger, nullable=False),
     Column("subject", Text),
+    Column("attachments", Text),
     UniqueConstraint("channel", "event_id"),
     CheckConstraint(one_of("status", InboundStatus), name="status"),
     Index("ix_inbound_messages_conversation", "person", "channel", "place", "id"),
@@ -49,3 +52,6 @@ inbound_messages = Table(
     partial_index("ix_inbound_messages_open", "id", where=OPEN),
     schema=SHARED,
 )
+
+ERASED: Final[dict[str, None]] = {"text": None, "subject": None, "attachments": None}
+"""What people wrote and sent; when they did, and what became of it, stays."""
