@@ -14,6 +14,7 @@ from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from tests.app.asked_household import ask, parts, until
 from tests.app.living import LIFTED, QUICK, Living, living
+from tests.world.channels.mail_listening.languages import WROTE
 
 OWNER = "owner@sandbox.example"
 FORGED = {"Authentication-Results": "sandbox.example; dmarc=fail header.from=sandbox.example"}
@@ -122,6 +123,18 @@ async def test_a_mail_that_is_shown_again_after_a_crash_is_judged_once(home: Pat
         await until(read_again)
         assert len(await parts(after).store.attempts(view.question.id)) == 1
         assert len([one for one in await after.received("email") if "✅" in one["body"]]) == 1
+
+
+@pytest.mark.requirement("mail:own-words")
+async def test_an_answer_by_a_mail_program_of_any_language_has_none_of_its_words(small: Living) -> None:
+    view = await ask(small, channels=["email"], kind="text", options=None, question="What is missing?")
+    for language in ("norwegian", "hebrew", "chinese", "hungarian"):
+        card = await letter(small, view.question.wording.question)
+        quote = WROTE[language].format(own="postroom@sandbox.example")
+        await reply(small, card, f"Tea, and {language} bread.\n\n{quote}\n> {view.question.wording.question}\n")
+        question = await answered(small, view.question.id)
+        assert question.answer is not None and question.answer.text == f"Tea, and {language} bread."
+        view = await ask(small, channels=["email"], kind="text", options=None, question=f"And after {language}?")
 
 
 @pytest.mark.requirement("mail:hostile")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.world.channels.mail_listening.languages import HEADS, WROTE
 
 from postroom.world.channels.mail_listening.own_words import own_words, unflowed
 
@@ -45,6 +46,50 @@ REPLIES = {
 @pytest.mark.parametrize(("text", "own"), REPLIES.values(), ids=REPLIES)
 def test_only_what_the_person_wrote_is_left(text: str, own: str) -> None:
     assert own_words(text, "Ada Lovelace") == own
+
+
+OWN = "bot@post.example"
+
+
+@pytest.mark.requirement("mail:own-words")
+@pytest.mark.parametrize("line", WROTE.values(), ids=WROTE)
+def test_who_wrote_what_is_quoted_is_no_part_of_the_answer_in_any_language(line: str) -> None:
+    said = line.format(own=OWN)
+    broken = said.replace(" <", "\n<", 1)
+    for written in (
+        f"no, not yet\n\n{said}\n> Ship it?",
+        f"no, not yet\n\n{said}\n\n> Ship it?\n>\n> 1. yes",
+        f"no, not yet\n{said}\n> Ship it?",
+        f"no, not yet\n\n{broken}\n> Ship it?",
+        f"no, not yet\n\n{said}\nShip it?\n1. yes",
+        f"{said}\n> Ship it?\n\nno, not yet",
+        f"no, not yet\n\n{said}",
+    ):
+        assert own_words(written, "Ada Lovelace", [OWN]) == "no, not yet"
+
+
+@pytest.mark.requirement("mail:own-words")
+@pytest.mark.parametrize("labels", HEADS.values(), ids=HEADS)
+def test_the_head_of_a_quoted_mail_ends_the_answer_in_any_language(labels: tuple[str, str, str, str]) -> None:
+    sender, sent, to, subject = labels
+    values = f"{sender}: Bot <{OWN}>\n{sent}: 16. 11. 2026 09:00\n{to}: Ada <ada@example.org>\n{subject}: Ship it?"
+    bold = values.replace(":", ":*", 1)
+    for head in (values, f"________________________________\n{values}", f"*{bold}"):
+        assert own_words(f"no\n\n{head}\n\nShip it?", "Ada Lovelace", [OWN]) == "no"
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "Bob says:\nship it",
+        "Take these:\n1. red\n2. blue",
+        "Name: Ada\nMail: ada@example.org\nBorn: 10 December 1815",
+        "At 9:30:\nwe ship it",
+        "The dates are:\n16.11.2026",
+    ],
+)
+def test_a_persons_own_lines_that_end_in_a_colon_stay(own: str) -> None:
+    assert own_words(f"{own}\n\nOn 16 Nov 2026, Bot <{OWN}> wrote:\n> x", "Eve", [OWN]) == own
 
 
 def test_paragraphs_that_a_program_broke_are_whole_again() -> None:

@@ -64,7 +64,7 @@ class MailReading:
         proved = is_proved(headers(message, "Authentication-Results"), self.authserv_id, domain_of(sender.address))
         flags = flags if proved else flags | {Flag.UNVERIFIED}
         written = whole_text(message)
-        text = own_words(written, sender.name)
+        text = own_words(written, sender.name, self.own_addresses)
         return InboundMessage(
             channel=self.channel,
             number=mail.uid,

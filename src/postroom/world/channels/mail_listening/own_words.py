@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Collection, Sequence
+from itertools import takewhile
 from typing import Final
 
 LONGEST: Final = 65_536
 _MOST_LINES: Final = 5_000
 _LONGEST_LINE_READ: Final = 500
-_ATTRIBUTION_LINES: Final = 3
+_ATTRIBUTION_LINES: Final = 4
 _WROTE: Final = re.compile(
     r"(?:on|am|le|el|il|op|em|den|w dniu|på)\s.{6,400}"
     r"(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|napisała?|skrev)(?:\s.{0,120})?:",
     re.IGNORECASE | re.DOTALL,
 )
+_DATE: Final = re.compile(r"\d{4}|\d{1,2}[./-]\s?\d{1,2}\b")
+"""A year, or a day and its month."""
+_ADDRESS: Final = re.compile(r"[^\s@<>()]+@[^\s@<>()]+")
+_LABELLED: Final = re.compile(r"\*?[^\W\d_][^:\uff1a@]{0,40}[:\uff1a]\*?\s*\S.*")
+_NOTHING: Final = r"(?!)"
 _RULE: Final = re.compile(
     r"[-_]{2,}\s*(?:[^-_]{0,60}?(?:message|messaggio|nachricht|mensaje|bericht|mensagem|weitergel)"
     r"[^-_]{0,60})?\s*[-_]{2,}",
@@ -43,10 +50,10 @@ _MOST_CLOSING_LINES: Final = 4
 _LONGEST_CLOSING_LINE: Final = 60
 
 
-def own_words(text: str, name: str = "") -> str:
-    """`name` is the writer's, as their mails show it: standing alone at the end it is a signature."""
+def own_words(text: str, name: str = "", own: Collection[str] = ()) -> str:
+    """`name` is the writer's: alone at the end it is a signature. `own` are the addresses that are written to."""
     lines = text[:LONGEST].replace("\r\n", "\n").replace("\r", "\n").split("\n")[:_MOST_LINES]
-    return "\n".join(_unsigned(_unquoted(lines), name)).strip()
+    return "\n".join(_unsigned(_unquoted(lines, _any_of(own)), name)).strip()
 
 
 def unflowed(text: str) -> str:
@@ -62,31 +69,56 @@ def unflowed(text: str) -> str:
     return "\n".join(kept)
 
 
-def _unquoted(lines: Sequence[str]) -> list[str]:
+def _unquoted(lines: Sequence[str], own: re.Pattern[str]) -> list[str]:
     kept: list[str] = []
-    at = 0
-    while at < len(lines):
-        if lines[at].rstrip() == "--" or _begins_header_block(lines, at):
+    for at, line in enumerate(lines):
+        if line.rstrip() == "--" or _begins_header_block(lines, at, own):
             break
-        if said := _attribution(lines, at):
-            at += said
-            if not _is_quote(lines, at):
+        if line.lstrip().startswith(">"):
+            continue
+        kept.append(line)
+        if said := _attribution(kept, lines, at, own):
+            del kept[-said:]
+            if not _is_quote(lines, at + 1):
                 break
-        elif not lines[at].lstrip().startswith(">"):
-            kept.append(lines[at])
-            at += 1
-        else:
-            at += 1
     return kept
 
 
-def _attribution(lines: Sequence[str], at: int) -> int:
-    """How many lines say "On … wrote:" here; programs break it where they like."""
-    for count in range(1, _ATTRIBUTION_LINES + 1):
-        said = " ".join(line.strip()[:_LONGEST_LINE_READ] for line in lines[at : at + count]).lstrip("> ")
-        if said.endswith(":") and len(said) <= _LONGEST_LINE_READ and _WROTE.fullmatch(said) and _dated(said):
-            return count
-    return 0
+def _attribution(kept: Sequence[str], lines: Sequence[str], at: int, own: re.Pattern[str]) -> int:
+    """
+    How many of the last lines say who wrote what follows, in any language, wherever its program broke them.
+
+    They end in a colon, with a date or our own address before a quote, and with both where what follows is not marked
+    as one. A line more belongs to them if it brings what was missing, or if they say it in words that are known.
+    """
+    if not _plain(kept[-1]).endswith((":", "\uff1a")):
+        return 0
+    said, found, is_quote = "", 0, _is_quote(lines, at + 1)
+    for count in range(1, min(_ATTRIBUTION_LINES, len(kept)) + 1):
+        if not (line := _plain(kept[-count])):
+            break
+        said = f"{line} {said}".strip()
+        has_date, has_own = bool(_DATE.search(said)), bool(own.search(said))
+        is_known = bool(_WROTE.fullmatch(said)) and _dated(said)
+        if is_known or (has_date and (has_own if not is_quote else _ADDRESS.search(said))):
+            found = count
+            if not said.startswith("<"):  # otherwise the name of whom it was from stands in the line before
+                break
+        elif is_quote and not found and (has_date or has_own):
+            found = count
+    return found
+
+
+def _plain(line: str) -> str:
+    """Without the marks by which texts of two directions are set; they follow the colon as well."""
+    return "".join(one for one in line[:_LONGEST_LINE_READ] if unicodedata.category(one) != "Cf").strip("> \t\u00a0")
+
+
+def _any_of(addresses: Collection[str]) -> re.Pattern[str]:
+    """Also with a tag behind the box."""
+    boxes = (one.rpartition("@") for one in addresses)
+    known = [rf"{re.escape(box.partition('+')[0])}(?:\+[\w.-]+)?@{re.escape(domain)}" for box, _, domain in boxes]
+    return re.compile(rf"(?<![\w.+-])(?:{'|'.join(known) or _NOTHING})(?![\w-])", re.IGNORECASE)
 
 
 def _dated(said: str) -> bool:
@@ -100,12 +132,23 @@ def _is_quote(lines: Sequence[str], at: int) -> bool:
     return following.lstrip().startswith(">")
 
 
-def _begins_header_block(lines: Sequence[str], at: int) -> bool:
+def _begins_header_block(lines: Sequence[str], at: int, own: re.Pattern[str]) -> bool:
     line = lines[at].strip()[:_LONGEST_LINE_READ]
     following = [one.strip()[:_LONGEST_LINE_READ] for one in lines[at + 1 : at + 6] if one.strip()]
     if len(line) >= 5 and _RULE.fullmatch(line):
-        return bool(re.search(r"[^\W_]", line)) or bool(following and _HEAD_START.fullmatch(following[0]))
+        begins = bool(following) and bool(_HEAD_START.fullmatch(following[0]) or _is_head(following, own))
+        return bool(re.search(r"[^\W_]", line)) or begins
+    if _is_head([_plain(line), *map(_plain, following)], own):
+        return True
     return _HEAD_START.fullmatch(line) is not None and sum(map(_is_head_line, following[:4])) >= 2
+
+
+def _is_head(lines: Sequence[str], own: re.Pattern[str]) -> bool:
+    """From whom, when, to whom, about what, in any language: our own address first, a date below it."""
+    if not _LABELLED.fullmatch(lines[0]) or not own.search(lines[0]):
+        return False
+    below = list(takewhile(_LABELLED.fullmatch, lines[1:5]))
+    return len(below) >= 2 and any(_DATE.search(one) for one in below)
 
 
 def _is_head_line(line: str) -> bool:
