@@ -822,6 +822,7 @@ TALK: Sections = {
         "approvals": "What a session sends to others waits for consent; its answer to who wrote needs none.",
         "injections": "Orders in a mail, forward, quote, file, calendar entry or earlier turn send and change nothing.",
         "groups": "In a group only known people are answered, when they name the bot or reply to it.",
+        "no-model": "Without a model that works the person hears what is missing; doctor, Today and Health say so.",
         "commands": "/help /status /inbox /asks /stop /why /pair work without a model, in the person's language.",
     },
 }

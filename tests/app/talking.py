@@ -47,10 +47,10 @@ def roster_of(settings: Settings, models: Iterable[str]) -> list[ButlerConfig]:
 
 @asynccontextmanager
 async def talking(
-    home: Path, folder: Path, *changes: Mapping[str, Any], models: Iterable[str] = ("general", "health")
+    home: Path, folder: Path, *changes: Mapping[str, Any], models: Iterable[str] = ("general", "health"), path: str = ""
 ) -> AsyncIterator[Talking]:
     settings = settings_for(home, LIFTED, QUICK, PEOPLE, *changes)
-    environment = {"PATH": install(folder / "bin", ["codex"])}
+    environment = {"PATH": path or install(folder / "bin", ["codex"])}
     running = started(settings, roster=roster_of(settings, models), environment=environment)
     async with running as household, aiohttp.ClientSession() as http:
         with sqlite3.connect(home / "postroom.db") as connection:  # as pairing would

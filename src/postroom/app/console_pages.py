@@ -126,11 +126,18 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     concerned = Concerned(search=StoredContactSearch(database, keys_of))
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
     held, zone = HeldNotices(attention=world.attention), household_zone(settings, world.store)
-    machinery = Machinery(facts=machine_facts(settings), failing=failing)
+    machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
     approvers = Approvers(settings.approvals.approvers, world.store.household)
     approvals = approvals_desk(settings, tools, world.approvals, approvers, world.store.files)
     overview = ConsoleOverview(database, channels, breaker)
-    today = TodayPage(overview=overview, waiting=waiting, questions=questions, notices=held, approvals=approvals.pages)
+    today = TodayPage(
+        overview=overview,
+        waiting=waiting,
+        questions=questions,
+        notices=held,
+        approvals=approvals.pages,
+        silent=world.silent,
+    )
     overviews = person_overviews(world.store, questions, world.attention)
     return [
         today_section(today),

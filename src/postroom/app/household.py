@@ -39,7 +39,7 @@ from postroom.app.running_household import RunningHousehold
 from postroom.app.sandbox import addresses_of, sandbox_elsewhere, start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
-from postroom.app.sessions import build_sessions, start_sessions
+from postroom.app.sessions import build_sessions, cannot_answer, start_sessions
 from postroom.app.sign_in_post import sending_links
 from postroom.app.store import OpenedStore
 from postroom.app.switchboard import build_board
@@ -319,6 +319,7 @@ class _Builder:
             sandbox_url=sandbox.control_url if sandbox else None,
             pages_url=self._listeners.pages_url,
             links_due=self._household.links_due,
+            silent=cannot_answer(self._roster, self._environment),
         )
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))
         self._household.sign_in = partial(operators_link, world, self._listeners.url("api"))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 
 from postroom.app.known_channels import known_channels
+from postroom.app.parts import SWITCHBOARD
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
 from postroom.domain.runtime import Runtime
 from postroom.doors.butler.daemon import ButlerSessions
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.system.loop import Loops
-from postroom.system.roster.config import ButlerConfig
+from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.roster.endpoints import Endpoints
 from postroom.system.settings import Settings
 from postroom.work.butlers.no_sessions import NoSessions
@@ -82,6 +84,25 @@ async def start_sessions(butler: str, sessions: ButlerSessions, stack: AsyncExit
         await stack.enter_async_context(
             loops.running(f"sessions:{butler}", look, wake=sessions.wake, stopping=sessions.stopping)
         )
+
+
+def cannot_answer(roster: Iterable[ButlerConfig], environment: Mapping[str, str]) -> str:
+    """Why no butler on this machine can answer people; empty when one can."""
+    able = [one for one in roster if one.name not in (MESSENGER, SWITCHBOARD)]
+    wanting = {one.name: _lacks(one, environment) for one in able}
+    if not all(wanting.values()):
+        return ""
+    return "no butler can answer: " + ("; ".join(f"{name}: {why}" for name, why in wanting.items()) or "there is none")
+
+
+def _lacks(config: ButlerConfig, environment: Mapping[str, str]) -> str:
+    if config.runtime.type == "none":
+        return "its butler.toml names no [runtime] type"
+    runtime = RUNTIMES[config.runtime.type]
+    if shutil.which(runtime.name, path=environment.get("PATH", "")) is None:
+        return f"the program '{runtime.name}' is not installed"
+    given = config.butler.runtime.args or any(environment.get(name) for name in runtime.credential_names)
+    return "" if given else f"none of {', '.join(runtime.credential_names)} is set"
 
 
 def credentials_of(config: ButlerConfig, runtime: Runtime, environment: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from postroom.domain.notify import NotifyRequestContextInput
 
 SessionId = NewType("SessionId", str)
 
+NO_MODEL: Final = "no model is set up"  # how the message of a session begins that could reach none
 MAX_PROMPT_CHARACTERS: Final = 100_000
 MAX_CRASHES: Final = 1  # a session that went down with its household is begun once more, and no further
 MAX_DEPTH: Final = 3  # a session may start another, which may start another

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from postroom.app.sessions import cannot_answer
 from postroom.cli.doctor_checks.attached_files import look_at_attached_files
 from postroom.cli.doctor_checks.butlers import look_at_butlers
 from postroom.cli.doctor_checks.clock import look_at_clock
@@ -40,6 +41,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Fi
         *await look_at_redis(settings),
         *await look_at_attached_files(settings),
         *await look_at_butlers(settings),
+        look_at_models(roster, environment),
         *await look_at_channels(settings),
         *look_at_owner(settings, await owner_channels(settings)),
         *await look_at_people(settings),
@@ -53,6 +55,14 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Fi
 def look_at_python() -> Finding:
     fine = sys.version_info >= (3, 11)
     return Finding("python", fine, platform.python_version(), "" if fine else "install Python 3.11 or newer")
+
+
+def look_at_models(roster: Sequence[ButlerConfig], environment: Mapping[str, str]) -> Finding:
+    """A household whose people only get messages needs none."""
+    if why := cannot_answer(roster, environment):
+        advice = "to have one, install the program that [runtime] type in its butler.toml names, and set its key"
+        return Finding("models", True, why, advice)
+    return Finding("models", True, "a butler can answer people")
 
 
 def look_at_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[tuple[ButlerConfig, ...], Finding]:

@@ -93,6 +93,7 @@ class Machinery:
     """For whoever looks after the machine; `failing` are the loops of this process that fail just now."""
 
     facts: Mapping[str, str]
+    silent: str = ""  # why no butler can answer people
     failing: Callable[[], Sequence[LoopTrouble]]
 
 
@@ -126,6 +127,7 @@ def health_section(
             sample=SAMPLE,
             **mail,
             notices=await _notices(notices) if notices else None,
+            silent=machinery.silent if machinery else "",
             facts=machinery.facts if machinery else {},
             failing=machinery.failing() if machinery else (),
         )

@@ -145,6 +145,7 @@ class TodayPage:
     questions: QuestionsHere
     notices: HeldHere | None = None
     approvals: ApprovalsHere | None = None
+    silent: str = ""  # why no butler can answer people
 
     async def show(self, visit: Visit) -> Response:
         day = await _day(self.overview, visit.now_us) if visit.is_operator else None
@@ -152,6 +153,7 @@ class TodayPage:
         return visit.show(
             "today.html",
             day=day,
+            silent=self.silent if visit.is_operator else "",
             approvals=None if approvals is _AWAY else approvals,
             approvals_off=approvals is None,
             unread=await _answered(self.waiting.unread(visit.principal, visit.now_us), default=None),

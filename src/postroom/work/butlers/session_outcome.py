@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from postroom.domain.errors import ErrorClass, PostroomError
 from postroom.domain.fields import text_problem
 from postroom.domain.runtime import Ended
-from postroom.domain.session import SessionEvent, SessionOutcome
+from postroom.domain.session import NO_MODEL, SessionEvent, SessionOutcome
 from postroom.domain.transcript import Transcript, cut, document
 
 MAX_COMPLAINT_CHARACTERS: Final = 2_000
+_LOGIN: Final = re.compile(r"log ?in|logged|api[ _-]?key|auth|credential|\b401\b", re.IGNORECASE)
 
 
-def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float) -> SessionOutcome:
+def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float, lacks: str = "") -> SessionOutcome:
+    """`lacks`: what the program was not given and may need; it counts where the program complains of its login."""
     record = document(transcript) | {"exit_code": ended.exit_code, "complaint": _last_words(ended.stderr)}
     if ended.timed_out:
         return SessionOutcome(
@@ -23,6 +26,8 @@ def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float) -> Se
             error_message=f"the session was ended after {timeout_seconds:g} s",
         )
     if failure := transcript.failure:
+        if lacks and _LOGIN.search(f"{failure}\n{record['complaint']}"):
+            failure = f"{NO_MODEL}: {lacks}; {failure}"
         return SessionOutcome(
             event=SessionEvent.FAIL,
             transcript=record,

@@ -100,6 +100,13 @@ class ModelSettings:
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
+    def lacks(self) -> str:
+        """What its program logs in with; one with arguments of its own may need nothing of it."""
+        names = self.runtime.credential_names
+        given = self.arguments or any(name in self.credentials for name in names)
+        return "" if given else f"none of {', '.join(names)} is set"
+
+    @property
     def server(self) -> str:
         """Some of the programs cut tool names at an underscore."""
         return self.butler.replace("_", "-")
@@ -325,7 +332,8 @@ class Sessions:
             return not_started(InternalError(f"the session could not be started ({type(error).__name__})"))
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-        return judge(settings.runtime.read(ended.stdout), ended, timeout_seconds=order.timeout_seconds)
+        read = settings.runtime.read(ended.stdout)
+        return judge(read, ended, timeout_seconds=order.timeout_seconds, lacks=settings.lacks)
 
     async def _record(self, session: Session, outcome: SessionOutcome) -> None:
         """Until the store has it, or the household stops; the next one then begins it again."""

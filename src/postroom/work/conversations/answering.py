@@ -18,7 +18,7 @@ from postroom.domain.person import Person
 from postroom.domain.ports import Clock, HidesWork, Outbound, ShowsWork
 from postroom.domain.route import Route, Routed
 from postroom.domain.said_back import said_back
-from postroom.domain.session import TERMINAL, Session, SessionStatus
+from postroom.domain.session import NO_MODEL, TERMINAL, Session, SessionStatus
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
 from postroom.work.conversations.talk import words_key
@@ -28,6 +28,7 @@ MOST_TURNS: Final = 6
 MOST_TURN_CHARACTERS: Final = 1_000
 MOST_WORDS: Final = 20_000
 MOST_SAID: Final = 8_000
+_MOST_REASON: Final = 300
 _ROUTE_SECONDS: Final = 30.0
 _GIVE_UP_SECONDS: Final = 300.0  # a butler that is away for longer does not answer
 _PAUSE_SECONDS: Final = 0.25
@@ -240,7 +241,14 @@ def _of_failure(texts: Texts, session: Session, *, began: bool) -> str:
     """Nobody can tell first words from a whole answer: of a session that `began` one the person hears how it ended."""
     if began:
         return texts.unfinished
+    marked, _, reason = (session.error_message or "").partition(f"{NO_MODEL}: ")
+    if reason and not marked:
+        return texts.no_model_works.format(butler="{butler}", reason=_literally(reason[:_MOST_REASON]))
     return texts.timed_out if session.status is SessionStatus.TIMED_OUT else texts.failed
+
+
+def _literally(words: str) -> str:
+    return words.replace("{", "{{").replace("}", "}}")
 
 
 def request_context(kept: KeptMessage) -> dict[str, Any]:

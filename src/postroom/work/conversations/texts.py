@@ -14,6 +14,7 @@ class Texts:
     nothing_asked: str
     no_model: str
     butler_without_model: str
+    no_model_works: str
     unknown_command: str
     command_alone: str
     did_you_mean: str
@@ -42,6 +43,15 @@ class Texts:
     why_none: str
 
 
+_HOW: Final = (
+    "To set one up, name claude, codex or gemini as [runtime] type in a butler.toml, install that program, set its key "
+    "in the household's environment and start the household again; “postroom doctor” says what is missing."
+)
+_HOW_GERMAN: Final = (
+    "So geht es: claude, codex oder gemini als [runtime] type in einer butler.toml nennen, das Programm installieren, "
+    "seinen Schlüssel in der Umgebung des Haushalts setzen und den Haushalt neu starten; „postroom doctor“ sagt, was "
+    "fehlt."
+)
 ENGLISH: Final = Texts(
     stranger=(
         "I do not know you yet, so what you wrote has not been read. If you belong to this household, ask for a "
@@ -50,8 +60,9 @@ ENGLISH: Final = Texts(
     forwarded="Forwarded messages start nothing here. Please write it in your own words.",
     choose="Which butler do you mean? Begin with its name:\n{names}",
     nothing_asked="Write what {butler} should do after its name: /{butler} …",
-    no_model="No butler of this household has a model, so none can answer. Commands still work: /help",
-    butler_without_model="{butler} has no model, so it cannot answer.",
+    no_model=f"No butler of this household has a model, so none can answer. {_HOW} Commands still work: /help",
+    butler_without_model="{butler} has no model, so it cannot answer. " + _HOW,
+    no_model_works="{butler} cannot answer, because no model is set up for it: {reason}. " + _HOW,
     unknown_command="There is no /{word} here; /help says what can be written.",
     command_alone="/{word} is written without more words. /help says what can be written.",
     did_you_mean=" Did you mean /{word}?",
@@ -101,8 +112,9 @@ GERMAN: Final = Texts(
     forwarded="Weitergeleitete Nachrichten lösen hier nichts aus. Bitte schreib es mit eigenen Worten.",
     choose="Welchen Butler meinst du? Beginne mit seinem Namen:\n{names}",
     nothing_asked="Schreib hinter den Namen, was {butler} tun soll: /{butler} …",
-    no_model="Kein Butler dieses Haushalts hat ein Modell, darum kann keiner antworten. Befehle gehen trotzdem: /help",
-    butler_without_model="{butler} hat kein Modell und kann nicht antworten.",
+    no_model=f"Kein Butler hier hat ein Modell, darum kann keiner antworten. {_HOW_GERMAN} Befehle gehen: /help",
+    butler_without_model="{butler} hat kein Modell und kann nicht antworten. " + _HOW_GERMAN,
+    no_model_works="{butler} kann nicht antworten, weil kein Modell eingerichtet ist: {reason}. " + _HOW_GERMAN,
     unknown_command="/{word} gibt es hier nicht; /help sagt, was man schreiben kann.",
     command_alone="/{word} schreibt man ohne weitere Worte. /help sagt, was man schreiben kann.",
     did_you_mean=" Meintest du /{word}?",

@@ -14,6 +14,7 @@ from typing import Final, cast
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ports import Clock
 from postroom.domain.runtime import SESSION_VARIABLE, Ended, Launch
+from postroom.domain.session import NO_MODEL
 from postroom.domain.time import seconds
 from postroom.world.runtimes import session_keeper
 from postroom.world.runtimes.output import Bounded, without
@@ -88,7 +89,7 @@ class ProcessPrograms:
         found = shutil.which(name, path=self.path)
         if found is None:
             raise NotInstalled(
-                f"the program '{name}' is not installed: it is in no folder of PATH; "
+                f"{NO_MODEL}: the program '{name}' is not installed: it is in no folder of PATH; "
                 "install it or set another runtime type"
             )
         return found
