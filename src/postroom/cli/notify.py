@@ -96,9 +96,7 @@ def notify(
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
         send = partial(_here, settings, overrides, butler or _BUTLER)
     answer = _until_there_is_room(send, asked, settings.notify_wait_seconds)
-    if recipient is not None and not json and _is_several_peoples(answer):
-        _name_them(overrides, recipient)
-    _show(answer, json)
+    _show(answer, json, partial(_name_them, overrides, recipient or ""))
 
 
 def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
@@ -140,7 +138,9 @@ def _retry_after(answer: dict[str, Any]) -> float | None:
     return float(wait) if isinstance(wait, int | float) else None
 
 
-def _show(answer: dict[str, Any], json: bool) -> None:
+def _show(answer: dict[str, Any], json: bool, name_them: Callable[[], None]) -> None:
+    if not json and _is_several_peoples(answer):
+        name_them()
     failed = answer["status"] == "error"
     if json:
         say_json(answer)
