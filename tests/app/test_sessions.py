@@ -1,10 +1,18 @@
-"""A model's program is given what it logs in with, and nothing else of the household's environment."""
+"""Sessions of models: what their programs log in with, and how they begin."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 from postroom.app.sessions import credentials_of
+from postroom.domain.errors import StoreUnavailable
 from postroom.system.roster.config import parse_butler
 from postroom.world.runtimes.catalogue import RUNTIMES
+from postroom.world.store.butlers.sessions import StoredSessions
+from tests.app.talking import reply, script, talking
 
 GENERAL = {"butler": {"name": "general", "port": 0, "db": {"name": "butlers", "schema": "general"}}}
 
@@ -20,3 +28,22 @@ def test_a_key_in_the_households_environment_reaches_the_program_it_is_for() -> 
 
     assert credentials_of(config, RUNTIMES["claude"], everything) == {"ANTHROPIC_API_KEY": "k"}
     assert credentials_of(config, RUNTIMES["codex"], everything) == {"OPENAI_API_KEY": "o"}
+
+
+async def test_a_store_that_is_away_for_a_moment_when_the_doors_have_opened_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recover, tries = StoredSessions.recover, list[str]()
+
+    async def away_at_first(store: StoredSessions, butler: str, *, now_us: int) -> Any:
+        tries.append(butler)
+        if tries.count(butler) == 1:
+            raise StoreUnavailable("ConnectionRefusedError")
+        return await recover(store, butler, now_us=now_us)
+
+    monkeypatch.setattr(StoredSessions, "recover", away_at_first)
+    async with talking(tmp_path / "home", tmp_path, models=["general"]) as house:
+        await house.write(2001, script(reply("I am here.")))
+        said = await house.said(2001)
+
+    assert [one["text"] for one in said] == ["I am here."] and tries == ["general", "general"]
