@@ -100,7 +100,7 @@ def test_a_link_goes_to_a_verified_open_address_on_a_channel_that_is_set_up() ->
     closed = ClosedAddress(
         channel="telegram", address="9", reason=next(iter(Closing)), words="", delivery_id=DeliveryId("d"), at_us=1
     )
-    gone = PersonAddress(channel="telegram", address="9", rank=1, verified_at_us=1, closed=closed)
+    gone = PersonAddress(channel="telegram", address="9", rank=1, verified_at_us=1, came_back=closed)
     one = someone(
         MEMBER, place("1", 1, proved=False), gone, place("2", 3), place("A@b.c", 4, "email"), place("s", 2, "slack")
     )
