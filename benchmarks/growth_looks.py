@@ -166,7 +166,7 @@ class Asked:
         never = Retention(settled_before_us=0, now_us=self.now_us)
         found: dict[str, Look] = {}
         for keep, what in ((half, "prune a step of"), (never, "prune, nothing left of")):
-            found[f"{what} deliveries"] = partial(self._taken_back, partial(_move, keep=keep))
+            found[f"{what} deliveries"] = partial(self._taken_back, partial(_remove, keep=keep))
             for stale in STALE:
                 if stale.table.name in _GROWING:
                     step = partial(stale.remove, retention=keep, limit=_STEP)
@@ -220,5 +220,5 @@ _GROWING = frozenset(
 )
 
 
-def _move(connection: Connection, keep: Retention) -> None:
-    prune_deliveries.move(connection, keep.settled_before_us, keep.now_us, _STEP, prune_deliveries.START)
+def _remove(connection: Connection, keep: Retention) -> None:
+    prune_deliveries.remove(connection, keep.settled_before_us, _STEP, prune_deliveries.START)

@@ -1,4 +1,4 @@
-"""`postroom prune`: move what is settled and old out of the ledger."""
+"""`postroom prune`: remove what is settled and old."""
 
 from __future__ import annotations
 
@@ -18,24 +18,17 @@ def prune(
     older_than: Annotated[
         str | None, typer.Option("--older-than", help="Settled before that: 12h, 90d, 4w (retention.settled_days).")
     ] = None,
-    drop_archive_older_than: Annotated[
-        str | None,
-        typer.Option("--drop-archive-older-than", help="Drop archived months before that (retention.archive_days)."),
-    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; change nothing.")] = False,
     batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Deliveries per transaction.")] = None,
     home: Home = None,
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """Move settled deliveries into the archive, and remove logs, sessions, read notes and old questions' words."""
+    """Remove settled deliveries, logs, sessions, read notes and old questions' words."""
     overrides = {"home": home, "database_url": database, "retention.batch_size": batch_size}
     settings, _ = from_process(overrides)
     settled = _span("--older-than", older_than) or settings.retention.settled_days * DAY_US
-    kept = _span("--drop-archive-older-than", drop_archive_older_than)
-    if kept is None and settings.retention.archive_days is not None:
-        kept = settings.retention.archive_days * DAY_US
-    counts = asyncio.run(_prune(settings, settled, kept, dry_run=dry_run, quiet=json))
+    counts = asyncio.run(_prune(settings, settled, dry_run=dry_run, quiet=json))
     if json:
         say_json({"dry_run": dry_run, "pruned": counts})
         return
@@ -56,9 +49,7 @@ def _span(option: str, text: str | None) -> int | None:
         raise SettingsError(f"{option} {text}: {error}.") from None
 
 
-async def _prune(
-    settings: Settings, settled_us: int, archive_us: int | None, *, dry_run: bool, quiet: bool
-) -> dict[str, int]:
+async def _prune(settings: Settings, settled_us: int, *, dry_run: bool, quiet: bool) -> dict[str, int]:
     from postroom.app.store import connect_store
     from postroom.system.clock import SystemClock
     from postroom.world.store.engine.migrate import known_revision
@@ -66,7 +57,7 @@ async def _prune(
 
     store = connect_store(settings)
     words_us, audit_us = settings.retention.question_days * DAY_US, settings.retention.audit_days * DAY_US
-    keep = retention(SystemClock().now_us(), settled_us, archive_us, words_us, audit_us)
+    keep = retention(SystemClock().now_us(), settled_us, words_us, audit_us)
     try:
         await store.database.read(known_revision)
         with bar("Pruning", quiet=quiet or dry_run) as show:

@@ -91,6 +91,4 @@ def _delivery(delivery: dict[str, Any]) -> list[str]:
     for one in delivery.get("replies") or ():
         lines.append(f"{one['at']}  answered by mail from {plain(one['sender'])}, as it came:")
         lines += [f"{'':29}{plain(line)}" for line in one["original"].splitlines()[:_MOST_REPLY_LINES]]
-    if "archived_at" in delivery:
-        lines.append(f"{delivery['archived_at']}  moved to the archive")
     return lines

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.domain.time import SECOND_US, to_datetime, to_us
+from postroom.domain.time import SECOND_US
 
 DAY_US: Final = 86_400 * SECOND_US
 QUESTION_WORDS_US: Final = 30 * DAY_US
@@ -19,39 +19,26 @@ _SPAN: Final = re.compile(r"(\d{1,6})\s*([hdw])", re.ASCII)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
     """
-    What was settled before the first moment moves out; archived months before the second are dropped.
+    What was settled before the first moment is removed.
 
-    Of questions that ended before the third the words are erased; those before the fourth go altogether.
+    Of questions that ended before `words_before_us` the words are erased; older ones go altogether.
     """
 
     settled_before_us: int
     now_us: int
-    drop_archive_before_us: int | None = None  # the first moment of a month
     words_before_us: int = 0
     questions_before_us: int = 0
     audit_before_us: int = 0  # who did what
 
 
-def retention(
-    now_us: int,
-    settled_us: int,
-    archive_us: int | None,
-    words_us: int = QUESTION_WORDS_US,
-    audit_us: int = AUDIT_US,
-) -> Retention:
-    """The archive is kept by months, so the month in which its span ends stays whole."""
+def retention(now_us: int, settled_us: int, words_us: int = QUESTION_WORDS_US, audit_us: int = AUDIT_US) -> Retention:
     return Retention(
         settled_before_us=now_us - settled_us,
         now_us=now_us,
-        drop_archive_before_us=None if archive_us is None else month_start(now_us - archive_us),
         words_before_us=now_us - words_us,
         questions_before_us=now_us - max(words_us, _QUESTION_US),
         audit_before_us=now_us - audit_us,
     )
-
-
-def month_start(moment_us: int) -> int:
-    return to_us(to_datetime(moment_us).replace(day=1, hour=0, minute=0, second=0, microsecond=0))
 
 
 def read_span(text: str) -> int:

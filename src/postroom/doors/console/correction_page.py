@@ -23,7 +23,7 @@ def can_correct(file: Mapping[str, Any]) -> bool:
     delivery = file["delivery"]
     recalled = any(one["act"] == "recall" and one["status"] not in ("failed", None) for one in file["corrections"])
     own = delivery["origin_butler"] == "questions" or delivery.get("revises") is not None
-    return delivery["status"] in _OPEN and not delivery["archived_at"] and not own and not recalled
+    return delivery["status"] in _OPEN and not own and not recalled
 
 
 def correction_pages(tools: Tools) -> Sequence[ConsolePage]:

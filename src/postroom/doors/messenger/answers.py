@@ -76,7 +76,6 @@ class DeliveryStatus(TypedDict, total=False):
     created_at: str
     updated_at: str
     terminal_at: str | None
-    archived_at: str  # only of a delivery that has left the ledger
 
 
 class DeliverySearch(TypedDict, total=False):

@@ -179,14 +179,12 @@ class RetentionSettings(SettingsSection):
 
     settled_days: Positive = 90
     """How long a settled delivery stays in the ledger."""
-    archive_days: Positive | None = None
-    """How long it stays in the archive after that; unset: for ever."""
     question_days: Positive = 30
     """How long the words of a question and its answer stay after its end; who and when stays for a year."""
     audit_days: Positive = 365
     """How long it stays written down who signed in and who changed what."""
     batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
-    """Deliveries that move at a time, at most; fewer when they take long."""
+    """Deliveries that are removed at a time, at most; fewer when they take long."""
 
 
 class Owner(SettingsSection):

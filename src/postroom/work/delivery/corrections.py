@@ -43,8 +43,6 @@ class CorrectionRecord(Protocol):
 
     async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> CorrectionStanding | None: ...
 
-    async def archived_origin(self, delivery_id: DeliveryId) -> str | None: ...
-
     async def reword(
         self, seen: CorrectionStanding, new: NewDelivery, kept: KeptCorrection, terms: ParkingTerms | None
     ) -> Snapshot | None: ...
@@ -103,7 +101,7 @@ class Corrections:
         while True:
             seen = await self.record.standing(asked.delivery_id, asked.key)
             if seen is None:
-                return await self._archived(asked)
+                raise unknown_delivery()
             if asked.sender is not None and seen.claim.origin_butler != asked.sender:
                 raise unknown_delivery()
             if (known := ways.repeated(asked, seen)) is not None:
@@ -135,12 +133,6 @@ class Corrections:
             return False
         await self.plane.outcomes.wait(seen.claim.id, min(left, LOOK_SECONDS), look_first=True)
         return True
-
-    async def _archived(self, asked: Correcting) -> CorrectionAnswer:
-        origin = await self.record.archived_origin(asked.delivery_id)
-        if origin is None or asked.sender not in (None, origin):
-            raise unknown_delivery()
-        return ways.too_late(asked, "It has left the ledger for the archive.")
 
     async def _again(self, known: KeptCorrection, seen: CorrectionStanding) -> CorrectionAnswer | Carried:
         """The same call gets the same answer, as far as it has come."""

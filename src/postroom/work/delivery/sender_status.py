@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 class SenderRecord(Protocol):
-    """The ledger as its readers see it, archive included."""
+    """The ledger as its readers see it."""
 
     async def delivery(self, delivery_id: str) -> dict[str, Any] | None: ...
 

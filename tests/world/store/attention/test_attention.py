@@ -172,7 +172,7 @@ async def test_what_is_left_after_pruning_is_accounted_for(database: Database) -
         await book.change(PERSON, lambda _, receipt=receipt: [receipt])
     await clock.advance(3 * 86_400)
     await take_in(book, accepted("young", clock.now_us()))
-    keep = retention(clock.now_us(), 2 * DAY_US, None)
+    keep = retention(clock.now_us(), 2 * DAY_US)
     for stale in STALE:
         await database.write(partial(stale.remove, retention=keep, limit=100))
 

@@ -61,7 +61,7 @@ async def test_the_tally_is_what_reading_every_row_comes_to_at_every_step_of_a_l
     await look()
     await clock.advance(3 * 86_400)
     await take_in(book, accepted("c", clock.now_us()))
-    keep = retention(clock.now_us(), 2 * DAY_US, None)
+    keep = retention(clock.now_us(), 2 * DAY_US)
     for stale in STALE:
         await database.write(partial(stale.remove, retention=keep, limit=100))
     await look()

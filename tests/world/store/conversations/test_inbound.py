@@ -98,7 +98,7 @@ async def test_old_words_are_erased_before_the_row_goes(store: StoredInbound, da
     await store.move(decided, InboundMove.STOP, START_US)
     [erasing] = [one for one in STALE if one.name == "words people wrote"]
 
-    early, late = (retention(START_US + days * DAY_US, 90 * DAY_US, None) for days in (29, 31))
+    early, late = (retention(START_US + days * DAY_US, 90 * DAY_US) for days in (29, 31))
     for keep, gone in ((early, 0), (late, 1), (late, 0)):
         assert await database.write(lambda connection, keep=keep: erasing.remove(connection, keep, 10)) == gone
     found = await store.get(kept.id)

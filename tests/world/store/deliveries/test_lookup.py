@@ -15,13 +15,12 @@ from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, w
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.enquiry import DeliveryQuery, RowPage
 from postroom.domain.ids import IdMint
-from postroom.domain.time import seconds, to_text
+from postroom.domain.time import seconds
 from postroom.world.store.deliveries import lookup as deliveries_lookup
 from postroom.world.store.deliveries.health_series import series
 from postroom.world.store.deliveries.lookup import FoundDeliveries, identified, lookup
 from postroom.world.store.deliveries.story import delivery_file
 from postroom.world.store.engine.database import Database
-from postroom.world.store.retention.deliveries import START, move
 from postroom.world.store.tables.deliveries import delivery_dead_letter
 
 _mint = IdMint()
@@ -153,22 +152,6 @@ async def test_a_delivery_comes_with_what_belongs_to_it(database: Database, rows
     assert [one["delivery_id"] for one in file["siblings"]] == [replay["id"]]
     assert second["ahead"] == 1
     assert await database.read(partial(delivery_file, delivery_id="nobody")) is None
-
-
-async def test_what_has_left_for_the_archive_is_still_found_and_told(
-    database: Database, rows: list[dict[str, Any]]
-) -> None:
-    old = row(-100 * 86_400, terminal_at=NOON_US - seconds(100 * 86_400)) | {"request_id": "long ago"}
-    await write(database, [old], [attempt_row(old, 1, 10.0)])
-    cutoff_us = NOON_US - seconds(90 * 86_400)
-    await database.write(lambda connection: move(connection, cutoff_us, NOON_US, 100, START))
-
-    file = await database.read(partial(delivery_file, delivery_id=old["id"]))
-
-    assert file is not None
-    assert (file["delivery"]["archived_at"], len(file["attempts"])) == (to_text(NOON_US), 1)
-    for identifier in (old["id"], "long ago"):
-        assert await database.read(partial(identified, identifier=identifier)) == old["id"]
 
 
 async def test_a_series_tells_of_each_stretch_from_a_bounded_number(

@@ -11,7 +11,6 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.delivery_rows import NOON_US, new_id, request_row, write
 
@@ -23,7 +22,6 @@ from postroom.world.files.folder import FolderFiles
 from postroom.world.store.engine.database import Database
 from postroom.world.store.files.uploads import StoredUploads, waiting_files
 from postroom.world.store.retention.pruning import FILES, Pruner
-from postroom.world.store.tables.archive import delivery_archive
 
 
 @pytest.fixture(params=KINDS)
@@ -142,15 +140,11 @@ async def test_bytes_go_when_nothing_needs_them_and_never_before(database: Datab
     stored = await added(database, upload(b"unused"), upload(b"shared"), *used)
     assert await stored.claim([one.id for one in used], "health", row["idempotency_key"], NOON_US)
 
-    await prune(database, files, retention(now, 90 * DAY_US, None))
+    await prune(database, files, retention(now, 90 * DAY_US))
     assert held(files) == {b"waiting", b"shared", b"fresh"}
 
-    archived = await prune(database, files, retention(now, DAY_US, None))
-    assert archived["deliveries"] == 1 and held(files) == {b"waiting", b"shared", b"fresh"}
-
-    await database.write(lambda connection: connection.execute(delete(delivery_archive)).rowcount)
-    await prune(database, files, retention(now, DAY_US, None))
-    assert held(files) == {b"fresh"}
+    pruned = await prune(database, files, retention(now, DAY_US))
+    assert pruned["deliveries"] == 1 and held(files) == {b"fresh"}
 
 
 async def test_messages_that_wait_are_found_with_their_files(database: Database) -> None:

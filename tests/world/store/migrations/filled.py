@@ -29,7 +29,8 @@ def fill(
     connection: Connection, special: Mapping[str, list[dict[str, Any]]], rows: int = 2, only: Container[str] = ()
 ) -> None:
     """`special` says what stands in some columns of a table's rows, one after the other; `only` some tables, or all."""
-    if connection.dialect.name == "postgresql":  # the archive is in parts, of which there is none yet
+    has_archive = inspect(connection).has_table("delivery_archive", "messenger")
+    if connection.dialect.name == "postgresql" and has_archive:  # the archive is in parts, of which there is none yet
         made = f"CREATE TABLE messenger.{_PART} PARTITION OF messenger.delivery_archive DEFAULT"
         connection.exec_driver_sql(made)
     chosen_tables = {name: one for name, one in reflected(connection).items() if not only or name in only}

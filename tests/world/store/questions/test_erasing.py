@@ -127,7 +127,7 @@ async def test_the_pruner_erases_the_words_first_and_the_question_after_a_year(
     pruner = Pruner(database=database, batch=10, tell=lambda *_: None, rest=_no_rest)
 
     async def pruned(days: int) -> tuple[int, int]:
-        keep = retention(NOW + days * DAY_US, 90 * DAY_US, None)
+        keep = retention(NOW + days * DAY_US, 90 * DAY_US)
         counted, done = await pruner.estimate(keep), await pruner.prune(keep)
         assert counted["words of questions"] == done["words of questions"]
         return done["words of questions"], done["questions"]

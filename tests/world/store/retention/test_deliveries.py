@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 from sqlalchemy import Connection, func, insert, select
 from tests.opened_database import KINDS, ledger_of, opened_database
-from tests.patience import PATIENCE_SECONDS
 from tests.world.store.delivery_rows import NOON_US, attempt_row, new_id, request_row
 
-from postroom.domain.delivery import Status
-from postroom.domain.errors import StoreUnavailable
 from postroom.domain.retention import DAY_US
 from postroom.world.store.deliveries.search import StoredDeliveries
-from postroom.world.store.deliveries.trace import request_ids
 from postroom.world.store.engine.database import Database
-from postroom.world.store.retention.archive_months import drop_months, months
-from postroom.world.store.retention.deliveries import START, count, move
+from postroom.world.store.retention.deliveries import START, count, remove
 from postroom.world.store.tables.approvals import pending_actions
-from postroom.world.store.tables.archive import delivery_archive
 from postroom.world.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
@@ -33,7 +25,6 @@ from postroom.world.store.tables.deliveries import (
     delivery_requests,
 )
 from postroom.world.store.tables.intents import intents
-from postroom.world.store.tables.notifications_log import notifications_log
 
 OLD_US = NOON_US - 100 * DAY_US
 CUTOFF_US = NOON_US - 90 * DAY_US
@@ -89,8 +80,8 @@ async def write(database: Database, *rows: tuple[Any, list[dict[str, Any]]]) -> 
 
 
 async def prune(database: Database, limit: int = 100) -> int:
-    moved = await database.write(partial(move, settled_before_us=CUTOFF_US, now_us=NOON_US, limit=limit, after=START))
-    return moved.deliveries
+    removed = await database.write(partial(remove, settled_before_us=CUTOFF_US, limit=limit, after=START))
+    return removed.deliveries
 
 
 async def ids_in(database: Database, table: Any) -> set[str]:
@@ -105,7 +96,6 @@ async def test_what_is_settled_and_old_goes(database: Database, status: str) -> 
     assert await database.read(partial(count, settled_before_us=CUTOFF_US)) == 1
     assert await prune(database) == 1
     assert await ids_in(database, delivery_requests) == {young["id"]}
-    assert await ids_in(database, delivery_archive) == {old["id"]}
 
 
 @pytest.mark.parametrize("status", ["awaiting_approval", "pending", "in_progress"])
@@ -174,7 +164,7 @@ async def test_a_message_whose_answer_is_still_awaited_stays(database: Database,
     assert await prune(database) == goes
 
 
-async def test_the_whole_story_is_told_after_the_move_as_before(database: Database) -> None:
+async def test_nothing_is_left_of_what_hung_on_it(database: Database) -> None:
     row = settled(request_id="r-1", provider_delivery_id="77")
     receipt = {
         "delivery_request_id": row["id"],
@@ -185,38 +175,18 @@ async def test_the_whole_story_is_told_after_the_move_as_before(database: Databa
         "conversation": "D1",
     }
     news = {"delivery_request_id": row["id"], "kind": "bounced", "event_id": "e", "words": "full", "at": OLD_US}
-    hop = {
-        **dict.fromkeys(("channel", "intent", "delivery_id", "error_class", "error_message", "trace_id")),
-        "id": new_id(),
-        "request_id": "r-1",
-        "source_butler": "health",
-        "caller": "butler:health",
-        "status": "ok",
-        "duration_ms": 3.5,
-        "created_at": OLD_US,
-    }
     await write(
         database,
         (delivery_requests, [row]),
         (delivery_attempts, [attempt_row(row, 1, 2.0, "retryable_error"), attempt_row(row, 2, 1.0)]),
         (delivery_receipts, [receipt]),
         (delivery_news, [news]),
-        (notifications_log, [hop]),
         (pending_actions, [approval(row)]),
     )
-    record = StoredDeliveries(database)
-    before = await record.delivery(row["id"]), await record.attempts(row["id"]), await record.trace("r-1")
 
     assert await prune(database) == 1
 
-    after = await record.delivery(row["id"]), await record.attempts(row["id"]), await record.trace("r-1")
-    day = "2026-01-01T12:00:00.000000Z"
-    assert after[0] == {**(before[0] or {}), "archived_at": day}
-    assert after[1] == before[1]
-    assert after[2]["hops"] == before[2]["hops"] != []
-    assert after[2]["deliveries"] == [{**before[2]["deliveries"][0], "archived_at": day}]
-    assert await database.read(lambda connection: request_ids(connection, row["id"])) == ["r-1"]
-    assert [one["words"] for one in after[2]["deliveries"][0]["news"]] == ["full"]
+    assert await StoredDeliveries(database).delivery(row["id"]) is None
     for table in (delivery_attempts, delivery_receipts, delivery_news, pending_actions):
         left = select(func.count()).select_from(table)
         assert await database.read(lambda connection, left=left: connection.execute(left).scalar()) == 0
@@ -235,28 +205,12 @@ def approval(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def test_a_key_is_still_known_after_its_delivery_has_left(database: Database) -> None:
-    row = settled(idempotency_key="bell", provider_delivery_id="77")
-    await write(database, (delivery_requests, [row]))
-    before = await ledger_of(database).find("bell")
+async def test_a_key_goes_with_its_delivery(database: Database) -> None:
+    await write(database, (delivery_requests, [settled(idempotency_key="bell", provider_delivery_id="77")]))
 
-    await prune(database)
+    assert await prune(database) == 1
 
-    assert await ledger_of(database).find("bell") == before
-    assert before is not None
-    assert before.status is Status.DELIVERED
-
-
-async def test_the_key_of_a_dead_letter_answers_with_its_archived_replay(database: Database) -> None:
-    dead = settled("dead_lettered", idempotency_key="bell")
-    replay = settled(replay_of=dead["id"], replay_number=1, idempotency_key="bell::replay-1")
-    await write(database, (delivery_requests, [dead, replay]), (delivery_dead_letter, [letter(dead)]))
-
-    assert await prune(database) == 2
-
-    found = await ledger_of(database).find("bell")
-    assert found is not None
-    assert (found.id, found.status) == (replay["id"], Status.DELIVERED)
+    assert await ledger_of(database).find("bell") is None
 
 
 async def test_batches_go_on_where_the_last_one_stopped(database: Database) -> None:
@@ -266,38 +220,9 @@ async def test_batches_go_on_where_the_last_one_stopped(database: Database) -> N
 
     sizes, place = list[int](), START
     while place is not None:
-        moved = await database.write(partial(move, settled_before_us=CUTOFF_US, now_us=NOON_US, limit=4, after=place))
-        sizes.append(moved.deliveries)
-        place = moved.place
+        removed = await database.write(partial(remove, settled_before_us=CUTOFF_US, limit=4, after=place))
+        sizes.append(removed.deliveries)
+        place = removed.place
 
     assert sizes == [4, 4, 2]
-    assert await ids_in(database, delivery_archive) == {one["id"] for one in rows}
-
-
-async def test_on_postgres_every_month_has_a_partition(postgres_url: str, request: pytest.FixtureRequest) -> None:
-    async with opened_database("postgres", Path(), request) as database:
-        await write(database, (delivery_requests, [settled(), settled(at_us=OLD_US - 60 * DAY_US)]))
-
-        await prune(database)
-
-        assert {(2025, 7), (2025, 9)} <= await database.read(months)
-
-
-async def test_a_month_that_cannot_be_made_now_is_left_for_later_and_nobody_waits_behind_it(
-    postgres_url: str, request: pytest.FixtureRequest
-) -> None:
-    """A backup reads the archive for hours; whoever waits for its end would hold up everybody who comes after."""
-    async with opened_database("postgres", Path(), request) as database:
-        await write(database, (delivery_requests, [settled()]))
-        await prune(database)
-        await write(database, (delivery_requests, [settled(at_us=OLD_US - 2000 * DAY_US)]))
-        backup = await asyncpg.connect(postgres_url)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            async with backup.transaction():
-                await backup.fetch("select count(*) from messenger.delivery_archive")
-                with pytest.raises(StoreUnavailable):
-                    await prune(database)
-                with pytest.raises(StoreUnavailable):
-                    await database.write(partial(drop_months, before_us=NOON_US))
-            await backup.close()
-            assert await prune(database) == 1
+    assert await ids_in(database, delivery_requests) == {held["id"]}

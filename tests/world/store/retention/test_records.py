@@ -14,7 +14,7 @@ from tests.world.store.delivery_rows import NOON_US, new_id, request_row
 
 from postroom.domain.retention import DAY_US, Retention
 from postroom.world.store.engine.database import Database
-from postroom.world.store.retention.records import ARCHIVE, STALE, Stale
+from postroom.world.store.retention.records import STALE, Stale
 from postroom.world.store.tables.attention import notice_sends
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.inbox import deferred_emails, notifications
@@ -24,14 +24,13 @@ OLD_US = NOON_US - 100 * DAY_US
 KEEP = Retention(
     settled_before_us=NOON_US - 90 * DAY_US,
     now_us=NOON_US,
-    drop_archive_before_us=NOON_US - 365 * DAY_US,
     words_before_us=NOON_US - 30 * DAY_US,
     questions_before_us=NOON_US - 365 * DAY_US,
     audit_before_us=NOON_US - 365 * DAY_US,
 )
 WORDS_OF_QUESTIONS = "words of questions"  # erased in rows that stay: tests/world/store/questions/test_erasing.py
 WORDS_PEOPLE_WROTE = "words people wrote"  # likewise: tests/world/store/conversations/test_inbound.py
-BY_NAME = {s.name: s for s in (*STALE, ARCHIVE) if s.name not in (WORDS_OF_QUESTIONS, WORDS_PEOPLE_WROTE)}
+BY_NAME = {s.name: s for s in STALE if s.name not in (WORDS_OF_QUESTIONS, WORDS_PEOPLE_WROTE)}
 GOES, STAYS = True, False
 OVER = {"kind": "text", "status": "answered", "urgency": "normal", "preview": "full", "quorum": "any"}
 
@@ -97,8 +96,6 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
         STAYS,
     ),
     "a question whose words are still there": ("questions", {**OVER, "ended_at": NOON_US - 366 * DAY_US}, STAYS),
-    "a delivery archived two years ago": ("archived deliveries", {"settled_at": NOON_US - 700 * DAY_US}, GOES),
-    "a delivery archived last year": ("archived deliveries", {"settled_at": NOON_US - 300 * DAY_US}, STAYS),
 }
 WORDS = {"type": "info", "priority": "medium", "status": "COMPLETED", "subscription_id": "s"}
 
@@ -138,10 +135,6 @@ async def write(database: Database, stale: Stale, changes: dict[str, Any]) -> di
     made = row(stale.table, changes)
 
     def work(connection: Connection) -> None:
-        if connection.dialect.name == "postgresql" and stale is ARCHIVE:
-            from postroom.world.store.retention.archive_months import make_months
-
-            make_months(connection, [made["settled_at"]])
         connection.execute(insert(stale.table), [made])
         if made.get("id") == "mailed":
             connection.execute(insert(deferred_emails), [row(deferred_emails, {"notification_id": "mailed"})])

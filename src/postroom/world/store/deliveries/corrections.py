@@ -15,7 +15,6 @@ from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery, Snapshot
 from postroom.world.store.approvals.rewording import close_action, hold_action, park_again
-from postroom.world.store.deliveries.archive import archived
 from postroom.world.store.deliveries.correction_rows import correction_row, correction_under, corrections_of
 from postroom.world.store.deliveries.ledger_rows import SNAPSHOT_COLUMNS, claim_of, snapshot_of
 from postroom.world.store.deliveries.sent import sent
@@ -44,15 +43,6 @@ class StoredCorrections:
 
     async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> CorrectionStanding | None:
         return await self._database.read(lambda connection: _standing(connection, delivery_id, key))
-
-    async def archived_origin(self, delivery_id: DeliveryId) -> str | None:
-        """Whose it was, when it has left the ledger."""
-
-        def work(connection: Connection) -> str | None:
-            found = archived(connection, delivery_id)
-            return str(found["request"]["origin_butler"]) if found else None
-
-        return await self._database.read(work)
 
     async def reword(
         self, seen: CorrectionStanding, new: NewDelivery, kept: KeptCorrection, terms: ParkingTerms | None

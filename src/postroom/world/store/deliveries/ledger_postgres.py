@@ -98,12 +98,10 @@ _INSERT = taking_apart(f"WITH {_INSERT_PARTS}")
 _INSERT_WITH_LINES = taking_apart(f"WITH {lines_written(len(INSERT_COLUMNS) + 2)}, {_INSERT_PARTS}")
 _BY_KEYS = f"""
     SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)
-    UNION ALL SELECT {SNAPSHOT} FROM messenger.delivery_archive WHERE idempotency_key = ANY ($1)
 """
 _BY_ID = f"SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE id = $1"
 _DELIVERED_REPLAY = f"""
     SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE replay_of = $1 AND status = 'delivered'
-    UNION ALL SELECT {SNAPSHOT} FROM messenger.delivery_archive WHERE replay_of = $1 AND status = 'delivered'
     LIMIT 1
 """
 _CLAIM = f"""

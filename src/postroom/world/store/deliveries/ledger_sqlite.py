@@ -60,12 +60,10 @@ _BUSY_THREADS = """
 """
 _BY_KEY = f"""
     SELECT {SNAPSHOT} FROM delivery_requests WHERE idempotency_key = ?1
-    UNION ALL SELECT {SNAPSHOT} FROM delivery_archive WHERE idempotency_key = ?1
 """
 _BY_ID = f"SELECT {SNAPSHOT} FROM delivery_requests WHERE id = ?"
 _DELIVERED_REPLAY = f"""
     SELECT {SNAPSHOT} FROM delivery_requests WHERE replay_of = ?1 AND status = 'delivered'
-    UNION ALL SELECT {SNAPSHOT} FROM delivery_archive WHERE replay_of = ?1 AND status = 'delivered'
     LIMIT 1
 """
 _ORIGINS = """

@@ -10,7 +10,6 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, func, 
 
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import first_id_at, is_uuid
-from postroom.world.store.deliveries.archive import archived, archived_of
 from postroom.world.store.deliveries.correction_rows import marks
 from postroom.world.store.deliveries.search import SUMMARY
 from postroom.world.store.deliveries.trace import readable
@@ -71,11 +70,8 @@ def identified(connection: Connection, identifier: str) -> str | None:
         ):
             if found := connection.execute(wanted).scalar():
                 return str(found)
-        if archived(connection, identifier.lower()):
-            return identifier.lower()
     of_request = select(_requests.id).where(_requests.request_id == identifier).limit(2)
     ids = list(connection.execute(of_request).scalars())
-    ids += [record["request"]["id"] for record in archived_of(connection, identifier)]
     return ids[0] if len(ids) == 1 else None
 
 

@@ -10,9 +10,8 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, select
 
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import DeliveryQuery
-from postroom.world.store.deliveries.archive import archived
 from postroom.world.store.deliveries.context import approval_of
-from postroom.world.store.deliveries.trace import archived_delivery, readable, trace
+from postroom.world.store.deliveries.trace import readable, trace
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.deliveries import (
     IS_RARE,
@@ -78,7 +77,7 @@ def delivery(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
     )
     row = connection.execute(wanted).mappings().first()
     if row is None:
-        return _archived(connection, delivery_id)
+        return None
     shown = readable(row)
     not_before = shown.pop("not_before")
     latest = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
@@ -95,33 +94,14 @@ def attempts(connection: Connection, delivery_id: str) -> list[dict[str, Any]] |
     made = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
     rows = connection.execute(made.order_by(_attempts.attempt_number)).mappings().all()
     if not rows and connection.execute(select(_requests.id).where(_requests.id == delivery_id)).first() is None:
-        record = archived(connection, delivery_id)
-        return None if record is None else [readable(row) for row in record["attempts"]]
+        return None
     return [readable(row) for row in rows]
 
 
 def news(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
     table = delivery_news.c
     asked = select(delivery_news).where(table.delivery_request_id == delivery_id).order_by(table.at, table.event_id)
-    rows = connection.execute(asked).mappings().all()
-    record = None if rows else archived(connection, delivery_id)
-    return [readable(row) for row in (record["news"] if record else rows)]
-
-
-def _archived(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    """The same fields as in the ledger, from the day it left, and that day."""
-    record = archived(connection, delivery_id)
-    if record is None:
-        return None
-    told = archived_delivery(record)
-    fields = [column.key for column in SUMMARY] + ["idempotency_key", "on_uncertain"]
-    return {name: told[name] for name in fields} | {
-        "attempts": record["request"]["attempts"],  # how many; the trace lists them under the same name
-        "next_attempt_at": None,
-        "dead_letter_id": told["dead_letter"]["id"] if told["dead_letter"] else None,
-        "latest_attempt": told["attempts"][-1] if told["attempts"] else None,
-        "archived_at": told["archived_at"],
-    }
+    return [readable(row) for row in connection.execute(asked).mappings()]
 
 
 def search(connection: Connection, query: DeliveryQuery) -> list[dict[str, Any]]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, RowMapping, func, select, text
 
 from postroom.domain.time import to_text
-from postroom.world.store.deliveries.archive import archived
 from postroom.world.store.deliveries.correction_rows import corrections_around
 from postroom.world.store.deliveries.trace import trace
 from postroom.world.store.tables.approvals import approval_events, pending_actions
@@ -19,14 +17,13 @@ _OPEN = text("status IN ('pending', 'in_progress')")
 
 
 def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    """From the ledger, or from the archive when it has left; `archived_at` says when."""
     row = _row(connection, delivery_id)
     if row is None:
         return None
     record = trace(connection, row["request_id"])
     mine = next(one for one in record["deliveries"] if one["delivery_id"] == delivery_id)
     return {
-        "delivery": {"archived_at": None} | mine | {"attempts": row["attempts"]},
+        "delivery": mine | {"attempts": row["attempts"]},
         "attempts": mine["attempts"],
         "siblings": [one for one in record["deliveries"] if one["delivery_id"] != delivery_id],
         "hops": record["hops"],
@@ -38,12 +35,9 @@ def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | 
     }
 
 
-def _row(connection: Connection, delivery_id: str) -> Mapping[str, Any] | None:
+def _row(connection: Connection, delivery_id: str) -> RowMapping | None:
     wanted = select(_requests.request_id, _requests.attempts, _requests.order_key).where(_requests.id == delivery_id)
-    if found := connection.execute(wanted).mappings().first():
-        return dict(found)
-    record = archived(connection, delivery_id)
-    return record["request"] if record else None
+    return connection.execute(wanted).mappings().first()
 
 
 def _approval(connection: Connection, delivery_id: str) -> dict[str, Any] | None:

@@ -12,7 +12,6 @@ from sqlalchemy import Connection, RowMapping, Select, or_, select
 from postroom.domain.attachment import attachment_object, attachments_of_text
 from postroom.domain.markup import revision_of_text
 from postroom.domain.time import to_text
-from postroom.world.store.deliveries.archive import archived_of, hops_of, request_behind
 from postroom.world.store.deliveries.correction_rows import corrections_around
 from postroom.world.store.tables.deliveries import (
     delivery_attempts,
@@ -40,7 +39,6 @@ _MOMENTS = frozenset(
         "at",
     }
 )
-Kept = RowMapping | Mapping[str, Any]  # from the ledger or from the archive
 # What stands under a message can be as good as an answer to it, so that only the person may see it.
 _INTERNAL = frozenset({"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id", "markup"})
 
@@ -50,45 +48,33 @@ def request_ids(connection: Connection, identifier: str) -> list[str]:
     table = delivery_requests.c
     found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
     ids = list(connection.execute(found).scalars())
-    return ids or [request_behind(connection, identifier) or identifier]
+    return ids or [identifier]
 
 
 def trace(connection: Connection, request_id: str) -> dict[str, Any]:
-    """Oldest first. Replays belong to the request of the delivery they repeat; what is archived says so."""
-    records = archived_of(connection, request_id)
+    """Oldest first. Replays belong to the request of the delivery they repeat."""
     rows = _rows(connection, _by_request(delivery_requests, request_id))
     attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
     receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
     news = _kept(connection, delivery_news, delivery_news.c.at, request_id)
     replies = _kept(connection, delivery_replies, delivery_replies.c.at, request_id)
     letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
-    deliveries = [archived_delivery(record) for record in records]
-    deliveries += [
+    deliveries = [
         _as_traced(row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None))
         | _corrected(connection, row["id"])
         | {"replies": replies[row["id"]]}
         for row in rows
     ]
-    logged = [dict(row) for row in _rows(connection, _by_request(notifications_log, request_id))]
     return {
         "request_id": request_id,
-        "hops": [readable(hop) for hop in hops_of([*records, {"hops": logged}])],
+        "hops": [readable(hop) for hop in _rows(connection, _by_request(notifications_log, request_id))],
         "deliveries": deliveries,
         "delivery_count": len(deliveries),
         "refusals": [readable(row) for row in _rows(connection, _by_request(delivery_refusals, request_id))],
     }
 
 
-def archived_delivery(record: Mapping[str, Any]) -> dict[str, Any]:
-    """As the ledger would tell it, and when it left."""
-    attempts, receipts, news = ([readable(row) for row in record[name]] for name in ("attempts", "receipts", "news"))
-    letter = readable(record["dead_letter"]) if record["dead_letter"] else None
-    replies = [readable(row) for row in record["replies"]]
-    told = _as_traced(record["request"], attempts, receipts, news, letter)
-    return told | {"replies": replies, "archived_at": record["archived_at"]}
-
-
-def _as_traced(row: Kept, attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
+def _as_traced(row: Mapping[Any, Any], attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
     return readable(row) | {
         "delivery_id": row["id"],
         "request_envelope": json.loads(row["request_envelope"]),
@@ -122,7 +108,7 @@ def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
     return list(connection.execute(statement).mappings())
 
 
-def readable(row: Kept) -> dict[str, Any]:
+def readable(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Moments and ranks as text, and nothing that only the machinery needs."""
     shown = {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
     revision = revision_of_text(shown.pop("revises", None))

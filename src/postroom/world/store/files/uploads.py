@@ -11,7 +11,6 @@ from postroom.domain.errors import Code, OverloadRejected, Refused
 from postroom.domain.upload import CLAIM_US, Upload
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
-from postroom.world.store.tables.archive import delivery_archive
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.uploads import uploads
 
@@ -56,11 +55,8 @@ class StoredUploads:
 
 
 def has_delivery() -> ColumnElement[bool]:
-    """Whether the delivery that took the upload was really written, here or in the archive."""
-    return or_(
-        exists().where(delivery_requests.c.idempotency_key == _table.used_by),
-        exists().where(delivery_archive.c.idempotency_key == _table.used_by),
-    )
+    """Whether the delivery that took the upload was really written, and is still there."""
+    return exists().where(delivery_requests.c.idempotency_key == _table.used_by)
 
 
 def kept_among(connection: Connection, hashes: Sequence[str]) -> set[str]:

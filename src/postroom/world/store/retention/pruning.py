@@ -16,8 +16,7 @@ from postroom.domain.upload import UPLOAD_LIFE_US
 from postroom.world.store.engine.database import Database
 from postroom.world.store.files.uploads import kept_among
 from postroom.world.store.retention import deliveries as prune_deliveries
-from postroom.world.store.retention.archive_months import drop_months
-from postroom.world.store.retention.records import ARCHIVE, STALE, UPLOADS, Stale
+from postroom.world.store.retention.records import STALE, UPLOADS, Stale
 
 DELIVERIES: Final = "deliveries"
 FILES: Final = "files"
@@ -61,37 +60,27 @@ class Pruner:
         """How much would go, by kind; changes nothing."""
         read = self.database.read
         counts = {DELIVERIES: await read(lambda c: prune_deliveries.count(c, keep.settled_before_us))}
-        for stale in (*STALE, *([ARCHIVE] if keep.drop_archive_before_us else [])):
+        for stale in (*STALE, UPLOADS):
             counts[stale.name] = await read(partial(stale.count, retention=keep))
-        counts[UPLOADS.name] = await read(partial(UPLOADS.count, retention=keep))
         return counts | {FILES: len(await self._orphans(keep.now_us - UPLOAD_LIFE_US))}
 
     async def prune(self, keep: Retention) -> dict[str, int]:
         """Deliveries first: a hop may go only when no delivery of its request is left."""
         done = {DELIVERIES: await self._deliveries(keep)}
-        for stale in STALE:
+        for stale in (*STALE, UPLOADS):
             done[stale.name] = await self._records(stale, keep)
-        if keep.drop_archive_before_us is not None:
-            done[ARCHIVE.name] = await self._archive(keep)
-        done[UPLOADS.name] = await self._records(UPLOADS, keep)
         return done | {FILES: await self._files(keep.now_us - UPLOAD_LIFE_US)}
 
     async def _deliveries(self, keep: Retention) -> int:
         total, place, size = 0, prune_deliveries.START, min(_LEAST, self.batch)
         while True:
-            work = partial(
-                prune_deliveries.move,
-                settled_before_us=keep.settled_before_us,
-                now_us=keep.now_us,
-                limit=size,
-                after=place,
-            )
-            moved, took = await self._batch(work)
-            total, size = total + moved.deliveries, fitting(size, took, self.batch)
-            self.tell(DELIVERIES, moved.deliveries)
-            if moved.place is None:
+            work = partial(prune_deliveries.remove, settled_before_us=keep.settled_before_us, limit=size, after=place)
+            removed, took = await self._batch(work)
+            total, size = total + removed.deliveries, fitting(size, took, self.batch)
+            self.tell(DELIVERIES, removed.deliveries)
+            if removed.place is None:
                 return total
-            place = moved.place
+            place = removed.place
 
     async def _records(self, stale: Stale, keep: Retention) -> int:
         total, size = 0, min(_LEAST, self.batch)
@@ -101,15 +90,6 @@ class Pruner:
                 return total
             total, size = total + removed, fitting(size, took, self.batch)
             self.tell(stale.name, removed)
-
-    async def _archive(self, keep: Retention) -> int:
-        """PostgreSQL drops months whole; elsewhere their rows go batch by batch."""
-        counted = await self.database.read(partial(ARCHIVE.count, retention=keep))
-        dropped, _ = await self._batch(partial(drop_months, before_us=keep.drop_archive_before_us or 0))
-        if not dropped:
-            return await self._records(ARCHIVE, keep)
-        self.tell(ARCHIVE.name, counted)
-        return counted
 
     async def _files(self, before_us: int) -> int:
         """Last of all, and only what no row names; a file that was stored a moment ago may still get its row."""

@@ -19,7 +19,6 @@ from postroom.world.store.engine.looked_up import looked_up
 from postroom.world.store.files.uploads import has_delivery
 from postroom.world.store.questions.erasing import erase_old, old_questions, old_words
 from postroom.world.store.tables.approvals import heard_threads
-from postroom.world.store.tables.archive import delivery_archive
 from postroom.world.store.tables.attention import (
     CLOSED,
     HANDED_OVER,
@@ -145,7 +144,7 @@ def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
 
 
 def _hops(keep: Retention) -> ColumnElement[bool]:
-    """A hop stays as long as a delivery of its request is in the ledger; the archive has a copy of the others."""
+    """A hop stays as long as a delivery of its request is in the ledger."""
     log = notifications_log.c
     needed = looked_up(delivery_requests.c.request_id == log.request_id)
     return and_(log.created_at < keep.settled_before_us, not_(needed))
@@ -228,9 +227,3 @@ def _uploads(keep: Retention) -> ColumnElement[bool]:
 
 
 UPLOADS: Final = Stale(name="uploads", table=uploads, condition=_uploads)
-
-ARCHIVE: Final = Stale(
-    name="archived deliveries",
-    table=delivery_archive,
-    condition=lambda keep: delivery_archive.c.settled_at < (keep.drop_archive_before_us or 0),
-)

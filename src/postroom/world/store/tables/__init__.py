@@ -1,7 +1,6 @@
 """Every table of the household; importing this package fills the metadata."""
 
 from postroom.world.store.tables import approvals as approvals
-from postroom.world.store.tables import archive as archive
 from postroom.world.store.tables import attention as attention
 from postroom.world.store.tables import audit as audit
 from postroom.world.store.tables import butlers as butlers
