@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from postroom.world.store.migrations.statements import run
 
-revision = "0036"
-down_revision = "0035"
+revision = "0037"
+down_revision = "0036"
 
 
 def upgrade() -> None:

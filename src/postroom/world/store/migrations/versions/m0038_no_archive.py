@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from postroom.world.store.migrations.statements import run
 
-revision = "0036"
-down_revision = "0035"
+revision = "0038"
+down_revision = "0037"
 
 
 def upgrade() -> None:
