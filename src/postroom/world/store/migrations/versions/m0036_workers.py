@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from postroom.world.store.migrations.statements import run
 
-revision = "0037"
-down_revision = "0036"
+revision = "0036"
+down_revision = "0035"
 
 
 def upgrade() -> None:
