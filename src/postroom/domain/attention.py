@@ -13,7 +13,9 @@ from postroom.domain.record import record
 URGENCIES: Final = tuple(Urgency)  # lowest first
 _RANKS: Final = {urgency: place for place, urgency in enumerate(URGENCIES)}
 # The household itself speaks: cards that wait for an answer, copies that have waited already, and what intents follow.
-OWN_AGENTS: Final = frozenset({"approvals", "attention", "inbox", "inbox.confirmation", "intents", "questions"})
+OWN_AGENTS: Final = frozenset(
+    {"approvals", "attention", "attention.mutes", "inbox", "inbox.confirmation", "intents", "questions"}
+)
 PRIORITY_URGENCY: Final = {"low": Urgency.PASSIVE, "medium": Urgency.NORMAL, "high": Urgency.TIME_SENSITIVE}
 
 

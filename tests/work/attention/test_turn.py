@@ -16,7 +16,7 @@ from postroom.work.attention.decisions import Decision
 from postroom.work.attention.facts import Fact, NoticeAccepted
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.simulate import simulate
-from postroom.work.attention.stored import state_of
+from postroom.work.attention.stored import event_of, state_of
 from postroom.work.attention.turn import NewNotice, Turn
 
 
@@ -25,6 +25,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.loaded = Loaded(person=None)
+        self.facts: list[Fact] = []  # as they were noted: the end of a mute is one that no one told
 
     def write(self, changes: NoticeChanges) -> None:
         notices: Mapping[str, NoticeRow] = {
@@ -35,6 +36,7 @@ class Rows:
             **{one.key: one for one in self.loaded.sends},
             **{one.key: one for one in changes.sends},
         }
+        self.facts += [one for one in map(event_of, changes.log) if isinstance(one, Fact)]
         digests = (*self.loaded.digests, *changes.digests)
         self.loaded = Loaded(
             person=changes.person, notices=tuple(notices.values()), sends=tuple(sends.values()), digests=digests
@@ -45,13 +47,13 @@ class Rows:
 @given(histories())
 def test_turn_by_turn_with_rows_in_between_the_same_is_decided(history: History) -> None:
     facts = sorted(history.facts, key=lambda one: one.at_us)
-    run = simulate(facts, book_of(history), state=empty(), until_us=facts[-1].at_us, receipts=False)
     rows, book, made = Rows(), book_of(history), list[Decision]()
     rows.loaded = Loaded(person=_policy_row(book.people[PERSON]))
     for fact in facts:
         while (due := rows.loaded.person.next_us if rows.loaded.person else None) is not None and due <= fact.at_us:
             made += _turn(rows, book, due, None)
         made += _turn(rows, book, fact.at_us, fact)
+    run = simulate(rows.facts, book_of(history), state=empty(), until_us=facts[-1].at_us, receipts=False)
     assert made == list(run.decisions)
     assert state_of(PERSON, rows.loaded) == run.state
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from postroom.domain.attention import AcceptedNotice
 from postroom.domain.record import altered
 from postroom.work.attention.reasons import Scene
 from postroom.work.attention.state import Silence
+
+MUTES: Final = "attention.mutes"  # who tells of it; no butler's name has a dot
 
 
 def silenced(scene: Scene, now_us: int) -> Silence | None:

@@ -15,11 +15,11 @@ from postroom.work.attention.decisions import Decision
 from postroom.work.attention.digest import Digest
 from postroom.work.attention.facts import ChannelDown, ChannelUp, Fact, NoticeAccepted, PolicyChanged, Unmuted
 from postroom.work.attention.fold import fold
-from postroom.work.attention.freezing import ORIGIN, frozen_message
+from postroom.work.attention.freezing import frozen_message
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.revising import revised
 from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.silences import missed_words
+from postroom.work.attention.silences import MUTES, missed_words
 from postroom.work.attention.simulate import changed
 from postroom.work.attention.state import AttentionState, Silence, Standing
 from postroom.work.attention.stored import digest_row, log_row, notice_row, policy_of, rest_text, send_row, state_of
@@ -86,16 +86,21 @@ class Turn:
             self.take(ChannelUp(at_us=self.moment_us, channel=channel))
 
     def judge(self) -> None:
-        moment_us = self.moment_us
-        for one in self.state.silences:
-            if one.until_us is not None and one.until_us <= moment_us:
+        """What is due comes before the end of a mute at the same moment, as before any fact."""
+        moment_us, next_us = self.moment_us, self._decide()
+        if ended := [one for one in self.state.silences if one.until_us is not None and one.until_us <= moment_us]:
+            for one in ended:
                 self.take(Unmuted(at_us=moment_us, agent=one.agent, thread=one.thread, category=one.category))
-        decisions, next_us = decide(self.state, self.book, moment_us)
+            next_us = self._decide()
+        ends = (one.until_us for one in self.state.silences if one.until_us is not None)
+        self._next_us = min((at for at in (next_us, *ends) if at is not None), default=None)
+
+    def _decide(self) -> int | None:
+        decisions, next_us = decide(self.state, self.book, self.moment_us)
         for decision in decisions:
             self._fold(decision)
             self.decisions.append(decision)
-        ends = (one.until_us for one in self.state.silences if one.until_us is not None)
-        self._next_us = min((at for at in (next_us, *ends) if at is not None), default=None)
+        return next_us
 
     def own_send(self, notice_id: str) -> str | None:
         """What was decided just now to be sent for this notice."""
@@ -182,7 +187,7 @@ class Turn:
 def _missed(silence: Silence, person: str, at_us: int) -> NewNotice:
     """What an ended silence kept from the person, as a message of ours that waits for its moment like any other."""
     asked = Outgoing(
-        origin_butler=ORIGIN,
+        origin_butler=MUTES,
         channel=silence.channel or "",
         recipient=person,
         message=missed_words(silence),
@@ -192,7 +197,7 @@ def _missed(silence: Silence, person: str, at_us: int) -> NewNotice:
     notice = AcceptedNotice(
         id=name,
         person=person,
-        agent=ORIGIN,
+        agent=MUTES,
         created_us=at_us,
         channel=asked.channel,
         text=asked.message,

@@ -12,7 +12,7 @@ from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
 from postroom.domain.outgoing import Outgoing
 
 _NO_BUTLERS: Final = frozenset(
-    {"approvals", "attention", "inbox", "intents", "questions"}
+    {"approvals", "attention", "attention.mutes", "inbox", "intents", "questions"}
 )  # their texts say themselves who speaks
 
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
