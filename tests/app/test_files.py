@@ -319,3 +319,27 @@ def _zip() -> bytes:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("a.txt", "content")
     return packed.getvalue()
+
+
+@pytest.mark.requirement("content:telegram-files")
+async def test_on_telegram_text_picture_and_file_are_one_message_and_are_changed_and_recalled_as_one(
+    tmp_path: Path,
+) -> None:
+    files = [
+        {"data": base64.b64encode(PNG).decode(), "name": "bild.png"},
+        {"data": base64.b64encode(b"1,2").decode(), "name": "numbers.csv"},
+    ]
+    async with living(tmp_path / "sandboxed", QUICK, LIFTED) as house:
+        sent = await house.notify(attachments=files, message="The **report**", format="markdown")
+        album = await house.received()
+        correction = {"delivery_id": sent["delivery"]["delivery_id"]}
+        revised = await house.call("health", "revise", correction | {"message": "The better report"})
+        changed = await house.received()
+        recalled = await house.call("health", "recall", correction)
+        gone = await house.received()
+
+    assert sent["status"] == "ok", sent
+    assert sorted(one["text"] for one in album) == ["", "The report"]
+    assert sorted(file["name"] for one in album for file in one["attachments"]) == ["bild.png", "numbers.csv"]
+    assert (revised["status"], sorted(one["text"] for one in changed)) == ("revised", ["", "The better report"])
+    assert recalled["status"] == "recalled" and [one["is_deleted"] for one in gone] == [True, True]

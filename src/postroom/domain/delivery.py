@@ -147,11 +147,17 @@ class Receipt:
     The provider's own name for what it accepted.
 
     `conversation` is where it stands there, when that is not the address itself: a direct message to a user is
-    kept in a channel of its own, and whoever edits it has to name that one.
+    kept in a channel of its own, and whoever edits it has to name that one. `also` are the names of the parts that
+    follow, where one call brought several: they are not sent again.
     """
 
     provider_id: str
     conversation: str | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def following(self) -> Receipt:
+        return Receipt(self.also[0], self.conversation, self.also[1:])
 
 
 @dataclass(frozen=True, slots=True)

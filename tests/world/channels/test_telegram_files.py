@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.world.channels.recording_server import Recorder, Seen, recording
 
-from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
-from postroom.domain.errors import StoreUnavailable, ValidationError
+from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
+from postroom.domain.errors import OutcomeUncertain, StoreUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Button, Markup, Revision
 from postroom.testing.held_files import HeldFiles
@@ -112,6 +112,68 @@ async def test_several_files_come_after_the_text_each_with_a_receipt() -> None:
     assert not any({"reply_markup", "caption", "reply_parameters"} & one.fields.keys() for one in server.seen[1:])
 
 
+def album(seen: Seen) -> tuple[int, Any]:
+    """As many messages as it has files, beginning with 101."""
+    if not seen.path.endswith("sendMediaGroup"):
+        return taken(seen)
+    count = len(json.loads(seen.fields["media"]))
+    return 200, {"ok": True, "result": [{"message_id": 101 + place} for place in range(count)]}
+
+
+async def parts_sent(given: Message, answer: Any = album) -> tuple[list[Seen], list[str]]:
+    """As the household does it: what one call brought along is not sent again."""
+    async with recording(answer) as server:
+        channel, receipts, receipt = Telegram(TOKEN, server.url, files=FILES), list[str](), Receipt("")
+        for part in channel.prepare(given):
+            receipt = receipt.following if receipt.also else await channel.send(part, 10.0)
+            receipts.append(receipt.provider_id)
+        await channel.close()
+    return server.seen, receipts
+
+
+@pytest.mark.requirement("content:telegram-files")
+@pytest.mark.parametrize(
+    ("files", "kinds"),
+    [((PICTURE, PICTURE), ["photo", "photo"]), ((PICTURE, LOG), ["document", "document"])],
+    ids=["pictures", "a picture and a file"],
+)
+async def test_text_and_several_files_are_one_album_with_a_caption(files: Any, kinds: list[str]) -> None:
+    [one], receipts = await parts_sent(message(intent=Intent.REPLY, thread="55", attachments=files))
+
+    media = json.loads(one.fields["media"])
+    assert methods([one]) == ["sendMediaGroup"] and receipts == ["101", "102"]
+    assert [each["type"] for each in media] == kinds
+    assert [each.get("caption") for each in media] == ["the report", None]
+    assert [each["media"] for each in media] == ["attach://file0", "attach://file1"]
+    assert one.files["file0"].content == PNG
+    assert one.files["file1"].content == (PNG if files[1] is PICTURE else b"one\ntwo\n")
+    assert json.loads(one.fields["reply_parameters"]) == {"message_id": 55}
+
+
+async def test_an_album_of_what_makes_no_pictures_is_sent_as_documents_at_once() -> None:
+    def picky(seen: Seen) -> tuple[int, Any]:
+        told = {"ok": False, "error_code": 400, "description": "Bad Request: PHOTO_INVALID_DIMENSIONS"}
+        return (400, told) if "photo" in seen.fields["media"] else album(seen)
+
+    seen, receipts = await parts_sent(message(attachments=(PICTURE, PICTURE)), picky)
+
+    assert methods(seen) == ["sendMediaGroup"] * 2 and receipts == ["101", "102"]
+    assert [one["type"] for one in json.loads(seen[1].fields["media"])] == ["document"] * 2
+
+
+async def test_an_answer_that_does_not_name_every_file_leaves_doubt() -> None:
+    with pytest.raises(OutcomeUncertain):
+        await parts_sent(message(attachments=(PICTURE, LOG)), lambda seen: (200, {"ok": True, "result": [{}]}))
+
+
+async def test_files_too_large_for_one_request_come_one_by_one() -> None:
+    large = [FILES.hold(f"{place}.bin", bytes(30_000_000), "application/x-large") for place in range(2)]
+
+    seen, _ = await parts_sent(message(attachments=tuple(large)), taken)
+
+    assert methods(seen) == ["sendMessage", "sendDocument", "sendDocument"]
+
+
 async def test_a_long_text_stands_before_its_file_and_the_limit_is_utf16() -> None:
     fits, too_long = "😀" * 512, "😀" * 513
 
@@ -125,9 +187,9 @@ def test_the_mark_of_a_repetition_never_moves_a_part() -> None:
         plain = channel.prepare(message(text=text, attachments=files))
         again = channel.prepare(message(text=text, attachments=files, repeated=True))
 
-        assert [one.file for one in again[: len(plain)]] == [one.file for one in plain]
-        said = [str(one.body.get("text", "")) + str(one.body.get("caption", "")) for one in again]
-        assert said[-1].endswith(REPEAT_MARK)
+        assert [one.files for one in again[: len(plain)]] == [one.files for one in plain]
+        said = [body for one in again for body in (one.body, *one.body.get("media", []))]
+        assert "".join(str(one.get("text", one.get("caption", ""))) for one in said).endswith(REPEAT_MARK)
 
 
 async def test_a_second_try_is_byte_for_byte_the_first() -> None:
@@ -192,3 +254,18 @@ async def test_an_edit_goes_to_the_text_or_to_the_caption() -> None:
     assert [(one.json["message_id"], one.json["text"]) for one in texts] == [(7, "better")]
     assert methods(caption) == ["editMessageText", "editMessageCaption"]
     assert (caption[1].json["message_id"], caption[1].json["caption"]) == (7, "better")
+
+
+async def test_what_an_album_brought_is_not_sent_again_after_a_crash_and_a_recall_deletes_what_is_known() -> None:
+    async with recording(album) as server:
+        channel = Telegram(TOKEN, server.url, files=FILES)
+        _, brought = channel.prepare(message(attachments=(PICTURE, LOG)))
+        receipt = await channel.send(brought, 10.0)
+        known = ("101", receipt.provider_id)
+        gone = channel.prepare(
+            message(revises=Revision(delivery_id=DeliveryId("d0"), provider_ids=known, files=2, deletes=True))
+        )
+        await channel.close()
+
+    assert server.seen == []
+    assert [one.body["message_id"] for one in gone] == [101]

@@ -33,7 +33,7 @@ _TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
 
 _WEBHOOKS = ("setwebhook", "deletewebhook", "getwebhookinfo")
 
-Method = Callable[[Arguments, str], dict[str, Any] | bool]
+Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
 
 
 class BotApi:
@@ -65,6 +65,7 @@ class BotApi:
             "sendmessage": methods.send_message,
             "sendphoto": self._files.send_photo,
             "senddocument": self._files.send_document,
+            "sendmediagroup": self._files.send_media_group,
             "editmessagecaption": methods.edit_message_caption,
             "editmessagetext": methods.edit_message_text,
             "deletemessage": methods.delete_message,

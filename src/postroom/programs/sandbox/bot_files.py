@@ -38,6 +38,24 @@ class BotFiles:
     def send_document(self, arguments: Arguments, token: str) -> dict[str, Any]:
         return self._send(arguments, token, _file(arguments, "document"), is_photo=False)
 
+    def send_media_group(self, arguments: Arguments, token: str) -> list[dict[str, Any]]:
+        """Photos, or documents: Telegram mixes neither with the other. All of them arrive, or none."""
+        media = arguments.structure("media")
+        if not isinstance(media, list) or not 2 <= len(media) <= 10 or not all(isinstance(one, dict) for one in media):
+            raise bad_request("media must be an array of 2 to 10 objects")
+        kinds = {one.get("type") for one in media}
+        if kinds not in ({"photo"}, {"document"}):
+            raise bad_request("MEDIA_INVALID")
+        calls = [_of_album(arguments, one) for one in media]
+        given = [_file(call, "document") for call in calls]
+        for call, file in zip(calls, given, strict=True):
+            caption_of(call)
+            if kinds == {"photo"}:
+                _check_photo(file.content)
+        pairs = zip(calls, given, strict=True)
+        sent = [self._send(call, token, file, is_photo=kinds == {"photo"}) for call, file in pairs]
+        return [{**one, "media_group_id": str(sent[0]["message_id"])} for one in sent]
+
     def get_file(self, arguments: Arguments, token: str) -> dict[str, Any]:
         sha256 = arguments.text("file_id").removeprefix(FILE_ID)
         content = self._shelf.content(sha256)
@@ -77,6 +95,15 @@ class BotFiles:
         kind = picture_type(given.content) if is_photo else given.media_type
         kept = self._shelf.keep(ArrivedFile(name=given.name, media_type=kind, content=given.content))
         return replace(kept, is_photo=is_photo)
+
+
+def _of_album(arguments: Arguments, one: dict[str, Any]) -> Arguments:
+    """As if it were sent alone."""
+    place = str(one.get("media", ""))
+    found = arguments.files.get(place.removeprefix("attach://")) if place.startswith("attach://") else None
+    if found is None:
+        raise bad_request("wrong file identifier/HTTP URL specified")
+    return Arguments({**arguments.values, "media": None, **one}, {"document": found})
 
 
 def _file(arguments: Arguments, name: str) -> ArrivedFile:

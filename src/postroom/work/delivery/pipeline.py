@@ -50,7 +50,6 @@ _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
-_NO_RECEIPT: Final = Receipt("")
 Answer = TypeVar("Answer")
 
 
@@ -72,7 +71,7 @@ class _Sent:
 
     claim: Claim
     began_us: int
-    receipt: Receipt = _NO_RECEIPT
+    receipt: Receipt = Receipt("")
     error: PostroomError | None = None
     put_back: Settlement | None = None
 
@@ -293,16 +292,17 @@ class Pipeline:
 
     async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any], began: int) -> _Sent:
         """Each part is on record before the next one leaves, so a retry never repeats one."""
-        receipt = _NO_RECEIPT
+        receipt = Receipt("")
         deadline = self.policy.timeout_seconds(claim.channel, claim.file_bytes)
         for place in range(claim.parts_done, len(parts)):
             try:
-                receipt = await self._call("postroom.send", claim, partial(channel.send, parts[place]), deadline)
+                send = partial(self._call, "postroom.send", claim, partial(channel.send, parts[place]), deadline)
+                receipt = receipt.following if receipt.also else await send()
             except PostroomError as error:
                 return _Sent(claim=claim, began_us=began, error=error)
             if place + 1 < len(parts):
                 claim = await self._advance(claim, receipt)
-                if waits := await self._pace(claim):
+                if not receipt.also and (waits := await self._pace(claim)):
                     return _Sent(claim=claim, began_us=began, put_back=waits)
                 began = self.clock.now_us()
         return _Sent(claim=claim, began_us=began, receipt=receipt)

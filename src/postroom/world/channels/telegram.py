@@ -17,24 +17,20 @@ import structlog
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
 from postroom.domain.errors import (
-    CredentialsRefused,
     OutcomeUncertain,
     PostroomError,
-    ProviderFailed,
-    ProviderThrottled,
     TargetUnavailable,
     ValidationError,
 )
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_message import InboundFile, InboundMessage, Listened
-from postroom.domain.patience import LONGEST_SECONDS, shortened
 from postroom.domain.ports import FileContents
 from postroom.domain.push_state import PushState
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.kinds import TELEGRAM
 from postroom.world.channels.provider_words import provider_words
-from postroom.world.channels.telegram_call import TelegramCall
+from postroom.world.channels.telegram_call import TelegramCall, read_refusal
 from postroom.world.channels.telegram_edit import (
     METHODS,
     AlreadySo,
@@ -47,7 +43,10 @@ from postroom.world.channels.telegram_edit import (
 )
 from postroom.world.channels.telegram_entities import bodies as rich_bodies
 from postroom.world.channels.telegram_files import (
+    ALBUM,
+    BROUGHT,
     PhotoUnfit,
+    album_receipt,
     as_document,
     calls_with_files,
     form,
@@ -60,7 +59,6 @@ from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
 from postroom.world.channels.telegram_updates import album_of, is_in_group, listened
 from postroom.world.channels.telegram_webhook import HookInfo, HookKeeper, TelegramHook, took_away_own
 from postroom.world.http.http_call import HttpAnswer, HttpCall
-from postroom.world.http.retry_after import asked_seconds
 
 API_BASE_URL = "https://api.telegram.org"
 POLL_MARGIN_SECONDS = 10.0
@@ -74,7 +72,6 @@ _USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
 _MESSAGE_ID = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[A-Za-z0-9_:-]+")
 _LARGEST_ID = 2**63 - 1
-_BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
 _log = structlog.get_logger("postroom.telegram")
 
 
@@ -112,10 +109,11 @@ def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Telegram
     if not message.text:
         raise ValidationError("message must not be blank")
     _check_text(message.text)
-    calls = calls_with_files(message, _shown) if message.attachments else _messages(message)
+    under = reply_markup(message.markup, selective=bool(first_only)) if message.markup else None
+    calls = calls_with_files(message, _shown, buttons=bool(under)) if message.attachments else _messages(message)
     more: list[dict[str, Any]] = [{"chat_id": _chat_id(message)} for _ in calls]
     more[0] |= first_only
-    if message.markup and (under := reply_markup(message.markup, selective=bool(first_only))):
+    if under:
         more[last_words(calls)]["reply_markup"] = under
     return tuple(replace(call, body={**call.body, **added}) for call, added in zip(calls, more, strict=True))
 
@@ -166,29 +164,13 @@ def read_receipt(call: TelegramCall, told: Mapping[str, Any]) -> Receipt:
         return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
     if call.method in METHODS:
         return edit_receipt(call)
+    if call.method == ALBUM:
+        return album_receipt(told)
     result = told.get("result")
     number = result.get("message_id") if isinstance(result, Mapping) else None
     if isinstance(number, bool) or not isinstance(number, int):
         raise OutcomeUncertain("Telegram accepted the request but named no message")
     return Receipt(str(number))
-
-
-def read_refusal(
-    status: int, told: Mapping[str, Any], retry_after: str | None, words: str, now: datetime
-) -> PostroomError:
-    said = f"Telegram answered {status}" + (f": {words}" if words else "")
-    if status == 429:
-        parameters = told.get("parameters")
-        number = parameters.get("retry_after") if isinstance(parameters, Mapping) else None
-        asked = asked_seconds(number, retry_after, now)
-        return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
-    if status == 401:
-        return CredentialsRefused("Telegram does not accept our bot token")
-    if status == 413:
-        return ValidationError("Telegram takes no file of this size (413)")
-    if 400 <= status < 500:
-        return ValidationError(said)
-    return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
 
 
 def _parse(body: bytes) -> Mapping[str, Any]:
@@ -238,8 +220,10 @@ class Telegram:
 
     async def send(self, part: TelegramCall, timeout_seconds: float) -> Receipt:
         """Where Telegram says that another method is meant, nothing was done yet, and that one is called."""
+        if part.brought:
+            return Receipt(f"{BROUGHT}{part.body['chat_id']}")  # under a name that was lost with the process before
         ends_at = time.monotonic() + timeout_seconds
-        content = None if part.file is None else await read_file(self._files, part.file, timeout_seconds)
+        content = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
         try:
             return await self._sent(part, content, ends_at)
         except PhotoUnfit:
@@ -339,14 +323,14 @@ class Telegram:
     async def close(self) -> None:
         await self._http.close()
 
-    async def _sent(self, call: TelegramCall, content: bytes | None, ends_at: float) -> Receipt:
+    async def _sent(self, call: TelegramCall, content: Sequence[bytes], ends_at: float) -> Receipt:
         try:
             return read_receipt(call, await self._call(call, ends_at - time.monotonic(), content))
         except AlreadySo:
             return edit_receipt(call)
 
     async def _call(
-        self, call: TelegramCall, timeout_seconds: float, content: bytes | None = None
+        self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes] = ()
     ) -> Mapping[str, Any]:
         answer = await self._request(call, timeout_seconds, content)
         told = _parse(answer.body)
@@ -354,11 +338,11 @@ class Telegram:
             return told
         raise self._refusal(call, answer, told)
 
-    async def _request(self, call: TelegramCall, timeout_seconds: float, content: bytes | None) -> HttpAnswer:
+    async def _request(self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes]) -> HttpAnswer:
         url = f"{self._base_url}/bot{self._token}/{call.method}"
-        if call.file is None or content is None:
+        if not content:
             return await self._http.post(url, call.body, timeout_seconds)
-        made = form(call, call.file, content)
+        made = form(call, content)
         headers = {"Content-Type": made.content_type}
         return await self._http.request("POST", url, timeout_seconds, body=made.content, headers=headers)
 

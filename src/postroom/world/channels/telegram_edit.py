@@ -10,7 +10,7 @@ from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import ValidationError
 from postroom.domain.markup import Markup, Revision
 from postroom.world.channels.telegram_call import TelegramCall
-from postroom.world.channels.telegram_files import CAPTION_LIMIT, Show, Shown
+from postroom.world.channels.telegram_files import BROUGHT, CAPTION_LIMIT, Show, Shown
 from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard
 from postroom.world.channels.telegram_text import MISSING, TEXT_LIMIT
 
@@ -38,7 +38,8 @@ def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -
     answers to the first, and messages it needs no more are deleted.
     """
     if revises.deletes:
-        return [_delete(chat_id, number) for number in _numbers(revises.standing)]
+        known = [one for one in revises.standing if not one.startswith(BROUGHT)]
+        return [_delete(chat_id, number) for number in _numbers(known)]
     numbers, markup = _numbers(revises.worded), _keyboard(message.markup)
     if not message.text:
         body = {"chat_id": chat_id, "message_id": numbers[-1], "reply_markup": markup}
