@@ -105,7 +105,7 @@ class Email:
         check_files(message, EMAIL, self._files, empty=True)
         name = self._own.marked_id(message.delivery_id)
         shown = replace(self._tagged(message), thread=self._own.thread(message.thread))
-        more = tuple(service_headers(message, name))
+        more = tuple(service_headers(message, name if self._own.key else None))
         mail = build(shown, sender=self._sender, name=name, now=self._written(message), more=more)
         return (replace(mail, message_id=self._own.message_id(message.delivery_id)),)
 

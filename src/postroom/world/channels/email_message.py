@@ -22,7 +22,7 @@ from postroom.domain.readable_text import readable
 from postroom.world.channels.email_files import file_parts
 from postroom.world.channels.email_links import links, private_of
 from postroom.world.channels.mail_header import checked, encoded, message_id
-from postroom.world.channels.mailbox import mailbox
+from postroom.world.channels.mailbox import domain_of, mailbox
 
 DEFAULT_SUBJECT = "Notification"
 
@@ -49,8 +49,8 @@ class OutgoingMail:
     boundary: str = ""
 
 
-def build(message: Message, *, sender: str, name: str, now: datetime, more: Iterable[str] = ()) -> OutgoingMail:
-    """`name` is its Message-ID; `more` are finished lines of the header."""
+def build(message: Message, *, sender: str, name: str = "", now: datetime, more: Iterable[str] = ()) -> OutgoingMail:
+    """`name` is its Message-ID, that of the delivery without one; `more` are finished lines of the header."""
     recipient = mailbox(message.address)
     if recipient is None:
         raise ValidationError("recipient is not a single e-mail address")
@@ -60,7 +60,7 @@ def build(message: Message, *, sender: str, name: str, now: datetime, more: Iter
         raise ValidationError("message must not be blank")
     if problem := text_problem(message.text):
         raise ValidationError(f"message {problem}")
-    own_id = message_id("delivery id", name)
+    own_id = message_id("delivery id", name or f"{message.delivery_id}@{domain_of(sender)}")
     if own_id is None:
         raise ValidationError("the delivery id cannot be part of a Message-ID")
     head = [f"From: {sender}", f"To: {recipient}", *_conversation(message), *_asking(message.markup)]

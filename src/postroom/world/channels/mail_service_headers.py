@@ -14,8 +14,9 @@ MARKED_HEADER: Final = "X-Postroom-Message"
 """Names a mail as its Message-ID does, for a relay may give it another one of those."""
 
 
-def service_headers(message: Message, marked_id: str) -> Iterator[str]:
+def service_headers(message: Message, marked_id: str | None = None) -> Iterator[str]:
     yield from (f"{name}: {message.delivery_id}" for name in KEY_HEADERS)
-    yield f"{MARKED_HEADER}: {marked_id}"
+    if marked_id is not None:
+        yield f"{MARKED_HEADER}: {marked_id}"
     if importance := _IMPORTANCE.get(message.priority):
         yield f"Importance: {importance}"
