@@ -22,7 +22,7 @@ SECONDS = 30.0
 ELSEWHERE = {"name": "Eve", "email": "eve@example.org", "addresses": ["slack:U7", "discord:user:7"]}
 PEOPLE = {
     "contacts": [
-        *({"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2021)),
+        *({"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2031)),
         ELSEWHERE,
         {"name": "Finn", "email": "finn@example.org"},
     ]

@@ -235,6 +235,8 @@ class Sessions:
             await self._parts.programs.clear(session.id)
             self._log.warning("session.recovered", session_id=session.id, status=str(session.status))
         await asyncio.to_thread(shutil.rmtree, self._settings.workspace, ignore_errors=True)
+        if recovered:
+            self._ended.ring()  # what went down twice is lost, and somebody may be waiting for it
 
     async def stop(self) -> None:
         """What is running may finish for a while; the rest goes back into the queue. Nobody looks any more."""
