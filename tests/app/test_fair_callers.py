@@ -28,6 +28,16 @@ async def post(house: Living, token: str, **body: Any) -> tuple[int, dict[str, A
         return response.status, await response.json()
 
 
+async def asks(house: Living, token: str, path: str = "", **body: Any) -> tuple[int, dict[str, Any]]:
+    url = house.household.addresses["api"] + f"/v1/asks{path}"
+    async with house.http.post(url, json=body, headers={"Authorization": f"Bearer {token}"}) as response:
+        return response.status, await response.json()
+
+
+async def ask_over_http(house: Living, token: str, question: str) -> tuple[int, dict[str, Any]]:
+    return await asks(house, token, question=question, options=["yes", "no"], wait_seconds=0)
+
+
 class SlowReader:
     """Stands before the reading of Markdown: it holds until it is let go, and counts."""
 
@@ -111,3 +121,19 @@ async def test_a_butlers_question_is_shown_where_a_program_asks_far_too_many(hom
         card = await phone(house, "Is the stove off?")
 
     assert labels(card)[:2] == ["yes", "no"]
+
+
+async def test_a_program_with_too_many_open_questions_is_told_so_and_others_go_on_asking(home: Path) -> None:
+    async with living(home, QUICK, {"questions": {"open_per_asker": 3}}) as house:
+        ci = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
+        together = await asyncio.gather(*(ask_over_http(house, ci, f"Shall I build {n}?") for n in range(5)))
+        opened = [n for n, (status, _) in enumerate(together) if status == 201]
+        joined = await ask_over_http(house, ci, f"Shall I build {opened[0]}?")
+        other = await ask_over_http(house, house.token("health"), "Is the stove off?")
+        await asks(house, ci, f"/{together[opened[0]][1]['ask_id']}/cancel")
+        free = await ask_over_http(house, ci, "And now?")
+
+    refused = next(answer for status, answer in together if status == 429)
+    assert sorted(status for status, _ in together) == [201, 201, 201, 429, 429]
+    assert refused["error"]["code"] == "too_many_open" and "open" in refused["error"]["message"]
+    assert (joined[0], other[0], free[0]) == (200, 201, 201)

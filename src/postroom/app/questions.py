@@ -103,7 +103,8 @@ def build_asking(
         SubjectKind.APPROVAL: approval_ride(settings, opened, mint),
         SubjectKind.INTENT: IntentRide(record=marks, rule=answer_by(mint.mint)),
     }
-    store = StoredQuestions(opened.database, Seal(household_key(settings.home, "secret answers")), rides)
+    seal, most_open = Seal(household_key(settings.home, "secret answers")), settings.questions.open_per_asker
+    store = StoredQuestions(opened.database, seal, rides, most_open)
     presentations = StoredPresentations(opened.database, mint.mint)
     people = HouseholdAsked(book=opened.people)
     listening = Listening(marks, store, clock, bells.every.ring)

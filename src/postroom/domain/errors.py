@@ -57,6 +57,7 @@ class Code(StrEnum):
     RESOLUTION_EXPIRED = "resolution_expired"
     RESOLUTION_STALE = "resolution_stale"
     TOO_LARGE = "too_large"
+    TOO_MANY_OPEN = "too_many_open"
     DELIVERY_FAILED = "delivery_failed"
     INTENT_TIMEOUT = "intent_timeout"
     UPSTREAM_UNAVAILABLE = "upstream_unavailable"
@@ -102,6 +103,7 @@ WIRE: Final[dict[Code, Wire]] = {
     Code.RESOLUTION_EXPIRED: Wire(409, Category.VALIDATION),
     Code.RESOLUTION_STALE: Wire(409, Category.VALIDATION),
     Code.TOO_LARGE: Wire(413, Category.VALIDATION),
+    Code.TOO_MANY_OPEN: Wire(429, Category.POLICY, retryable=True),
     Code.DELIVERY_FAILED: Wire(502, Category.TRANSPORT, retryable=True),
     Code.INTENT_TIMEOUT: Wire(504, Category.TIMEOUT, retryable=True),
     Code.UPSTREAM_UNAVAILABLE: Wire(503, Category.TRANSPORT, retryable=True),

@@ -27,6 +27,7 @@ HINTS: Final[dict[Code, str]] = {
     Code.RESOLUTION_EXPIRED: "Look the name up again, and use the newer resolution.",
     Code.RESOLUTION_STALE: "Look the name up again: the contact has changed meanwhile.",
     Code.TOO_LARGE: "Send less at once; a file belongs to `postroom notify MESSAGE --attach FILE`.",
+    Code.TOO_MANY_OPEN: "Wait for answers, or take some back: `postroom asks` lists them, `postroom recall` ends one.",
     Code.DELIVERY_FAILED: "`postroom why ID` says what happened to it; `postroom channels` shows what does not work.",
     Code.INTENT_TIMEOUT: "Ask again with more time, or look at it later: it may still be answered.",
     Code.UPSTREAM_UNAVAILABLE: "Try again in a moment; `postroom doctor` says what does not work.",

@@ -66,15 +66,20 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The question that stands for the call: new, one that was there, or (conflict) another under the same key."""
+    """
+    The question that stands for the call: new, one that was there, or (conflict) another under the same key.
+
+    With `refused` there is none: its asker has too many open already.
+    """
 
     question: Question
     created: bool
     conflict: bool = False
+    refused: bool = False
 
     @property
     def joined(self) -> bool:
-        return not self.created and not self.conflict
+        return not self.created and not self.conflict and not self.refused
 
 
 def ended(question: Question, move: QuestionMove, at_us: int, **changes: Any) -> QuestionChange:

@@ -9,14 +9,14 @@ from fastapi.responses import JSONResponse
 from postroom.domain.error_shapes import error_answer, failure_document
 from postroom.domain.errors import PostroomError, Refused, ValidationError
 from postroom.domain.notify_response import argument_error
-from postroom.work.questions.questions import KeyReused
+from postroom.work.questions.questions import KeyReused, TooManyOpen
 
 
 def refusal(error: PostroomError) -> dict[str, Any]:
     """For tools."""
     if isinstance(error, ValidationError):
         return argument_error(error) | _existing(error)
-    code = {"code": str(error.code)} if isinstance(error, Refused) else {}
+    code = {"code": str(error.code)} if isinstance(error, Refused | TooManyOpen) else {}
     return error_answer(error) | {"error_message": error.message} | code
 
 

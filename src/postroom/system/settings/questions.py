@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from postroom.system.settings.section import SettingsSection
+from postroom.system.settings.section import Positive, SettingsSection
 
 
 class AskSettings(SettingsSection):
@@ -21,3 +21,5 @@ class QuestionSettings(SettingsSection):
 
     next_channel_seconds: Annotated[float, Field(ge=0, le=24 * 3600)] = 300.0
     """How long a question is on a person's first channel alone before the next one shows it, too; 0: not at all."""
+    open_per_asker: Positive = 50
+    """Questions of one agent, program or person that may wait for an answer at once; one more is refused."""

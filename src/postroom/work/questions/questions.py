@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt, Heard, Verdict
-from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.errors import Code, FieldError, OverloadRejected, ValidationError
 from postroom.domain.ports import Clock
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question, Wording
@@ -21,6 +21,7 @@ from postroom.work.questions.ports import Decide, QuestionStore
 
 _AT_A_TIME: Final = 100
 _EVER: Final = -1  # before all that can be due
+_AGAIN_SECONDS: Final = 60.0
 _ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
 Changed = Callable[[Question], None]
 CaughtUp = Callable[[], int | None]
@@ -33,6 +34,17 @@ class KeyReused(ValidationError):
         told = FieldError("idempotency_key", f"was already used for another question, {ask_id}", "key_reused")
         super().__init__(f"{told.field}: {told.error}", fields=[told])
         self.ask_id = ask_id
+
+
+class TooManyOpen(OverloadRejected):
+    """The asker waits for more answers than people can give."""
+
+    def __init__(self) -> None:
+        told = (
+            "too many of your questions are open: wait for answers, or cancel some that nobody needs to answer any more"
+        )
+        super().__init__(told, limit_type="open_questions", retry_after_seconds=_AGAIN_SECONDS)
+        self.code = Code.TOO_MANY_OPEN
 
 
 def _nothing(_question: Question) -> None:
@@ -67,8 +79,10 @@ class Questions:
         self._awake_us = self._awake_since_us = 0
 
     async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
-        """With the places where it is shown, or left to be planned. Raises KeyReused."""
+        """With the places where it is shown, or left to be planned. Raises KeyReused and TooManyOpen."""
         asked = await self._store.ask(question, planned)
+        if asked.refused:
+            raise TooManyOpen
         if asked.conflict:
             raise KeyReused(asked.question.id)
         if asked.created:

@@ -49,18 +49,25 @@ Decide = Callable[[Question], QuestionChange]
 
 
 class StoredQuestions:
-    """`rides` are what questions may be about, where an answer decides that in its own transaction."""
+    """
+    `rides` are what questions may be about, where an answer decides that in its own transaction.
+
+    Of each asker at most `most_open` wait at once, and those that processes accept at the same moment; what the
+    household asks about something of its own has bounds of its own.
+    """
 
     def __init__(
         self,
         database: Database,
         seal: Seal,
         rides: Mapping[SubjectKind, Ride] = {},  # never written to
+        most_open: int | None = None,
     ) -> None:
         self._database = database
         self._repeated = Repeated(database)
         self._seal = seal
         self._rides = rides
+        self._most_open = most_open
         self._asks: Coalescer[NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
 
     async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
@@ -82,7 +89,7 @@ class StoredQuestions:
             for question, _ in ordered:
                 if question.key is None:
                     steps.wait_for_equals(connection, question)
-            found = _asked(connection, [question for question, _ in ordered])
+            found = self._within_bounds(connection, _asked(connection, [question for question, _ in ordered]))
             if new := [one for one in ordered if found[one[0].id].created]:
                 steps.insert_questions(connection, new)
                 order.append_all(connection, [_opened(question) for question, _ in new])
@@ -90,6 +97,21 @@ class StoredQuestions:
 
         found = await self._database.write(work)
         return [found[question.id] for question, _ in batch]
+
+    def _within_bounds(self, connection: Connection, found: dict[str, Asked]) -> dict[str, Asked]:
+        """With those refused that are one too many, and whatever equals them."""
+        new = [one.question for one in found.values() if one.created and one.question.subject is None]
+        if self._most_open is None or not new:
+            return found
+        count, beyond = steps.open_of(connection, {one.asker for one in new}), set[str]()
+        for question in new:
+            count[question.asker] += 1
+            if count[question.asker] > self._most_open:
+                beyond.add(question.id)
+        refused = {
+            name: replace(one, created=False, refused=True) for name, one in found.items() if one.question.id in beyond
+        }
+        return found | refused
 
     async def get(self, question_id: str) -> Question | None:
         return await self._database.read(lambda connection: steps.by_id(connection, question_id))
