@@ -166,7 +166,7 @@ async def test_on_a_phone_eight_rows_stand_before_any_filter(site: Site) -> None
 
 
 @pytest.mark.requirement("side:content-first")
-@pytest.mark.parametrize("path", ["/conversations", "/conversations/owner", "/figures", "/audit"])
+@pytest.mark.parametrize("path", ["/conversations", "/conversations/owner", "/audit"])
 async def test_on_a_phone_filters_stand_behind_a_button(site: Site, path: str) -> None:
     page = await site.signed_in(path=path, viewport=PHONE, java_script_enabled=False)
     form = page.locator("main form[method=get]").first
