@@ -75,9 +75,11 @@ async def is_closed(pair: Pair) -> bool:
 
 
 @asynccontextmanager
-async def house(*, total: int = 100, per_peer: int = 100, head_seconds: float = NEVER) -> AsyncIterator[House]:
+async def house(
+    *, total: int = 100, per_peer: int = 100, head_seconds: float = NEVER, per_caller: int = 100
+) -> AsyncIterator[House]:
     application, listener = Application(), bind("api", "127.0.0.1", 0)
-    bounds = Bounds(total=total, per_peer=per_peer, head_seconds=head_seconds)
+    bounds = Bounds(total=total, per_peer=per_peer, head_seconds=head_seconds, per_caller=per_caller)
     async with serving(application, listener, CallerConnections(bounds)):
         opened = House(port_of(listener), application)
         yield opened
@@ -202,3 +204,44 @@ def test_callers_never_get_all_descriptors() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == before[1]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_requests_that_never_come_whole_make_room_the_longest_silent_first() -> None:
+    async with house(per_peer=5) as one:
+        half = REQUEST.replace(b"GET /now", b"POST /later").replace(b"\r\n\r\n", b"\r\nContent-Length: 9\r\n\r\nhalf")
+        halves = [await one.connect(half) for _ in range(5)]
+        for _ in halves:
+            await asyncio.wait_for(one.application.started.acquire(), SOON)
+
+        assert await one.asks() == b"HTTP/1.1 200 OK"
+        assert await is_closed(halves[0])
+
+
+async def test_health_answers_when_there_is_no_room_for_anything_else() -> None:
+    async with house(per_peer=3) as one:
+        for _ in range(3):
+            await one.connect(REQUEST.replace(b"/now", b"/later"))
+            await asyncio.wait_for(one.application.started.acquire(), SOON)
+        silent = [await one.connect() for _ in range(40)]
+
+        assert await one.asks(REQUEST.replace(b"/now", b"/health")) == b"HTTP/1.1 200 OK"
+        assert await one.asks() == b"HTTP/1.1 503 Service Unavailable"
+        assert await status(silent[0][0]) == b"HTTP/1.1 503 Service Unavailable"
+
+
+async def test_the_requests_of_one_token_leave_room_for_all_others() -> None:
+    def of(token: bytes, path: bytes = b"/now") -> bytes:
+        request = REQUEST.replace(b"/now", path)
+        return request.replace(b"\r\n\r\n", b"\r\nAuthorization: Bearer " + token + b"\r\n\r\n")
+
+    async with house(per_caller=3) as one:
+        waits = [await one.connect(of(b"ci", b"/later")) for _ in range(3)]
+        for _ in waits:
+            await asyncio.wait_for(one.application.started.acquire(), SOON)
+
+        assert await one.asks(of(b"ci")) == b"HTTP/1.1 429 Too Many Requests"
+        assert await one.asks(of(b"health")) == b"HTTP/1.1 200 OK"
+        waits[0][1].close()
+        one.application.let.set()
+        assert [await status(reader) for reader, _ in waits[1:]] == [b"HTTP/1.1 200 OK"] * 2
+        assert await one.asks(of(b"ci")) == b"HTTP/1.1 200 OK"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -17,8 +18,12 @@ from postroom.system.mcp_sessions import SessionBounds
 from postroom.system.settings import ServingSettings
 
 _BODY_SECONDS: Final = 60.0
+_HEALTH: Final = b"/health"
+_TOKENS: Final = frozenset({b"authorization", b"x-api-key"})
+_HEALTH_ROOM: Final = 16  # connections beyond all bounds that may ask for health, and for nothing else
 _OWN_DESCRIPTORS: Final = 256  # for databases, providers, models and files, whatever callers do
 _BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+_CROWDED: Final = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _LATE: Final = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -27,6 +32,7 @@ class Bounds:
     total: int
     per_peer: int
     head_seconds: float
+    per_caller: int = 10**6
 
 
 UNCROWDED: Final = Bounds(total=2000, per_peer=500, head_seconds=10.0)
@@ -48,8 +54,9 @@ class CallerConnections:
     """
     Every caller of this process, the oldest first.
 
-    Where there is no room, the oldest that is not being served makes room: one that has never asked for
-    anything before one that was answered and is kept open. When all are being served the newcomer is refused.
+    Where there is no room, the oldest that is not being served makes room: one that has never asked for anything, then
+    one that was answered and is kept open, then the one that has been silent longest in the middle of its request. When
+    all are being served the newcomer may only ask for health. One caller's token has a bound of its own.
     """
 
     def __init__(self, bounds: Bounds) -> None:
@@ -57,6 +64,8 @@ class CallerConnections:
         self._most = min(bounds.total, room_for_callers())
         self._all: dict[BoundedHttp, None] = {}
         self._by_peer: dict[str, dict[BoundedHttp, None]] = {}
+        self._for_health: dict[BoundedHttp, None] = {}
+        self._served: Counter[bytes] = Counter()  # connections on which a request of that token is under way
 
     def admit(self, caller: BoundedHttp) -> bool:
         peers = self._by_peer.setdefault(caller.peer, {})
@@ -65,7 +74,28 @@ class CallerConnections:
             return True
         return False
 
+    def admit_for_health(self, caller: BoundedHttp) -> None:
+        """The oldest of them goes: who asks for health does so at once."""
+        self._for_health[caller] = None
+        if len(self._for_health) > _HEALTH_ROOM:
+            oldest = next(iter(self._for_health))
+            del self._for_health[oldest]
+            oldest.turn_away(_BUSY)
+
+    def serve(self, token: bytes) -> bool:
+        """False when as many requests of this token are under way as may be."""
+        if self._served[token] >= self.bounds.per_caller:
+            return False
+        self._served[token] += 1
+        return True
+
+    def served(self, token: bytes) -> None:
+        self._served[token] -= 1
+        if not self._served[token]:
+            del self._served[token]
+
     def leave(self, caller: BoundedHttp) -> None:
+        self._for_health.pop(caller, None)
         self._all.pop(caller, None)
         peers = self._by_peer.get(caller.peer, {})
         peers.pop(caller, None)
@@ -85,12 +115,15 @@ class CallerConnections:
 
 def _longest_idle(callers: Iterable[BoundedHttp]) -> BoundedHttp | None:
     answered: BoundedHttp | None = None
+    halfway: BoundedHttp | None = None
     for one in callers:
         if one.has_asked_nothing:
             return one
         if answered is None and not one.is_served:
             answered = one
-    return answered
+        if one.is_halfway and (halfway is None or one.heard_at < halfway.heard_at):
+            halfway = one
+    return answered or halfway
 
 
 @lru_cache(maxsize=1)
@@ -106,7 +139,10 @@ class BoundedHttp(HttpToolsProtocol):
         self._callers = connections
         self._deadline: asyncio.TimerHandle | None = None
         self._seen: object = None
+        self._is_for_health = False
+        self._token: bytes | None = None  # of the request under way
         self.peer = ""
+        self.heard_at = 0.0
 
     @property
     def has_asked_nothing(self) -> bool:
@@ -116,17 +152,28 @@ class BoundedHttp(HttpToolsProtocol):
     def is_served(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
+    @property
+    def is_halfway(self) -> bool:
+        """Its request has begun and is not all there, and nothing of an answer has left."""
+        return self.is_served and self.cycle.more_body and not self.cycle.response_started
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.peer = self.client[0] if self.client else ""
         if self._callers.admit(self):
             self._expect(self._callers.bounds.head_seconds)
         else:
-            transport.write(_BUSY)
-            transport.close()
+            self._is_for_health = True
+            self._expect(self._callers.bounds.head_seconds)
+            self._callers.admit_for_health(self)
+
+    def turn_away(self, told: bytes) -> None:
+        self.transport.write(told)
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._callers.leave(self)
+        self._ended()
         self._expect(None)
         super().connection_lost(exc)
 
@@ -139,7 +186,29 @@ class BoundedHttp(HttpToolsProtocol):
         """Blanks around a value are no part of it (RFC 9110, 5.5); the parser leaves those after it."""
         super().on_header(name, value.strip(b" \t"))
 
+    def on_headers_complete(self) -> None:
+        """What may not be served is turned away before anything works on it."""
+        if self._is_for_health and self.url.partition(b"?")[0] != _HEALTH:
+            self.turn_away(_BUSY)
+            return
+        token = next((value for name, value in self.headers if name in _TOKENS), None)
+        if self._token is None and token is not None:
+            if not self._callers.serve(token):
+                self.turn_away(_CROWDED)
+                return
+            self._token = token
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if not self.transport.is_closing():  # nobody works on what was turned away
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self.transport.is_closing():
+            super().on_message_complete()
+
     def data_received(self, data: bytes) -> None:
+        self.heard_at = self.loop.time()
         super().data_received(data)
         if self.transport.is_closing():
             return
@@ -153,7 +222,14 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._expect(None)
+        if not self.pipeline:
+            self._ended()
         super().on_response_complete()
+
+    def _ended(self) -> None:
+        if self._token is not None:
+            self._callers.served(self._token)
+            self._token = None
 
     def handle_websocket_upgrade(self) -> None:
         self.send_400_response("No door here speaks WebSocket.")
@@ -174,7 +250,10 @@ class BoundedHttp(HttpToolsProtocol):
 def bounds_of(settings: ServingSettings) -> tuple[CallerConnections, SessionBounds]:
     """One count of connections for the whole process; sessions are counted port by port."""
     bounds = Bounds(
-        total=settings.connections, per_peer=settings.connections_per_peer, head_seconds=settings.head_seconds
+        total=settings.connections,
+        per_peer=settings.connections_per_peer,
+        head_seconds=settings.head_seconds,
+        per_caller=settings.requests_per_caller,
     )
     sessions = SessionBounds(total=settings.mcp_sessions, per_caller=settings.mcp_sessions_per_caller)
     return CallerConnections(bounds), sessions
