@@ -300,3 +300,92 @@ async def why_it_waits(house: Living, ask_id: str) -> bool:
     _, answer = await get(house, f"/v1/deliveries/{ask_id}/why", token=token(house))
     [reason] = [one["why"] for one in answer["reasons"]]
     return "It has not been shown to Bob on telegram yet: it waits for an approval." in reason
+
+
+async def bobs_token(house: Living) -> str:
+    status, found = await get(house, "/v1/people?q=Bob", token=house.token("operator"))
+    assert status == 200, found
+    [bob] = [one for one in found["people"] if one["name"] == "Bob"]
+    return token(house, Principal(Role.PERSON, bob["person_id"]))
+
+
+async def doors(house: Living, ask_id: str) -> list[str]:
+    """The question at each door that his own token opens: the list, the question itself, and why."""
+    mine, found = await bobs_token(house), []
+    for path in ("/v1/asks", "/v1/asks?mine=true&status=open&limit=1", f"/v1/asks/{ask_id}"):
+        found.append(str((await get(house, path, token=mine))[1]))
+    found.append(str((await get(house, f"/v1/deliveries/{ask_id}/why", token=mine))[1]))
+    found.append(str((await answer_over_http(house, ask_id))[1]))
+    return found
+
+
+async def answer_over_http(house: Living, ask_id: str) -> tuple[int, dict[str, Any]]:
+    status, answer, _ = await post(house, f"/v1/asks/{ask_id}/answer", {"value": "none"}, token=await bobs_token(house))
+    return status, answer
+
+
+async def test_with_a_token_of_their_own_nobody_reads_or_answers_what_was_not_agreed_to(both: Living) -> None:
+    ask_id = await ask_bob(both, EVIL)
+    action = await only_one_waits(both, EVIL)
+    assert not [one for one in await doors(both, ask_id) if EVIL in one or "yes" in one]
+    assert (await answer_over_http(both, ask_id))[0] == 404
+
+    await decide(both, action)
+    await status_of_card(both, ask_id, "shown")
+    mine = await bobs_token(both)
+    assert EVIL in str((await get(both, "/v1/asks", token=mine))[1])
+    status, answered, _ = await post(both, f"/v1/asks/{ask_id}/answer", {"value": "yes"}, token=mine)
+    assert (status, answered["status"]) == (200, "answered")
+
+
+async def test_with_a_token_of_their_own_nobody_reads_new_words_before_they_are_agreed_to(both: Living) -> None:
+    ask_id = await shown_to_bob(both)
+    first = await ask_bob(both, "Cake?")
+    await decide(both, await only_one_waits(both, "Cake?"))
+    await status_of_card(both, first, "shown")
+    await change(both, ask_id, "revise", {"question": EVIL, "options": [EVIL, "no"]})
+    await only_one_waits(both, EVIL)
+    assert not [one for one in await doors(both, ask_id) if EVIL in one]
+    _, found = await get(both, "/v1/asks?mine=true&limit=1", token=await bobs_token(both))
+    assert [one["ask_id"] for one in found["asks"]] == [first]
+
+    await change(both, ask_id, "cancel", {"reason": EVIL})
+    await status_of_card(both, ask_id, "closed")
+    assert not [one for one in await doors(both, ask_id) if EVIL in one]
+
+
+async def test_the_reason_of_an_end_and_what_the_owner_left_out_are_at_no_door(house: Living) -> None:
+    taken_back = await shown_to_bob(house)
+    await change(house, taken_back, "cancel", {"reason": EVIL})
+    await only_one_waits(house, "Taken back")
+    seen = await doors(house, taken_back)
+    assert "Tea?" in seen[2]
+    assert not [one for one in seen if EVIL in one]
+    await decide(house, await only_one_waits(house, "Taken back"), "reject_action", reason="no")
+
+    shortened = await ask_bob(house, EVIL)
+    await decide(house, await only_one_waits(house, EVIL), edits={"message": "ci asks: Tea?"})
+    await status_of_card(house, shortened, "shown")
+    assert not [one for one in await doors(house, shortened) if EVIL in one]
+
+
+async def test_the_stream_says_nothing_of_what_was_not_agreed_to(house: Living) -> None:
+    url, heard = house.household.addresses["api"] + "/v1/asks/stream", ""
+    ask_id = await ask_bob(house, EVIL)
+    await only_one_waits(house, EVIL)
+    await shown_to_bob_besides(house)
+    headers = {"Authorization": f"Bearer {await bobs_token(house)}", "Last-Event-ID": "0"}
+    async with house.http.get(url, headers=headers) as stream:
+        while "Biscuit?" not in heard:
+            heard += (await stream.content.readany()).decode()
+    assert EVIL not in heard and ask_id not in heard
+
+
+async def shown_to_bob_besides(house: Living) -> None:
+    ask_id = await ask_bob(house, "Biscuit?")
+
+    async def look() -> dict[str, Any] | None:
+        return next((one for one in await waiting(house) if "Biscuit?" in one["preview"]), None)
+
+    await decide(house, await until(look))
+    await status_of_card(house, ask_id, "shown")

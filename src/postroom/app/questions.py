@@ -25,6 +25,7 @@ from postroom.system.loop import Loop, Loops
 from postroom.system.seal import Seal
 from postroom.system.settings import Settings
 from postroom.work.approvals.card import outside_console
+from postroom.work.approvals.ruling import expiration
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.butlers.sessions import Sessions
@@ -45,7 +46,9 @@ from postroom.work.questions.planning import Planning
 from postroom.work.questions.presenter import Presenter
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.resuming import Resuming
+from postroom.work.questions.strangers import Strangers
 from postroom.work.questions.timekeeper import Timekeeper
+from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.deliveries.corrections import StoredCorrections
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.by_question import IntentRide
@@ -119,7 +122,14 @@ def build_asking(
         times=times,
     )
     asking = Asking(
-        questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=mint.mint, times=times
+        questions=questions,
+        store=store,
+        planning=planning,
+        bells=bells,
+        clock=clock,
+        mint=mint.mint,
+        times=times,
+        strangers=_strangers(settings, opened, people, mint),
     )
     links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=mint.mint)
     return AskingParts(
@@ -140,6 +150,12 @@ def build_asking(
         mint=mint,
         times=times,
     )
+
+
+def _strangers(settings: Settings, opened: OpenedStore, people: HouseholdAsked, mint: IdMint) -> Strangers | None:
+    """None while approvals are off."""
+    record = StoredApprovals(opened.database, mint.mint, expiration)
+    return Strangers(people=people, is_edited=record.is_edited) if settings.approvals_on else None
 
 
 def _in_client(settings: Settings, opened: OpenedStore) -> Rule:

@@ -29,6 +29,7 @@ from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import QuestionRecord
 from postroom.work.questions.request import QuestionRequest
 from postroom.work.questions.revision_request import check_revision
+from postroom.work.questions.strangers import Strangers
 from postroom.work.questions.view import AnswersPage, HeardAnswer, Progress, QuestionStory, QuestionView
 from postroom.work.questions.waiting import Waiting
 
@@ -41,7 +42,8 @@ class Asking:
     """
     An agent sees its own questions, a person those that ask them, and the owner all.
 
-    The questions of others are not found. `bells` ring after every commit in this process.
+    The questions of others are not found. `bells` ring after every commit in this process. `strangers` is there where
+    a person agrees to what is sent to those who are not trusted: what they were not shown, they find at no door.
     """
 
     questions: Questions
@@ -51,6 +53,7 @@ class Asking:
     clock: Clock
     mint: Callable[[int], str]
     times: QuestionTimes | None = None
+    strangers: Strangers | None = None
 
     async def ask(
         self,
@@ -136,12 +139,15 @@ class Asking:
         `revision` is of the wording they had before them; without it, the present one. `assurance` says how far it
         is certain that they did it themselves.
         """
+        if await self._is_stranger(person):  # who answers nothing but what they were shown
+            seen = await self._seen(person, await self._visible(person, ask_id))
+            revision = seen.question.revision if revision is None else revision
         attempt = await self._attempt(person, ask_id, given, channel, event_id)
         surely = min(attempt.assurance, assurance, key=lambda one: one.rank)
         heard = await self.questions.hear(replace(attempt, revision=revision, assurance=surely))
         if heard is None or heard.verdict.code in _HIDDEN:
             raise _not_found()
-        return HeardAnswer(verdict=heard.verdict, view=await self._view(for_others(heard.question)))
+        return HeardAnswer(verdict=heard.verdict, view=await self._seen(person, for_others(heard.question)))
 
     async def read(self, person: Principal, ask_id: str) -> QuestionView:
         """For whoever may see it; the asker sees it as it is, and collects nothing."""
@@ -179,16 +185,23 @@ class Asking:
         _check_page(limit)
         person_id = person_id_of(caller)
         everything, only_theirs = caller.is_owner and not mine, mine and person_id is not None
-        found = await self.store.listing(
-            asker=None if everything or only_theirs else str(caller),
-            person_id=None if everything else person_id,
-            status=status,
-            besides=besides,
-            about=about,
-            before=after,
-            limit=limit,
-        )
-        return [await self._seen(caller, one) for one in found]
+        all_of_it, shown = not await self._is_stranger(caller), list[QuestionView]()
+        while len(shown) < limit:
+            found = await self.store.listing(
+                asker=None if everything or only_theirs else str(caller),
+                person_id=None if everything else person_id,
+                status=status,
+                besides=besides,
+                about=about,
+                before=after,
+                limit=limit,
+            )
+            seen = [await self._seen_or_none(caller, one, all_of_it=all_of_it) for one in found]
+            shown += [one for one in seen if one is not None]
+            if len(found) < limit:
+                break
+            after = found[-1].id
+        return shown[:limit]
 
     async def _people(self, asker: Principal, request: QuestionRequest) -> tuple[Person, ...]:
         refuse_unknown_channels(request.channels, self.planning.channels)
@@ -302,7 +315,21 @@ class Asking:
         )
 
     async def _seen(self, caller: Principal, question: Question) -> QuestionView:
-        return await self._view(question if _is_asker(caller, question) else for_others(question))
+        """Raises Refused when they were not shown it, or not with these words."""
+        view = await self._seen_or_none(caller, question, all_of_it=not await self._is_stranger(caller))
+        if view is None:
+            raise _not_found()
+        return view
+
+    async def _seen_or_none(self, caller: Principal, question: Question, *, all_of_it: bool) -> QuestionView | None:
+        if _is_asker(caller, question):
+            return await self._view(question)
+        view = await self._view(for_others(question))
+        return view if all_of_it or self.strangers is None else await self.strangers.seen(caller.name, view)
+
+    async def _is_stranger(self, caller: Principal) -> bool:
+        person_id = None if caller.is_owner else person_id_of(caller)
+        return self.strangers is not None and person_id is not None and await self.strangers.knows(person_id)
 
     async def _view(self, question: Question) -> QuestionView:
         return QuestionView(question=question, presentations=await self.planning.plans.of(question.id))

@@ -297,7 +297,8 @@ class Presenter:
             if outcome.status is not AnswerStatus.PENDING_APPROVAL:
                 break
         if outcome.status is AnswerStatus.OK:
-            await self._tell(claim, Shown(move=PresentationMove.CLOSE, revision=question.revision))
+            wording = shown.revision if closing.asker is None else question.revision
+            await self._tell(claim, Shown(move=PresentationMove.CLOSE, revision=wording))
         elif _is_under_way(outcome):
             await self._later(claim, outcome)
         else:

@@ -48,7 +48,7 @@ def _asked(question: Question, now_us: int) -> str:
 
 def _shown(question: Question, presentations: Sequence[Presentation], now_us: int) -> Iterator[str]:
     """Where it was seen, where not and why; the console shows it in any case."""
-    seen = [one for one in presentations if one.status in _SEEN or _is_left_open(one)]
+    seen = [one for one in presentations if was_seen(one)]
     if seen:
         yield f"It was shown {_listed(_places(question, seen))}."
     for one in presentations:
@@ -90,6 +90,11 @@ def _has_its_turn_later(one: Presentation, now_us: int) -> bool:
     """Nothing holds it up, and nothing has been tried: another channel has the person first."""
     untried = one.status is PresentationStatus.PLANNED and one.delivery_id is None and one.reason is None
     return untried and one.due_at_us is not None and one.due_at_us > now_us
+
+
+def was_seen(one: Presentation) -> bool:
+    """It has arrived where the person is, whatever became of it then."""
+    return one.status in _SEEN or _is_left_open(one)
 
 
 def _is_left_open(one: Presentation) -> bool:
