@@ -99,3 +99,11 @@ async def test_without_scripts_the_page_says_the_same(site: Site) -> None:
     await expect(page.get_by_role("heading", name="Latest deliveries")).to_be_visible()
     await page.get_by_role("button", name="Theme: auto").click()
     await expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+
+
+async def test_every_figure_of_a_channel_stands_under_its_heading(site: Site) -> None:
+    page = await site.signed_in()
+    edges = await page.locator("table.channels").evaluate(
+        "table => [...table.rows].map(row => [...row.cells].map(cell => cell.getBoundingClientRect().left))"
+    )
+    assert len(edges) > 1 and all(row == edges[0] for row in edges) and all(one > 0 for one in edges[0])
