@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterator, Mapping
 from html import escape
+from pathlib import Path
 from typing import Any, Final
 
 from postroom.domain.delivery import Format
@@ -14,18 +15,19 @@ from postroom.domain.markdown import parse
 from postroom.domain.question import RATHER_NOT, Question, QuestionKind, Wording
 from postroom.domain.rich_text import RichText, SpanStyle
 from postroom.doors.asks.link_form import ACT, CONFIRM, DECLINE, FIELD, NONCE, TEXT, VALUE
+from postroom.work.questions.card_words import asker_name, moment
 from postroom.work.questions.form import choices, properties
 
-_STYLE: Final = (
-    "body{font:1.05rem/1.5 system-ui,sans-serif;max-width:34rem;margin:2rem auto;padding:0 1rem;"
-    "color-scheme:light dark}fieldset,label.line{display:block;border:0;margin:.8rem 0;padding:0}"
-    "label{display:block;padding:.4rem 0}input[type=text],input[type=email],input[type=url],input[type=date],"
-    "select,textarea{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.5rem}"
-    "button{font:inherit;padding:.7rem 1.4rem;margin:.5rem .5rem 0 0}pre{white-space:pre-wrap;font:inherit}"
-    ".asked>pre,.asked>.shown{font-weight:bold}.shown pre,code{font-family:ui-monospace,monospace}"
-    ".shown,code{overflow-wrap:anywhere}blockquote{border-left:.2rem solid;margin-left:0;padding-left:.8rem}"
-    ".problem{border-left:.3rem solid #b00;padding-left:.8rem}small{opacity:.8}"
+_CONSOLE: Final = Path(__file__).parents[1] / "console" / "static"
+_STYLE: Final = (_CONSOLE / "console.css").read_text("utf-8") + (
+    "main{margin:0 auto;max-width:38rem;padding:1.5rem 1rem 3rem}main>.card{display:grid;gap:1rem}"
+    "svg{display:block;height:2.5rem;margin-bottom:1rem;width:2.5rem}.asked>*{margin:0}.asked>*+*{margin-top:.75rem}"
+    ".asked>pre,summary+pre{background:none;border:0;font-family:inherit;font-size:1rem;padding:0}"
+    ".asked>pre,.asked>.shown{font-size:1.125rem;font-weight:600}.shown,code{overflow-wrap:anywhere}"
+    ".shown>:first-child{margin-top:0}.shown>:last-child{margin-bottom:0}summary{cursor:pointer;margin-bottom:.5rem}"
+    "blockquote{border-left:.2rem solid var(--line);margin-left:0;padding-left:.8rem}fieldset{border:0;padding:0}"
 )
+_ICON: Final = (_CONSOLE / "icon.svg").read_text("utf-8")
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 HEADERS: Final = {
     "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
@@ -40,23 +42,26 @@ _TYPES: Final = {"email": "email", "uri": "url", "date": "date"}
 
 
 def plain_page(sentence: str) -> str:
-    return _page("Postroom", f"<p>{escape(sentence)}</p>")
+    return _page("Postroom", f'<p role="status">{escape(sentence)}</p>')
 
 
 def question_page(question: Question, person_name: str, nonce: str, problem: str | None = None) -> str:
     wording = question.wording
-    body = f"{_asked(question, person_name)}{_problem(problem)}<form method=post>{_hidden(NONCE, nonce)}"
-    body += "".join(_inputs(wording)) + _button("answer", "Go on" if _is_approval(wording) else "Send answer")
-    declining = _button(DECLINE, RATHER_NOT) if wording.may_decline else ""
-    return _page("A question for you", f"{body}{declining}</form>")
+    body = f"{_asked(question, person_name)}{_problem(problem)}{_form_of(nonce)}{''.join(_inputs(wording))}"
+    sending = _button("answer", "Go on" if _is_approval(wording) else "Send answer", "main")
+    declining = _button(DECLINE, RATHER_NOT, "quiet") if wording.may_decline else ""
+    until = f"Answer by {moment(question.expires_at_us, question.created_at_us)}."
+    buttons = f'<div class="row">{sending}{declining}</div></form><p class="hint">{until}</p>'
+    return _page("A question for you", f"{body}{buttons}")
 
 
 def confirm_page(question: Question, person_name: str, nonce: str, act: str, value: str) -> str:
     """The second step of an approval: what was chosen, once more in words."""
     label = next((one.label for one in question.wording.options if one.value == value), RATHER_NOT)
     body = f"{_asked(question, person_name)}<p>You chose <strong>{escape(label)}</strong>. Nothing is decided yet.</p>"
-    kept = "".join(_hidden(name, text) for name, text in ((NONCE, nonce), (VALUE, value), (CONFIRM, act)))
-    return _page("Please confirm", f"{body}<form method=post>{kept}{_button('answer', f'Confirm: {label}')}</form>")
+    kept = "".join(_hidden(name, text) for name, text in ((VALUE, value), (CONFIRM, act)))
+    sending = _button("answer", f"Confirm: {label}", "main")
+    return _page("Please confirm", f"{body}{_form_of(nonce)}{kept}{sending}</form>")
 
 
 def _is_approval(wording: Wording) -> bool:
@@ -67,17 +72,17 @@ def _page(title: str, body: str) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">'
-        f"<style>{_STYLE}</style></head><body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
+        f"<style>{_STYLE}</style></head><body><main>{_ICON}"
+        f'<div class="card"><h1>{escape(title)}</h1>{body}</div></main></body></html>'
     )
 
 
 def _asked(question: Question, person_name: str) -> str:
-    who = question.asker.partition(":")[2] or question.asker
-    told = f"<p><small>{escape(who)} asks {escape(person_name or 'you')}</small></p>"
-    told += f'<div class="asked">{_words(question.wording, question.wording.question)}</div>'
-    context = question.wording.context
-    shown = _words(question.wording, context) if context else ""
-    return told + (f"<details open><summary>Background</summary>{shown}</details>" if context else "")
+    wording = question.wording
+    told = f'<p class="faint">{escape(asker_name(question))} asks {escape(person_name or "you")}</p>'
+    context = _words(wording, wording.context) if wording.context else ""
+    shown = f'<details open><summary class="hint">Background</summary>{context}</details>' if context else ""
+    return f'{told}<div class="asked">{_words(wording, wording.question)}</div>{shown}'
 
 
 def _words(wording: Wording, text: str) -> str:
@@ -95,11 +100,12 @@ def _shown(rich: RichText) -> str:
 
 
 def _as_written(text: str) -> str:
-    return f"<details><summary><small>As it was written</small></summary><pre>{escape(text)}</pre></details>"
+    written = f"<pre>{escape(text)}</pre>"
+    return f'<details><summary class="hint">As it was written</summary>{written}</details>'
 
 
 def _problem(problem: str | None) -> str:
-    return f'<p class="problem" role="alert">{escape(problem)}</p>' if problem else ""
+    return f'<p class="notice bad flush" role="alert">{escape(problem)}</p>' if problem else ""
 
 
 def _inputs(wording: Wording) -> Iterator[str]:
@@ -122,24 +128,29 @@ def _inputs(wording: Wording) -> Iterator[str]:
 def _options(wording: Wording, kind: str) -> str:
     lines = []
     for one in wording.options:
-        more = f"<br><small>{escape(one.description)}</small>" if one.description else ""
-        box = f'<input type="{kind}" name="{VALUE}" value="{escape(one.value)}">'
-        lines.append(f"<label>{box} {escape(one.label)}{more}</label>")
-    return f"<fieldset>{''.join(lines)}</fieldset>"
+        more = f'<span class="hint">{escape(one.description)}</span>' if one.description else ""
+        lines.append(_ticked(kind, f'name="{VALUE}" value="{escape(one.value)}"', f"{escape(one.label)}{more}"))
+    return f'<fieldset class="ticks">{"".join(lines)}</fieldset>'
+
+
+def _ticked(kind: str, named: str, words: str) -> str:
+    box = f'<input type="{kind}" {named}>'
+    return f'<label class="choice tappable">{box} <span dir="auto">{words}</span></label>'
 
 
 def _textarea(label: str) -> str:
-    return f'<label class="line">{escape(label)}<textarea name="{TEXT}" rows="4" maxlength="32000"></textarea></label>'
+    written = f'<textarea name="{TEXT}" rows="4" maxlength="32000"></textarea>'
+    return f'<label class="field">{escape(label)}{written}</label>'
 
 
 def _field(name: str, field: Mapping[str, Any], *, is_required: bool) -> str:
     title = escape(str(field.get("title") or name)) + (" *" if is_required else "")
-    about = f"<small>{escape(str(field['description']))}</small>" if field.get("description") else ""
+    about = f'<span class="hint">{escape(str(field["description"]))}</span>' if field.get("description") else ""
     named = f'name="{escape(FIELD + name)}"'
     if field["type"] == "array":
-        boxes = (f'<label><input type="checkbox" {named} value="{v}"> {t}</label>' for v, t in _offered(field))
-        return f"<fieldset><legend>{title}</legend>{about}{''.join(boxes)}</fieldset>"
-    return f'<label class="line">{title}{about}{_input(named, field)}</label>'
+        boxes = (_ticked("checkbox", f'{named} value="{v}"', t) for v, t in _offered(field))
+        return f'<fieldset class="ticks plain"><legend>{title}</legend>{about}{"".join(boxes)}</fieldset>'
+    return f'<label class="field">{title}{about}{_input(named, field)}</label>'
 
 
 def _input(named: str, field: Mapping[str, Any]) -> str:
@@ -161,5 +172,9 @@ def _hidden(name: str, value: str) -> str:
     return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
 
 
-def _button(act: str, label: str) -> str:
-    return f'<button type="submit" name="{ACT}" value="{escape(act)}">{escape(label)}</button>'
+def _form_of(nonce: str) -> str:
+    return f'<form method="post" class="stack">{_hidden(NONCE, nonce)}'
+
+
+def _button(act: str, label: str, look: str) -> str:
+    return f'<button type="submit" class="{look}" name="{ACT}" value="{escape(act)}">{escape(label)}</button>'
