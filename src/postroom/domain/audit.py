@@ -63,7 +63,7 @@ class NewAudit:
 class Noted:
     """
     How an act of a door is written down: `of` is what the id in its path is the id of, `field` a field of its form
-    that says what was meant.
+    that says what was meant, or of the answer, where the id is of what was made.
     """
 
     kind: AuditKind

@@ -78,7 +78,16 @@ async def test_an_act_over_the_api_is_written_once_and_a_refused_one_is_not(home
 
     found = [one for one in await entries(home, kind="people") if one["subject"] == f"person:{person_id}"]
 
-    assert [(one["actor"], one["act"], one["door"]) for one in found] == [("operator", "changed a person", "api")]
+    assert [(one["actor"], one["act"], one["door"]) for one in found] == [
+        ("operator", "changed a person", "api"),
+        ("operator", "added a person", "api"),
+    ]
+
+
+async def test_who_was_added_as_a_contact_is_named(home: Living) -> None:
+    _, made = await api(home, "POST", "/contacts", {"name": "Yann"})
+    newest = (await entries(home, kind="people"))[0]
+    assert (newest["act"], newest["subject"]) == ("added a person", f"person:{made['contact']['contact_id']}")
 
 
 @pytest.mark.requirement("side:audit")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -27,7 +29,7 @@ PEOPLE, ATTENTION, SETTINGS = AuditKind.PEOPLE, AuditKind.ATTENTION, AuditKind.S
 
 # Every call of the API that may change something stands here: a test fails for one that does not.
 CALLS: Final[Mapping[str, Noted | str]] = {
-    "POST /contacts": Noted(PEOPLE, "added a person"),
+    "POST /contacts": Noted(PEOPLE, "added a person", "person", "contact.contact_id"),
     "POST /contacts/confirm": Noted(PEOPLE, "chose which person a name means"),
     "POST /contacts/import": Noted(PEOPLE, "imported people"),
     "POST /contacts/resolve": _NOTHING,
@@ -36,7 +38,7 @@ CALLS: Final[Mapping[str, Noted | str]] = {
     "DELETE /contacts/{contact_id}/aliases": Noted(PEOPLE, "took a name from a person", "person"),
     "DELETE /contacts/memory/{memory_id}": Noted(PEOPLE, "forgot which person a name means"),
     "PUT /contacts/{contact_id}": Noted(PEOPLE, "changed a person", "person"),
-    "POST /v1/people": Noted(PEOPLE, "added a person"),
+    "POST /v1/people": Noted(PEOPLE, "added a person", "person", "person.person_id"),
     "PATCH /v1/people/{person_id}": Noted(PEOPLE, "changed a person", "person"),
     "DELETE /v1/people/{person_id}": Noted(PEOPLE, "removed a person", "person"),
     "POST /v1/people/{person_id}/pair": Noted(PEOPLE, "started a pairing", "person"),
@@ -100,24 +102,31 @@ class AuditedCalls:
         if found is None:
             await self._app(scope, receive, send)
             return
-        status = 500
+        new, made = found
+        status, answer = 500, bytearray()
 
         async def seen(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if status < 300:
-                    await self._note(found)
+                if status < 300 and not made:
+                    await self._note(new)
+            elif message["type"] == "http.response.body" and made and status < 300:
+                answer.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    await self._note(replace(new, subject=f"{new.subject}{_found_in(answer, made)}"))
             await send(message)
 
         await self._app(scope, receive, seen)
 
-    def _found(self, scope: Scope) -> NewAudit | None:
+    def _found(self, scope: Scope) -> tuple[NewAudit, str] | None:
+        """With the field of the answer that says what was made."""
         caller, asked = scope.get(PRINCIPAL), f"{scope['method']} {scope['path']}"
         for shape, noted in self._noted:
             if (fits := shape.fullmatch(asked)) and isinstance(caller, Principal):
-                named = f"{noted.of}:{fits[1]}" if noted.of else ""
-                return NewAudit(actor=str(caller), kind=noted.kind, act=noted.act, subject=named, door="api")
+                named = f"{noted.of}:{fits[1] if fits.lastindex else ''}" if noted.of else ""
+                new = NewAudit(actor=str(caller), kind=noted.kind, act=noted.act, subject=named, door="api")
+                return new, "" if fits.lastindex else noted.field
         return None
 
     async def _note(self, new: NewAudit) -> None:
@@ -130,3 +139,10 @@ class AuditedCalls:
 
 def _shape(route: str) -> re.Pattern[str]:
     return re.compile("([^/]+)".join(re.escape(part) for part in re.split(r"\{[^}]+\}", route)))
+
+
+def _found_in(answer: bytes | bytearray, field: str) -> str:
+    value = json.loads(answer)
+    for name in field.split("."):
+        value = value[name]
+    return str(value)
