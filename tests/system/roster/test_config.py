@@ -112,8 +112,8 @@ def test_a_messenger_with_a_schedule_does_not_start() -> None:
 def test_two_butlers_on_one_port_are_refused() -> None:
     other = changed("butler", "name", value="kitchen")
 
-    with pytest.raises(RosterError, match="kitchen and garden both want port 40110"):
-        check_roster([parse(MINIMAL), parse(other)])
+    with pytest.raises(RosterError, match=r"^k/butler.toml: butler.port: 40110 is the port in g/butler.toml too"):
+        check_roster({"g/butler.toml": parse(MINIMAL), "k/butler.toml": parse(other)})
 
 
 def with_port_zero(name: str) -> dict[str, Any]:
@@ -123,4 +123,4 @@ def with_port_zero(name: str) -> dict[str, Any]:
 
 
 def test_port_zero_may_be_wanted_by_many() -> None:
-    check_roster([parse(changed("butler", "port", value=0)), parse(with_port_zero("kitchen"))])
+    check_roster({"a": parse(changed("butler", "port", value=0)), "b": parse(with_port_zero("kitchen"))})

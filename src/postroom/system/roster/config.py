@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -177,20 +177,19 @@ def parse_butler(document: Mapping[str, Any], environment: Mapping[str, str], *,
     return _checked(config, file)
 
 
-def check_roster(configs: Iterable[ButlerConfig]) -> None:
-    """What no single file can know: names and ports are used once."""
+def check_roster(configs: Mapping[str, ButlerConfig]) -> None:
+    """What no single file can know, by its file: names and ports are used once."""
     names: dict[str, str] = {}
     ports: dict[int, str] = {}
-    for config in configs:
+    for file, config in configs.items():
         if config.name in names:
-            raise RosterError(f"Two butlers are called '{config.name}'; rename one of them.")
-        names[config.name] = config.name
+            other = names[config.name]
+            raise RosterError(f"{file}: butler.name: '{config.name}' is the name in {other} too; rename one of them.")
+        names[config.name] = file
         port = config.butler.port
         if port and port in ports:
-            raise RosterError(
-                f"{config.name} and {ports[port]} both want port {port} (butler.port); change one of them."
-            )
-        ports[port] = config.name
+            raise RosterError(f"{file}: butler.port: {port} is the port in {ports[port]} too; change one of them.")
+        ports[port] = file
 
 
 def _checked(config: ButlerConfig, file: str) -> ButlerConfig:

@@ -19,11 +19,12 @@ def load_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[But
         raise RosterError(
             f"{folder}: there is no such folder of butlers (roster); name one by --roster, or see `postroom init`."
         )
-    configs = tuple(_read(file, environment) for file in sorted(folder.glob("*/butler.toml")))
+    read = {str(file): _read(file, environment) for file in sorted(folder.glob("*/butler.toml"))}
+    configs = tuple(read.values())
     for name in REQUIRED:
         if name not in {config.name for config in configs}:
             raise RosterError(f"{folder}: a household needs a {name}/butler.toml; `postroom init` writes one.")
-    check_roster(configs)
+    check_roster(read)
     return configs
 
 
