@@ -320,3 +320,14 @@ async def test_the_list_says_what_is_connected_and_whether_it_answers(
     assert "claude          connected (user), works" in words and "gemini          not connected" in words
     assert "claude          connected (user), does not work: its token is not valid any more" in revoked
     assert "no household answers" in (await postroom_beside("connect", "--list")).out
+
+
+@every_client
+def test_removing_from_a_broken_file_leaves_it_and_says_so_in_a_sentence(client: str, person: Path) -> None:
+    connect(client, "--yes")
+    file = person / FILES[client][0]
+    file.write_text("[broken\n{" + file.read_text())
+
+    said = connect(client, "--remove", "--yes")
+    assert said.code != 0 and "It was left as it is" in said.error, said
+    assert file.read_text().startswith("[broken")

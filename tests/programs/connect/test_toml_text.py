@@ -64,3 +64,8 @@ def test_what_cannot_be_changed_safely_is_refused(text: str) -> None:
 def test_nothing_to_remove_changes_nothing() -> None:
     assert toml_text.without_table("a = 1\n", OURS) == "a = 1\n"
     assert tomllib.loads("a = 1\n") == toml_text.read("a = 1\n")
+
+
+def test_from_a_broken_text_nothing_is_removed_and_it_is_said_why() -> None:
+    with pytest.raises(NotReadable):
+        toml_text.without_table("[mcp_servers.postroom\ncommand = 1\n", OURS)

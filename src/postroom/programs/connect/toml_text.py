@@ -50,6 +50,7 @@ def with_table(text: str, path: Path, values: Mapping[str, Any]) -> str:
 
 
 def without_table(text: str, path: Path) -> str:
+    read(text)
     span = _span(text, path)
     if span is None:
         return text
