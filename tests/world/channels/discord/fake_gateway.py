@@ -60,6 +60,7 @@ class FakeDiscord:
         self.greets = True
         self.requests: list[tuple[str, str, dict[str, str], Any]] = []
         self.answers: list[tuple[int, Any]] = []
+        self.limits: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
         application = web.Application()
@@ -102,7 +103,9 @@ class FakeDiscord:
         body = json.loads(content) if content else None
         self.requests.append((request.method, request.rel_url.raw_path, dict(request.headers), body))
         status, told = self.answers.pop(0) if self.answers else (404, {"code": 0, "message": "404: Not Found"})
-        return web.Response(status=status) if told is None else web.json_response(told, status=status)
+        if told is None:
+            return web.Response(status=status, headers=self.limits)
+        return web.json_response(told, status=status, headers=self.limits)
 
     async def _gateway(self, request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()

@@ -199,3 +199,27 @@ def test_malformed_credentials_are_refused_in_words(token: str, url: str, said: 
 
 def test_it_shows_no_secret() -> None:
     assert TOKEN not in repr(Discord("discord", TOKEN))
+
+
+async def test_nothing_is_sent_where_discord_takes_no_more_until_it_does(provider: FakeDiscord) -> None:
+    waited: list[float] = []
+
+    async def rest(seconds: float) -> None:
+        waited.append(seconds)
+
+    channel = Discord("discord-home", TOKEN, provider.api, monotonic=lambda: 100.0 + sum(waited), rest=rest)
+    provider.answers = [(200, {"id": "77"}), (200, {"id": "78"}), (200, {"id": "79"}), (200, {"id": "80"})]
+    provider.limits = {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "1.5"}
+    await send(channel)
+    assert waited == []
+    provider.limits = {"X-RateLimit-Remaining": "4", "X-RateLimit-Reset-After": "1.5"}
+    await send(channel, address="43")  # another room has a limit of its own
+    assert waited == []
+    await send(channel)
+    assert waited == [1.5]
+    provider.limits = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "60"}
+    await send(channel)
+    with pytest.raises(ProviderThrottled) as refused:
+        await send(channel)
+    assert refused.value.retry_after_seconds == 60.0 and len(provider.requests) == 4
+    await channel.close()

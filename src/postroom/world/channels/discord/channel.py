@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,7 +18,13 @@ import structlog
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
-from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.errors import (
+    OutcomeUncertain,
+    PostroomError,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+)
 from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Listened
 from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
@@ -35,6 +42,7 @@ from postroom.world.channels.discord.shown_text import shown_beginning
 from postroom.world.channels.kinds import DISCORD
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.http.http_call import HttpAnswer, HttpCall
+from postroom.world.http.retry_after import wait_seconds
 
 API_BASE_URL: Final = "https://discord.com/api/v10"
 HOME: Final = "https://postroom.dev"  # Discord turns away a client that names no address and version
@@ -62,6 +70,7 @@ class Discord:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         dice: Callable[[], float] = random.random,
         monotonic: Callable[[], float] = time.monotonic,
+        rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         _check(bot_token, api_base_url)
         self.name = name
@@ -72,6 +81,8 @@ class Discord:
         self._user_agent = f"DiscordBot ({HOME}, {version('postroom')})"
         self._http = HttpCall("Discord")
         self._direct: dict[str, str] = {}
+        self._monotonic, self._rest = monotonic, rest
+        self._full_until: dict[str, float] = {}  # by what Discord counts together
         self._gateway = Gateway(
             GatewayNeeds(
                 token=bot_token,
@@ -217,16 +228,37 @@ class Discord:
     ) -> HttpAnswer:
         if not contents:
             return await self._request(part.method, path, timeout_seconds, part.body)
+        left_seconds = await self._in_turn(part.method, path, timeout_seconds)
         made = form(part, contents)
         headers = self._headers(None) | {"Authorization": f"Bot {self._token}", "Content-Type": made.content_type}
         url = f"{self._base_url}/{path}"
-        return await self._http.request(part.method, url, timeout_seconds, body=made.content, headers=headers)
+        answer = await self._http.request(part.method, url, left_seconds, body=made.content, headers=headers)
+        return self._noted(part.method, path, answer)
 
     async def _request(
         self, method: str, path: str, timeout_seconds: float, body: Mapping[str, Any] | None = None
     ) -> HttpAnswer:
+        left_seconds = await self._in_turn(method, path, timeout_seconds)
         headers = self._headers(body) | {"Authorization": f"Bot {self._token}"}
-        return await self._call(method, path, timeout_seconds, body, headers)
+        return self._noted(method, path, await self._call(method, path, left_seconds, body, headers))
+
+    async def _in_turn(self, method: str, path: str, timeout_seconds: float) -> float:
+        """Waits until Discord takes more there, as it said it would not; what is left of the time."""
+        wait = self._full_until.get(_counted(method, path), 0.0) - self._monotonic()
+        if wait <= 0:
+            return timeout_seconds
+        if wait >= timeout_seconds:
+            raise ProviderThrottled(f"Discord takes no more there for {wait:.0f} s", retry_after_seconds=wait)
+        await self._rest(wait)
+        return timeout_seconds - wait
+
+    def _noted(self, method: str, path: str, answer: HttpAnswer) -> HttpAnswer:
+        now = self._monotonic()
+        self._full_until = {counted: until for counted, until in self._full_until.items() if until > now}
+        if answer.headers.get("X-RateLimit-Remaining") == "0":
+            pause = wait_seconds(None, answer.headers.get("X-RateLimit-Reset-After"), self._now())
+            self._full_until[_counted(method, path)] = now + pause
+        return answer
 
     async def _call(
         self,
@@ -251,6 +283,11 @@ class Discord:
 
 
 _GONE: Final = 10008
+
+
+def _counted(method: str, path: str) -> str:
+    """Discord counts for each method and room, whichever message it is about."""
+    return f"{method} " + re.sub(r"^(channels/\d+/\w+)/.+", r"\1/…", path)
 
 
 def _check(bot_token: str, api_base_url: str) -> None:
