@@ -69,14 +69,11 @@ def test_a_span_that_is_cut_in_two_is_opened_again() -> None:
         assert under(body, entity) == body["text"]
 
 
-def test_of_too_many_looks_the_links_stay_and_too_many_links_are_parts_of_their_own() -> None:
-    (styled,) = bodies("**b** " * 150 + "[l](https://a.example)")
-    assert len(styled["entities"]) == MOST_ENTITIES
-    assert styled["entities"][-1]["type"] == "text_link"
-
-    linked = bodies("[l](https://a.example) " * 250)
-    assert sum(len(body["entities"]) for body in linked) == 250
-    assert all(len(body["entities"]) <= MOST_ENTITIES for body in linked)
+@pytest.mark.parametrize("look", ["**b** ", "`c` ", "[l](https://a.example) "])
+def test_more_looks_than_telegram_takes_at_once_are_messages_of_their_own(look: str) -> None:
+    shown = bodies(look * 250)
+    assert sum(len(body["entities"]) for body in shown) == 250
+    assert all(len(body["entities"]) <= MOST_ENTITIES for body in shown)
 
 
 def test_an_edit_has_entities_too() -> None:

@@ -37,7 +37,7 @@ def rich_of(message: Message) -> RichText:
 
 
 def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
-    parts = list(fitting(rich_of(message), limit, lambda part: len(part.links) <= MOST_ENTITIES))
+    parts = list(fitting(rich_of(message), limit, lambda part: len(_lawful(part)) <= MOST_ENTITIES))
     return [body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
 
 
