@@ -360,3 +360,11 @@ async def test_a_reply_to_the_card_counts_however_slow_the_providers_clock_is(ch
     hour_ago = chat.office.clock.now_us() - seconds(3600)
     assert await chat.write("tomorrow", replies_to="d1-2", said_at_us=hour_ago)
     assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+
+
+async def test_the_third_answer_that_is_none_names_the_console(chat: Chat) -> None:
+    await chat.ask(kind="approve", options=None)
+    for _ in range(3):
+        assert await chat.write("perhaps", replies_to="d1-1")
+    told = [one.message for one in chat.post.sent[1:]]
+    assert ["console" in one for one in told] == [False, False, True]

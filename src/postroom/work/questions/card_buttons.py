@@ -105,6 +105,10 @@ class ButtonMaker:
 
 def console_link(base_url: str, question: Question) -> Buttons:
     """Where a person signs in first."""
+    return Buttons(rows=((Button(label="Open", url=console_page(base_url, question)),),))
+
+
+def console_page(base_url: str, question: Question) -> str:
     about = question.subject
     page = f"approvals/{about.id}" if about and is_approval(question) else f"questions/{question.id}"
-    return Buttons(rows=((Button(label="Open", url=f"{base_url}/console/{page}"),),))
+    return f"{base_url}/console/{page}"

@@ -14,7 +14,7 @@ from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.presentation import Presentation, Token
 from postroom.domain.principal import Role
 from postroom.domain.question import Question, QuestionKind, Urgency
-from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link
+from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link, console_page
 from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.card_words import (
     HIDDEN_SUBJECT,
@@ -157,6 +157,10 @@ class CardMaker:
         where = "as your next message here" if alone else "as a reply to this message"
         text = CardText(f"Your answer to “{asked_line(question, 200)}”: write it {where}.")
         return replace(self._reply(question, shown, text, f"other:{event_id}"), markup=box)
+
+    def page(self, question: Question) -> str:
+        """Where it is answered by a person who signs in, as the end of a sentence."""
+        return f": {console_page(self.base_url, question)}" if self.base_url else "."
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:
         opening = console_link(self.base_url, question) if self.base_url else Buttons()

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
-from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Said, Verdict, VerdictKind
 from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import PostroomError
@@ -31,7 +31,7 @@ from postroom.work.questions.card_words import (
     unsaid,
 )
 from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
-from postroom.work.questions.judge import UNSURE
+from postroom.work.questions.judge import NOT_AN_ANSWER, UNSURE
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards
 from postroom.work.questions.tokens import hash_of
@@ -40,6 +40,7 @@ NOT_VALID: Final = "This button is no longer valid."
 _SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "anonymous", "automatic"})
 _MOST_LISTED: Final = 5
 _DRAW_SECONDS: Final = 10.0
+_TRIES: Final = 3  # before the console is named
 
 
 @runtime_checkable
@@ -60,6 +61,8 @@ class DrawsOver(Protocol):
 
 class Kept(Protocol):
     async def get(self, question_id: str) -> Question | None: ...
+
+    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +114,21 @@ class Hearing:
         if len(meant) > 1:
             await self._ask_which(words, meant)
             return True
-        heard = await self.questions.hear(await self._attempt_of(words, meant[0]))
+        attempt = await self._attempt_of(words, meant[0])
+        heard = await self.questions.hear(attempt)
         if heard is not None and (told := _told(heard.verdict)):
-            await self._reply(words, told, "said")
+            await self._reply(words, f"{told}{await self._other_way(attempt, heard)}", "said")
         return heard is not None
+
+    async def _other_way(self, attempt: Attempt, heard: Heard) -> str:
+        """Whoever was not understood so often is shown where there are buttons and fields."""
+        if heard.verdict.code != NOT_AN_ANSWER:
+            return ""
+        kept = await self.store.attempts(attempt.question_id)
+        mine = [one for one in kept if one.attempt.person_id == attempt.person_id]
+        if sum(one.verdict.code == NOT_AN_ANSWER for one in mine) < _TRIES:
+            return ""
+        return f"\nYou can also answer it in the console{self.cards.page(heard.question)}"
 
     async def missed(self, channel: str, since_us: int, until_us: int) -> None:
         """We did not listen for so long that presses were lost: every open card there says so, once."""

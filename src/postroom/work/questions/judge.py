@@ -16,6 +16,7 @@ from postroom.work.questions.reading import Reading, read
 
 CONSOLE: Final = "console"
 DESK: Final = "desk"
+NOT_AN_ANSWER: Final = "not_an_answer"
 UNSURE: Final = "assurance"  # the code of an attempt that proves too little about who made it
 PRIVATE: Final = frozenset({CONSOLE, DESK})  # where a secret may be said
 _PERSONS_OWN: Final = (Role.PERSON, Role.USER)
@@ -132,7 +133,7 @@ def _answered(question: Question, attempt: Attempt, shown: Presentation | None) 
         return _verdict(VerdictKind.INVALID, "nothing_selected", "choose at least one first")
     reading = read(wording, Said(selected=ticked) if said.send else said)
     if reading.problem is not None:
-        return _verdict(VerdictKind.INVALID, "not_an_answer", reading.problem)
+        return _verdict(VerdictKind.INVALID, NOT_AN_ANSWER, reading.problem)
     return Verdict(kind=VerdictKind.ACCEPTED, answer=_with_comment(reading, said), declined=reading.declined)
 
 
@@ -150,7 +151,7 @@ def _toggled(question: Question, value: str, ticked: tuple[str, ...]) -> Verdict
     """In the order of the options, however they were pressed."""
     known = [option.value for option in question.wording.options]
     if not question.wording.multiple or value not in known:
-        return _verdict(VerdictKind.INVALID, "not_an_answer", "there is no such option")
+        return _verdict(VerdictKind.INVALID, NOT_AN_ANSWER, "there is no such option")
     chosen = set(ticked) ^ {value}
     return Verdict(kind=VerdictKind.NOT_YET, toggles=tuple(one for one in known if one in chosen))
 
