@@ -12,7 +12,7 @@ import pytest
 from postroom.app import address_book
 from postroom.domain import markdown_tokens
 from postroom.domain.contact_book import Keys
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.work.people.normalise import keys_of
 from postroom.work.questions.request import check
 from tests.app.asked_household import ask, labels, parts, phone
@@ -137,3 +137,26 @@ async def test_a_program_with_too_many_open_questions_is_told_so_and_others_go_o
     assert sorted(status for status, _ in together) == [201, 201, 201, 429, 429]
     assert refused["error"]["code"] == "too_many_open" and "open" in refused["error"]["message"]
     assert (joined[0], other[0], free[0]) == (200, 201, 201)
+
+
+async def test_a_misspelt_field_takes_no_question_back(home: Path) -> None:
+    async with living(home, QUICK) as house:
+        token = house.token("health")
+        _, asked = await ask_over_http(house, token, "Is the stove off?")
+        status, answer = await asks(house, token, f"/{asked['ask_id']}/cancel", raeson="not needed")
+        _, again = await ask_over_http(house, token, "Is the stove off?")
+
+    assert (status, answer["error"]["code"], again["status"]) == (422, "validation_error", "open")
+    assert "raeson" in answer["error"]["message"]
+
+
+async def test_what_runs_and_waits_in_the_household_is_for_its_owner(home: Path) -> None:
+    async with living(home, QUICK) as house:
+        url = house.household.addresses["api"] + "/v1/household"
+        answered = []
+        for who in (OPERATOR, Principal(Role.PERSON, "bob"), Principal(Role.USER, "ada")):
+            token = house.tokens.create(who)
+            async with house.http.get(url, headers={"Authorization": f"Bearer {token}"}) as response:
+                answered.append(response.status)
+
+    assert answered == [200, 403, 403]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.living import QUICK, Living, living
-from tests.cli.command import Done, postroom_beside
+from tests.cli.command import Done, postroom, postroom_beside
 from tests.services.ports import free_port
 
 
@@ -98,3 +98,19 @@ async def test_a_question_is_changed_and_taken_back_by_its_id(home: Path) -> Non
     assert unknown.code == 1 and "Not corrected" in unknown.error
     assert after["status"] == "cancelled"
     assert json.loads(household.rows("questions")[0]["wording"])["question"] == "Coffee?"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("notify", "Hello", "--wait", "98765432101"), "--wait"),
+        (("revise", "0123", "Hello", "--wait", "98765432101"), "--wait"),
+        (("recall", "0123", "--wait", "98765432101"), "--wait"),
+        (("attention", "away", "--for", "98765432101"), "more than a year"),
+    ],
+)
+def test_a_length_of_time_beyond_all_reason_is_refused_in_a_sentence(
+    home: Path, command: tuple[str, ...], words: str
+) -> None:
+    done = postroom(*command)
+    assert done.code in (1, 2) and words in done.error and "Traceback" not in done.error

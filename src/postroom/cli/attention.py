@@ -25,6 +25,7 @@ _NEXT = 5
 Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an alias or an id; the owner by default.")]
 _NOTICE_ID = "The id that the answer of `notify` named."
 Notice = Annotated[str, typer.Argument(metavar="NOTICE", help=_NOTICE_ID)]
+_LONGEST_SECONDS = 366 * 86_400
 For = Annotated[str | None, typer.Option("--for", help="How long: 30m, 2h, 1d; an hour by default.")]
 Until = Annotated[str | None, typer.Option("--until", help="Until when, such as 2026-01-05T09:00:00+01:00.")]
 
@@ -224,7 +225,11 @@ def _given(**values: Any) -> Document:
 
 
 def _seconds(length: str | None, option: str) -> int | None:
-    return int(seconds_of(length, option)) if length is not None else None
+    if length is None:
+        return None
+    if (wanted := seconds_of(length, option)) > _LONGEST_SECONDS:
+        raise SettingsError(f"{option}: '{length}' is more than a year; write it like 90s, 15m, 1h or 2d.")
+    return int(wanted)
 
 
 def _when(length: str | None, until: str | None) -> Document:

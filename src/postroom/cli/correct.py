@@ -21,7 +21,7 @@ Identifier = Annotated[
     str, typer.Argument(metavar="ID", help="The delivery that `postroom notify` printed, or a question.")
 ]
 Key = Annotated[str | None, typer.Option("--key", help="Correct once for this key, however often it is called.")]
-Wait = Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")]
+Wait = Annotated[float | None, typer.Option("--wait", min=0, max=600, help="Seconds to wait for the outcome.")]
 
 
 def revise(

@@ -31,7 +31,10 @@ Channel = Annotated[
     typer.Option("--channel", "-c", help=f"Such as {SPOKEN}, or auto; {DEFAULT_CHANNEL}, or what POSTROOM_URL finds."),
 ]
 Wait = Annotated[
-    float | None, typer.Option("--wait", help="Seconds to wait for the outcome; what a limit refuses is tried again.")
+    float | None,
+    typer.Option(
+        "--wait", min=0, max=600, help="Seconds to wait for the outcome; what a limit refuses is tried again."
+    ),
 ]
 As = Annotated[
     str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")

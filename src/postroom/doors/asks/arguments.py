@@ -64,7 +64,8 @@ def check_id(arguments: Mapping[str, Any]) -> str:
 
 
 def check_reason(arguments: Mapping[str, Any]) -> str | None:
-    fields = Fields(arguments)
+    fields = Fields(arguments, whole="arguments")
+    fields.refuse_unknown(("reason",))
     reason = fields.optional_text("reason", maximum=MAX_REASON_CHARACTERS)
     fields.finish()
     return reason

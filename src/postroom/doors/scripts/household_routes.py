@@ -1,4 +1,4 @@
-"""`GET /v1/household`: what runs and what waits, in one answer, for people."""
+"""`GET /v1/household`: what runs and what waits, in one answer, for the owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from postroom.domain.standing import StandingNow
 from postroom.domain.time import to_text
 from postroom.doors.guard.depends import allowing
 from postroom.doors.guard.json_door import JsonRoute, failures
-from postroom.doors.guard.tool_policy import person
 
 
 class WaitingAnswer(BaseModel):
@@ -38,6 +37,10 @@ class HouseholdAnswer(BaseModel):
     channels_failing: list[FailingChannelAnswer]
 
 
+def _owner(caller: Principal) -> bool:
+    return caller.is_owner
+
+
 def household_router(standing: Callable[[Principal], Awaitable[StandingNow]]) -> APIRouter:
     router = APIRouter(route_class=JsonRoute, tags=["household"], responses=failures(401, 403, 503))
 
@@ -47,7 +50,7 @@ def household_router(standing: Callable[[Principal], Awaitable[StandingNow]]) ->
         summary="What runs and what waits for you",
         response_model=HouseholdAnswer,
     )
-    async def household(caller: Annotated[Principal, Depends(allowing(person))]) -> dict[str, Any]:
+    async def household(caller: Annotated[Principal, Depends(allowing(_owner))]) -> dict[str, Any]:
         return {"ok": True, **standing_document(await standing(caller))}
 
     return router
