@@ -26,3 +26,8 @@ def test_the_documentation_has_the_same_words() -> None:
     assert (
         llms_text().startswith("# Postroom\n\n> ") and "Call `ask` once, then `wait`; do not ask again." in llms_text()
     )
+
+
+def test_what_it_teaches_is_what_is_taken() -> None:
+    assert "`send_notification(message, type?, urgency?, …)`" in llms_text() and "title" not in llms_text()
+    assert "`notify(channel, message, …)`" in llms_text() and "postroom.agents" in llms_text()
