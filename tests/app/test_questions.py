@@ -223,3 +223,16 @@ async def test_a_card_that_a_dead_household_had_in_hand_is_taken_up_by_its_next_
         await shown(next_one, view, PresentationStatus.SHOWN)
         with sqlite3.connect(home / "postroom.db") as connection:
             assert connection.execute("SELECT count(*) FROM delivery_requests").fetchone() == (1,)
+
+
+async def test_after_a_restart_the_sandboxs_phone_shows_what_it_showed_and_open_questions_are_answered_there(
+    home: Path,
+) -> None:
+    async with living(home, LIFTED, QUICK) as before:
+        await ask(before)
+        shown = (await phone(before, "Ship it?"))["message_id"]
+    async with living(home, LIFTED, QUICK) as after:
+        card = await phone(after, "Ship it?")
+        assert (card["message_id"], labels(card)[:2]) == (shown, ["yes", "no"])
+        await press(after, card, "yes")
+        assert (await phone(after, "✅ yes: answered by"))["message_id"] == shown
