@@ -665,6 +665,8 @@ CONTENT: Sections = {
 
 ATTENTION: Sections = {
     "One engine": {
+        "every-moment-in-the-persons-zone": "Every moment a person reads is in their zone, and names it: as the "
+        "policy says, their record, the household's settings, or UTC.",
         "oracle-agrees": "An oracle that wakes every minute and asks everything anew gives the same log of decisions.",
         "until-is-kept": "A notice goes on at the moment its hold names, if nothing happens before.",
         "neutral-by-default": "Without a policy a notice needs no row and leaves at once.",

@@ -93,7 +93,7 @@ async def test_health_and_doctor_name_the_loop_that_fails_until_it_works_again(h
     async with living(home, LIFTED, QUICK, {"database_url": postgres_url, "ports": ports}) as alive:
         roster = shipped(alive.settings)
         assert (await _health(alive, "api"), await look_at_loops(alive.settings, roster)) == (
-            {"status": "ok", "part": "api", "household": alive.settings.household},
+            {"status": "ok", "part": "api", "household": alive.settings.household_id},
             [],
         )
         async with _without_emails(postgres_url):
@@ -111,7 +111,7 @@ async def test_health_and_doctor_name_the_loop_that_fails_until_it_works_again(h
         assert await _until(alive, "ok") == {
             "status": "ok",
             "part": "api",
-            "household": alive.settings.household,
+            "household": alive.settings.household_id,
         }
 
 

@@ -148,7 +148,7 @@ def test_every_command_it_names_exists(seen: SeenHousehold) -> None:
 def test_channels_that_do_not_work_come_first() -> None:
     shown = list(lines(SEEN[3]))
 
-    assert shown[0] == "Postroom 1 runs here since 2026-01-05 09:00 UTC, live."
+    assert re.fullmatch(r"Postroom 1 runs here, started \d+ days ago, live\.", shown[0])
     assert "telegram does not work: the token is refused." in shown
     assert any("2 dead letters" in line for line in shown) and any("postroom channels" in line for line in shown)
 

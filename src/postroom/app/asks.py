@@ -42,7 +42,7 @@ def assistants_ask(server: MCPServer[Any], parts: AskingParts, verifier: Verifie
 
 
 def _tool_parts(parts: AskingParts, verifier: Verifier) -> AskToolParts:
-    forms = ClientForms(asking=parts.asking, people=parts.in_client)
+    forms = ClientForms(asking=parts.asking, people=parts.in_client, zone_of=parts.zone_of)
     return AskToolParts(forms=forms, verifier=verifier, state_key=parts.state_key)
 
 
@@ -56,5 +56,7 @@ def ask_routers(parts: AskingParts, settings: Settings, store: OpenedStore) -> l
         mint=parts.mint.mint,
         may_answer=answers_for_themselves(approvers),
     )
-    links = LinkParts(links=parts.links, key=household_key(settings.home, "link pages"), clock=parts.clock)
+    links = LinkParts(
+        links=parts.links, key=household_key(settings.home, "link pages"), clock=parts.clock, zone_of=parts.zone_of
+    )
     return [ask_router(asks), link_router(links)]

@@ -126,6 +126,11 @@ def _rotation(name: str, written: object) -> Rotation:
         raise ValidationError.of(fields) from None
 
 
+def wishes_mark(settings: Settings) -> FileMark:
+    """Touched when what people wish has changed, or where they live."""
+    return FileMark(settings.home / "attention.changed")
+
+
 def button_key(settings: Settings) -> bytes:
     return household_key(settings.home, "notice buttons")
 
@@ -139,8 +144,9 @@ def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Att
         clock=clock,
         household=policy,
         rotations=rotations,
+        zone=settings.household.local_zone,
         woken=store.attention,
-        mark=FileMark(settings.home / "attention.changed"),
+        mark=wishes_mark(settings),
     )
     return Attention(book=book)
 

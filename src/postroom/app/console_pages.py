@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
-from postroom.app.attention import household_policy
 from postroom.app.console import ConsoleWorld
 from postroom.app.console_folk import HouseholdFolk
 from postroom.app.console_sections import (
@@ -24,12 +23,9 @@ from postroom.app.machine_facts import machine_facts
 from postroom.app.played_channels import sandbox_news
 from postroom.app.policy import breaker_policy, retry_policy
 from postroom.app.sign_in import Admissions
-from postroom.app.store import OpenedStore
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.delivery import Priority
 from postroom.domain.errors import TargetUnavailable
-from postroom.domain.principal import OWNER, Principal
-from postroom.domain.zone import is_zone
+from postroom.domain.principal import Principal
 from postroom.doors.console.application import ConsoleParts, console_app
 from postroom.doors.console.attention_held import HeldNotices
 from postroom.doors.console.attention_section import attention_section
@@ -50,7 +46,6 @@ from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.console.waiting import WaitingWork
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.part_health import Failing
-from postroom.system.settings import Settings
 from postroom.work.people.normalise import keys_of
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
@@ -86,6 +81,7 @@ def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Fa
         passkeys=admissions.passkey_door(sessions, world.clock),
         clock=world.clock,
         names=NameBook(records=StoredHeldAddresses(database)),
+        zone_of=world.attention.zone_of,
     )
     return console_app(parts)
 
@@ -101,21 +97,6 @@ def _admissions(world: ConsoleWorld) -> Admissions:
     )
 
 
-def household_zone(settings: Settings, store: OpenedStore) -> Callable[[], Awaitable[str]]:
-    """As the household's policy says; where it does not, as the owner's record does."""
-    policy, _ = household_policy(settings)
-    settled = policy.zone if policy is not None else None
-
-    async def zone() -> str:
-        if settled:
-            return settled
-        owner = await store.people.get(HOUSEHOLD_OWNER, OWNER)
-        named = owner.zone if owner is not None else None
-        return named if named and is_zone(named) else "UTC"
-
-    return zone
-
-
 def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[ConsoleSection]:
     """In the order of the navigation, within each of its groups."""
     settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
@@ -125,7 +106,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     tools = MessengerTools(world.messenger, world.tokens)
     concerned = Concerned(search=StoredContactSearch(database, keys_of))
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
-    held, zone = HeldNotices(attention=world.attention), household_zone(settings, world.store)
+    held = HeldNotices(attention=world.attention)
     machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
     approvers = Approvers(settings.approvals.approvers, world.store.household)
     approvals = approvals_desk(settings, tools, world.approvals, approvers, world.store.files)
@@ -150,7 +131,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         ),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
-        health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery, zone),
+        health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery),
         people_desk(
             settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint, overviews
         ),

@@ -375,7 +375,7 @@ class _Builder:
                 sessions=sessions,
                 hosts=hosts,
                 origins=origins,
-                household=self._settings.household,
+                household=self._settings.household_id,
             )
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():

@@ -109,6 +109,7 @@ async def running_inbox(
                 hourly_cap=settings.inbox.hourly_cap,
                 email_enabled=settings.inbox.email_enabled,
                 household=book.household,
+                zone=book.zone,
             ),
             notes=notes,
             preferences=InboxWishes(rows=StoredPreferences(database), book=book),
@@ -145,7 +146,9 @@ async def releasing(
     releaser = Releaser(
         emails=StoredEmails(database),
         plane=plane,
-        policy=replace(release_policy(settings), household=inbox.notifications.household),
+        policy=replace(
+            release_policy(settings), household=inbox.notifications.household, zone=inbox.notifications.zone
+        ),
         clock=inbox.clock,
         meter=inbox.meter,
         mint=mint.mint,

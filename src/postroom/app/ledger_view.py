@@ -57,7 +57,7 @@ class LedgerView:
         if (found := await notices.of_notice(identifier, origin)) is not None:
             return [found]
         kept, name = await self._written(identifier, origin)
-        written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name))]
+        written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name, self.clock.now_us()))]
         try:
             reasons = await self.database.read(
                 lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
@@ -79,7 +79,13 @@ class LedgerView:
         policy, _ = household_policy(self.settings)
         return Explained(
             attempts_for=retry_policy(self.settings).attempts_for,
-            why_note=lambda note: why_note(*note, email_enabled=email_enabled, now_us=now_us, household=policy),
+            why_note=lambda note: why_note(
+                *note,
+                email_enabled=email_enabled,
+                now_us=now_us,
+                household=policy,
+                zone=self.settings.household.local_zone,
+            ),
             why_question=partial(_why_question, connection, now_us),
             now_us=now_us,
         )

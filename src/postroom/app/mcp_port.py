@@ -34,7 +34,7 @@ def butler_app(name: str, server: MCPServer[Any], verifier: Verifier, settings: 
         allow=visitors(name),
         failing=failing,
         sessions=sessions,
-        household=settings.household,
+        household=settings.household_id,
     )
 
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from postroom.app.address_forms import address_forms
+from postroom.app.attention import wishes_mark
 from postroom.app.known_channels import usable_channels
 from postroom.app.people_seeds import keep_in_step, seeds
 from postroom.app.store import OpenedStore, connect_store, open_store
@@ -36,6 +37,7 @@ def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> Pe
         history=Histories(store=StoredPersonHistory(store.database)),
         forms=address_forms(settings),
         clock=clock,
+        moved=wishes_mark(settings).touch,
     )
 
 

@@ -77,6 +77,7 @@ class AskingParts:
     policy: AnswerPolicy
     clock: Clock
     mint: IdMint
+    zone_of: Callable[[str], str]
     times: QuestionTimes | None = None
 
     def cards(self, base_url: str) -> CardMaker:
@@ -84,6 +85,7 @@ class AskingParts:
             channels=self.planning.channels,
             key=self.token_key,
             base_url=base_url,
+            zone_of=self.zone_of,
             outside=self.policy.outside_console,
         )
 
@@ -148,6 +150,7 @@ def build_asking(
         policy=policy,
         clock=clock,
         mint=mint,
+        zone_of=book.zone_of if book is not None else lambda _: settings.household.local_zone,
         times=times,
     )
 

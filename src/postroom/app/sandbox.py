@@ -19,7 +19,7 @@ async def start_sandbox(settings: Settings, listeners: Listeners, stack: AsyncEx
         smtp_socket=listeners[SANDBOX_SMTP],
         imap_socket=listeners[SANDBOX_IMAP],
         ledger_path=settings.home / "sandbox.db",
-        household=settings.household,
+        household=settings.household_id,
     )
     sandbox = await stack.enter_async_context(Sandbox(options))
     return SandboxAddress(settings.host, sandbox.bot_api_port, sandbox.smtp_port, sandbox.imap_port)

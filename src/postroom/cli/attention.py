@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from postroom.cli.attention_desk import AttentionDesk, Document, attention_desk
-from postroom.cli.attention_words import figures_line, held_sentence, plan_line, policy_lines
+from postroom.cli.attention_words import figures_line, held_sentence, moment_words, plan_line, policy_lines
 from postroom.cli.duration import seconds_of
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.policy_file import quiet_window, read_policy_file, read_toml
@@ -38,7 +38,8 @@ def show(who: Who = _OWNER, home: Home = None, database: Database = None, json: 
     if json:
         say_json({**policy, "figures": figures, "plan": plan})
         return
-    for line in [*policy_lines(policy), figures_line(figures), *map(plan_line, plan[:_NEXT])]:
+    zone = desk.zone()
+    for line in [*policy_lines(policy, zone), figures_line(figures), *(plan_line(one, zone) for one in plan[:_NEXT])]:
         say(line)
 
 
@@ -67,7 +68,7 @@ def set_policy(
         answer = desk.set_policy(who, read_policy_file(file))
     else:
         answer = desk.set_policy(who, {**(desk.policy(who)["policy"] or {}), **changes})
-    _say(answer, json, *policy_lines(answer))
+    _say(answer, json, *(() if json else policy_lines(answer, desk.zone())))
 
 
 @app.command("plan")
@@ -85,8 +86,9 @@ def plan(
     if json:
         say_json({"plan": items})
         return
+    zone = desk.zone() if items else ""
     for item in items:
-        say(plan_line(item))
+        say(plan_line(item, zone))
     if not items:
         say("Nothing is going to happen.")
 
@@ -131,7 +133,7 @@ def test(
 @app.command("ack")
 def ack(notice: Notice, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Say that a notice was seen; nothing more is sent of it."""
-    _say_notice(_desk(home, database).on_notice(notice, "ack", {}), json)
+    _act(_desk(home, database), notice, "ack", {}, json)
 
 
 @app.command("snooze")
@@ -144,7 +146,7 @@ def snooze(
     json: Json = False,
 ) -> None:
     """Show a notice later."""
-    _say_notice(_desk(home, database).on_notice(notice, "snooze", _when(length, until)), json)
+    _act(_desk(home, database), notice, "snooze", _when(length, until), json)
 
 
 @app.command("withdraw")
@@ -159,7 +161,7 @@ def withdraw(
     if (notice is None) == (key is None):
         raise SettingsError("Give a notice or --key.")
     if notice is not None:
-        _say_notice(_desk(home, database).on_notice(notice, "withdraw", {}), json)
+        _act(_desk(home, database), notice, "withdraw", {}, json)
         return
     withdrawn = _desk(home, database).withdraw_key(key or "")
     lines = [f"{one['notice_id']}: {one['state']}" for one in withdrawn]
@@ -185,9 +187,10 @@ def mute(
     if off:
         _say(_desk(home, database).on_person(who, "unmute", what), json, f"No longer muted: {named}.")
         return
-    answer = _desk(home, database).on_person(who, "mute", what | _when(length, until))
-    ends = held_sentence(answer["until"], ()).removeprefix("held ") if answer["until"] else "until it is unmuted"
-    _say(answer, json, f"Muted {ends}: {named}.")
+    desk = _desk(home, database)
+    answer = desk.on_person(who, "mute", what | _when(length, until))
+    ends = answer["until"] and not json and moment_words(answer["until"], desk.zone())
+    _say(answer, json, f"Muted until {ends or 'it is unmuted'}: {named}.")
 
 
 @app.command("away")
@@ -203,11 +206,10 @@ def away(
 ) -> None:
     """Be away: notices wait, or go to the person who stands in."""
     asked: Document = {"back": True} if back else {"until": _end(length, until)} | _given(delegate=delegate)
-    answer = _desk(home, database).on_person(who, "away", asked)
-    if answer["away"] is None:
-        _say(answer, json, "Back again.")
-    else:
-        _say(answer, json, f"Away {held_sentence(answer['away']['until'], ()).removeprefix('held ')}.")
+    desk = _desk(home, database)
+    answer = desk.on_person(who, "away", asked)
+    ends = answer["away"] and not json and moment_words(answer["away"]["until"], desk.zone())
+    _say(answer, json, f"Away until {ends}." if ends else "Back again.")
 
 
 def _desk(home: str | None, database: str | None) -> AttentionDesk:
@@ -245,9 +247,12 @@ def _end(length: str | None, until: str | None) -> str:
     return until or to_text(SystemClock().now_us() + seconds(_seconds(length, "--for") or 0))
 
 
-def _say_notice(notice: Document, json: bool) -> None:
-    waits = notice["state"] in ("held", "accepted")
-    _say(notice, json, held_sentence(notice["until"], notice["reasons"]) if waits else str(notice["state"]))
+def _act(desk: AttentionDesk, notice_id: str, act: str, body: Document, json: bool) -> None:
+    notice = desk.on_notice(notice_id, act, body)
+    if notice["state"] not in ("held", "accepted"):
+        _say(notice, json, str(notice["state"]))
+    else:
+        _say(notice, json, *(() if json else [held_sentence(notice["until"], notice["reasons"], desk.zone())]))
 
 
 def _say(answer: Any, json: bool, *lines: str) -> None:

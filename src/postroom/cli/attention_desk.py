@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlencode
 
-from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
+from postroom.cli.elsewhere import Elsewhere, ElsewhereError, elsewhere, path_of
+from postroom.domain.principal import OWNER
 from postroom.system.settings import Settings
+from postroom.system.settings.household import machine_zone
 
 if TYPE_CHECKING:
     from postroom.domain.principal import Principal
@@ -20,6 +22,10 @@ Result = TypeVar("Result")
 
 class AttentionDesk(Protocol):
     """Every document is as REST answers it."""
+
+    def zone(self) -> str:
+        """In which whoever asks is told of moments."""
+        ...
 
     def policy(self, who: str) -> Document: ...
 
@@ -54,6 +60,9 @@ class AttentionHere:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+
+    def zone(self) -> str:
+        return str(self.policy(OWNER)["rules"]["zone"])
 
     def policy(self, who: str) -> Document:
         return self._with(lambda acts, me: acts.policy(me, who))
@@ -98,6 +107,13 @@ class AttentionHere:
 class AttentionThere:
     def __init__(self, household: Elsewhere) -> None:
         self._household = household
+
+    def zone(self) -> str:
+        """Only people have a policy; of others it is this machine's."""
+        try:
+            return str(self.policy(OWNER)["rules"]["zone"])
+        except ElsewhereError:
+            return machine_zone()
 
     def policy(self, who: str) -> Document:
         return _told(self._household.get(path_of("people", who, "attention")))

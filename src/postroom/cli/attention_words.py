@@ -1,12 +1,14 @@
-"""What commands say of notices: times on the clock of this machine, and reasons in words."""
+"""What commands say of notices: times in the zone of the one who asks, and reasons in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from postroom.domain.because_words import because
+from postroom.domain.time import parse_text
+from postroom.domain.wall_clock import said_moment
+from postroom.system.clock import SystemClock
 
 _WHAT: Final = {
     "hold": "is held",
@@ -26,23 +28,22 @@ _WHAT: Final = {
 }
 
 
-def moment_words(at: str) -> str:
-    """`07:00` of a later day is said with its day."""
-    local = datetime.fromisoformat(at).astimezone()
-    return local.strftime("%H:%M" if local.date() == datetime.now(local.tzinfo).date() else "%Y-%m-%d %H:%M")
+def moment_words(at: str, zone: str) -> str:
+    """`07:00 CEST` of another day is said with its day."""
+    return said_moment(parse_text(at), zone, SystemClock().now_us())
 
 
-def held_sentence(until: str | None, reasons: Iterable[str]) -> str:
+def held_sentence(until: str | None, reasons: Iterable[str], zone: str) -> str:
     why = because(reasons)
-    when = f"held until {moment_words(until)}" if until is not None else "not sent"
+    when = f"held until {moment_words(until, zone)}" if until is not None else "not sent"
     return f"{when}: {why}" if why else when
 
 
-def plan_line(item: Mapping[str, Any]) -> str:
+def plan_line(item: Mapping[str, Any], zone: str) -> str:
     where = f" to {item['where']}" if item["where"] else ""
     why = f" ({because(item['why'])})" if item["why"] else ""
     unless = f", unless {item['unless']}" if item["unless"] else ""
-    return f"{moment_words(item['at'])}  {_WHAT.get(item['what'], item['what'])}{where}{why}{unless}"
+    return f"{moment_words(item['at'], zone)}  {_WHAT.get(item['what'], item['what'])}{where}{why}{unless}"
 
 
 def figures_line(figures: Mapping[str, Any]) -> str:
@@ -51,7 +52,7 @@ def figures_line(figures: Mapping[str, Any]) -> str:
     return f"notices: {counted or 'none yet'}{broken}"
 
 
-def policy_lines(answer: Mapping[str, Any]) -> list[str]:
+def policy_lines(answer: Mapping[str, Any], zone: str) -> list[str]:
     """What counts, and whether it is the person's own."""
     rules = answer["rules"]
     quiet = ", ".join(_window(one) for one in rules["quiet_hours"]) or "none"
@@ -61,7 +62,7 @@ def policy_lines(answer: Mapping[str, Any]) -> list[str]:
         f"quiet hours: {quiet} ({rules['zone']})",
         f"slots: {', '.join(rules['slots']) or 'none'}",
     ]
-    return lines + [f"away until {moment_words(one['until'])}" for one in answer["away"]]
+    return lines + [f"away until {moment_words(one['until'], zone)}" for one in answer["away"]]
 
 
 def _own(policy: Mapping[str, Any] | None) -> str:

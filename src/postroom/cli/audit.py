@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.attention_desk import attention_desk
 from postroom.cli.elsewhere import Elsewhere, elsewhere
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.people_words import dated
 from postroom.domain.audit import AuditKind
 from postroom.domain.errors import UserError
 from postroom.domain.nearest import did_you_mean
@@ -36,16 +38,16 @@ def audit(
     settings, _ = from_process({"home": home, "database_url": database})
     there = elsewhere(settings, home, database)
     found = _there(there, person, kind, limit) if there else asyncio.run(_here(settings, person, kind, limit))
-    _print(found, json)
-
-
-def _print(entries: list[dict[str, Any]], json: bool) -> None:
     if json:
-        say_json(entries)
-        return
+        say_json(found)
+    else:
+        _print(found, attention_desk(settings, home, database).zone())
+
+
+def _print(entries: list[dict[str, Any]], zone: str) -> None:
     for one in entries:
         about = " ".join(filter(None, (one["subject"], one["detail"])))
-        say(f"{one['at'][:16].replace('T', ' ')}  {one['actor']} {one['act']}" + (f": {about}" if about else ""))
+        say(f"{dated(one['at'], zone)}  {one['actor']} {one['act']}" + (f": {about}" if about else ""))
     if not entries:
         say("Nothing was done yet that is written down.")
 

@@ -43,7 +43,7 @@ async def refuse_while_running(settings: Settings, roster: Sequence[ButlerConfig
     """Two readers of one bot take each other's messages away."""
     for config in roster:
         port = port_for(settings, config)
-        if config.name == MESSENGER and await household_at(settings.host, port, MESSENGER) == settings.household:
+        if config.name == MESSENGER and await household_at(settings.host, port, MESSENGER) == settings.household_id:
             raise BotTaken("The household is running and reads the bot's messages itself: stop it, then ask again.")
 
 

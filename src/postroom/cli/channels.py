@@ -7,7 +7,10 @@ from typing import Any, Final
 
 from postroom.cli.elsewhere import Elsewhere, elsewhere
 from postroom.cli.output import Home, Json, say, say_json
+from postroom.domain.spoken_time import relative
+from postroom.domain.time import parse_text
 from postroom.domain.web_address import web_address
+from postroom.system.clock import SystemClock
 from postroom.system.settings.load import from_process
 
 _ABLE: Final = ("buttons", "edits", "deletes", "reacts", "replies", "threads", "files", "inbound", "reconciles")
@@ -29,7 +32,8 @@ def channels(home: Home = None, json: Json = False) -> None:
     for one in found:
         say(f"{_named(one)}  {_health(one)}; {_abilities(one['capabilities'])}")
         if trouble := one.get("trouble"):
-            say(f"  hears nothing since {trouble['since'][:16].replace('T', ' ')}: {trouble['sentence']}")
+            since = relative(parse_text(trouble["since"]), SystemClock().now_us())
+            say(f"  hears nothing since {since}: {trouble['sentence']}")
 
 
 def _named(account: Mapping[str, Any]) -> str:

@@ -99,7 +99,7 @@ def notify(
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
         send = partial(_here, settings, overrides, butler or _BUTLER)
     answer = _until_there_is_room(send, asked, settings.notify_wait_seconds)
-    _show(answer, json, partial(_name_them, overrides, recipient or ""))
+    _show(answer, json, overrides, recipient or "")
 
 
 def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
@@ -141,16 +141,16 @@ def _retry_after(answer: dict[str, Any]) -> float | None:
     return float(wait) if isinstance(wait, int | float) else None
 
 
-def _show(answer: dict[str, Any], json: bool, name_them: Callable[[], None]) -> None:
+def _show(answer: dict[str, Any], json: bool, overrides: Mapping[str, str | None], recipient: str) -> None:
     if not json and _is_several_peoples(answer):
-        name_them()
+        _name_them(overrides, recipient)
     failed = answer["status"] == "error"
     if json:
         say_json(answer)
     elif failed:
         complain(_failure(answer))
     else:
-        say(_sentence(answer))
+        say(_sentence(answer, overrides))
     if failed or answer["status"] == "muted":
         raise typer.Exit(1 if failed else MUTED)
 
@@ -229,20 +229,23 @@ def _failure(answer: dict[str, Any]) -> str:
     return f"Not delivered: {told} ({answer.get('error_class')}).{again}"
 
 
-def _sentence(answer: dict[str, Any]) -> str:
+def _sentence(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> str:
     became = f" It counts as {answer['urgency']} here." if "urgency" in answer else ""
-    return _standing(answer) + became
+    return _standing(answer, overrides) + became
 
 
-def _standing(answer: dict[str, Any]) -> str:
+def _standing(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> str:
     delivery = answer.get("delivery")
     delivery = delivery if isinstance(delivery, dict) else {}
     delivery_id, notice_id = delivery.get("delivery_id"), answer.get("notice_id")
     match answer["status"]:
         case "deferred":
+            from postroom.cli.attention_desk import attention_desk
             from postroom.cli.attention_words import held_sentence
+            from postroom.system.settings.load import from_process
 
-            return f"{held_sentence(answer['until'], answer['reasons'])}; notice {notice_id}"
+            zone = attention_desk(from_process(overrides)[0], *overrides.values()).zone()
+            return f"{held_sentence(answer['until'], answer['reasons'], zone)}; notice {notice_id}"
         case "muted":
             return f"Not sent: such messages are muted. It is kept as notice {notice_id}."
         case "pending_approval":

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.attention_desk import attention_desk
 from postroom.cli.output import Database, Home, Json, complain, say, say_json
 from postroom.cli.people_book import Document, PeopleBook, one_called, people_book
 from postroom.cli.people_words import history_line, person_line, person_lines, plain
 from postroom.domain.errors import UserError
+from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 
 app = typer.Typer(help="Everybody this household knows: the owner, members and contacts.", no_args_is_help=True)
@@ -159,8 +161,9 @@ def history(
     if json:
         say_json(found)
         return
+    zone = attention_desk(_settings(home, database), home, database).zone() if found else ""
     for one in found:
-        say(history_line(one, person["name"]))
+        say(history_line(one, person["name"], zone))
     if not found:
         say(plain(f"Nothing was said with {person['name']}."))
 
@@ -186,8 +189,12 @@ def say_imported(done: Document, as_json: bool) -> None:
 
 
 def _book(home: str | None, database: str | None) -> PeopleBook:
+    return people_book(_settings(home, database), home, database)
+
+
+def _settings(home: str | None, database: str | None) -> Settings:
     settings, _ = from_process({"home": home, "database_url": database})
-    return people_book(settings, home, database)
+    return settings
 
 
 def _print(person: Document, as_json: bool) -> None:

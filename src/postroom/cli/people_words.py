@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from postroom.domain.spoken_time import relative
+from postroom.domain.time import parse_text
+from postroom.domain.wall_clock import said_moment
+from postroom.system.clock import SystemClock
+
 _GONE: Final = {"erased": "[words erased]", "not_kept": "[words not kept]"}
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 
@@ -60,9 +65,13 @@ def _since(mark: dict[str, Any]) -> str:
     return f"{mark['reason']} {mark['at'][:10]}{said}"
 
 
-def history_line(one: dict[str, Any], name: str) -> str:
+def dated(at: str, zone: str) -> str:
+    return said_moment(parse_text(at), zone, 0)
+
+
+def history_line(one: dict[str, Any], name: str, zone: str) -> str:
     """One line each, whatever the message holds; `name` is the person's."""
-    at = one["at"][:16].replace("T", " ")
+    at = dated(one["at"], zone)
     where = one["channel"] or "question"
     return f"{at}  {where}  {one['status']}  {_one_line(_speaker(one, name))}: {_one_line(_said(one))}  {one['id']}"
 
@@ -89,11 +98,11 @@ def _one_line(text: str) -> str:
 
 
 def pairing_lines(name: str, channel: str, started: dict[str, Any]) -> Iterator[str]:
-    until = started["expires_at"][:16].replace("T", " ")
+    ends = relative(parse_text(started["expires_at"]), SystemClock().now_us())
     if started["code"] is None:
         yield plain(f"A link goes to {started['sent_to']} on {channel}; {name} opens it and presses the button.")
-        yield f"It works once, until {until} UTC."
+        yield f"It works once, and ends {ends}."
         return
     yield started["code"]
     yield plain(f"{name} sends this code to the bot on {channel}, from their own account and not in a group.")
-    yield f"It works once, until {until} UTC."
+    yield f"It works once, and ends {ends}."

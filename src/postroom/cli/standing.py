@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any, Final
 
 from postroom.cli.output import say, say_json
 from postroom.domain.principal import OPERATOR
+from postroom.domain.spoken_time import relative
+from postroom.domain.time import parse_text
 from postroom.programs.connections import Connection
 from postroom.programs.small_http import Caller, NoHousehold
 from postroom.system.settings.glance import SettingsGlance, glance_from_process
@@ -160,10 +163,11 @@ def _first(seen: SeenHousehold) -> str:
         return f"No household runs {where}: {seen.problem}."
     if seen.problem:
         return f"A household runs {where}, but {seen.problem}."
-    since = str(seen.told.get("started_at"))[:16].replace("T", " ")
+    at = seen.told.get("started_at")
+    since = f", started {relative(parse_text(at), time.time_ns() // 1_000)}" if at else ""
     machine = "this" if seen.home else "that"
     kind = f"as a sandbox: nothing leaves {machine} machine" if seen.told.get("sandbox") else "live"
-    return f"Postroom {seen.told.get('version')} runs {where} since {since} UTC, {kind}."
+    return f"Postroom {seen.told.get('version')} runs {where}{since}, {kind}."
 
 
 def _waits(seen: SeenHousehold) -> Iterator[str]:

@@ -175,12 +175,16 @@ def _shape(one: Held, used: str | None) -> dict[str, Any]:
 
 def _row(one: Held, used: str | None) -> tuple[str, ...]:
     serves = f" for {one.principal.person}" if one.principal.person else ""
-    made = f"made {_minute(one.created_at)}" if one.created_at else "made before this was noted"
-    return one.id, f"{one.principal}{serves}", one.label, made, f"last used {_minute(used)}" if used else "not used yet"
+    made = f"made {_ago(one.created_at)}" if one.created_at else "made before this was noted"
+    return one.id, f"{one.principal}{serves}", one.label, made, f"last used {_ago(used)}" if used else "not used yet"
 
 
-def _minute(moment: str | None) -> str:
-    return (moment or "")[:16].replace("T", " ") + " UTC"
+def _ago(moment: str) -> str:
+    from postroom.domain.spoken_time import relative
+    from postroom.domain.time import parse_text
+    from postroom.system.clock import SystemClock
+
+    return relative(parse_text(moment), SystemClock().now_us())
 
 
 def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:

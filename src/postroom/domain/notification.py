@@ -103,7 +103,8 @@ class Preferences:
 
     `email_pending` is an address that counts for nothing until it is confirmed. Quiet hours are kept in the person's
     attention policy: `attention` is the row it is in, where there is one, and has precedence over the times here.
-    `all_windows`: in words, when those are more than one daily window, of which the times here are the first.
+    `all_windows`: in words, when those are more than one daily window, of which the times here are the first. `zone` is
+    the one in the person's record, for who has named none here.
     """
 
     delivery_channel: DeliveryChannel = DeliveryChannel.IN_APP
@@ -111,10 +112,11 @@ class Preferences:
     email_pending: str | None = None
     quiet_hours_start: time | None = None
     quiet_hours_end: time | None = None
-    quiet_hours_timezone: str = "UTC"
+    quiet_hours_timezone: str = ""
     high_priority_passes: bool = False
     attention: PersonRow | None = None
     all_windows: str | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

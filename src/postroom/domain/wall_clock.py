@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from postroom.domain.time import to_datetime
 from postroom.domain.zone import is_zone
 
 _SECOND: Final = timedelta(seconds=1)
@@ -14,6 +15,19 @@ _SECOND: Final = timedelta(seconds=1)
 def known_zone(name: str) -> ZoneInfo:
     """A zone was checked when it was chosen; another machine may know fewer, and a late letter beats none."""
     return ZoneInfo(name if is_zone(name) else "UTC")
+
+
+def said_moment(at_us: int, zone: str, seen_from_us: int) -> str:
+    """As people read it: the hour where they are, with the day when that is another one, and whose hour it is."""
+    place = known_zone(zone)
+    at, seen = to_datetime(at_us).astimezone(place), to_datetime(seen_from_us).astimezone(place)
+    return f"{at:%H:%M} {zone_word(at)}" if at.date() == seen.date() else f"{at:%Y-%m-%d %H:%M} {zone_word(at)}"
+
+
+def zone_word(at: datetime) -> str:
+    """CEST, or UTC+04 where a zone has no word of its own."""
+    word = at.tzname() or "UTC"
+    return f"UTC{word}" if word[0] in "+-" else word
 
 
 def instant(day: date, at: time, zone: ZoneInfo, *, last: bool) -> datetime:

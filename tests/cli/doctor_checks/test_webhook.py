@@ -15,8 +15,8 @@ FAILED = PushState(waiting=2, error="Wrong response from the webhook: 502 Bad Ga
     ("url", "state", "ok", "words"),
     [
         (OURS, PushState(), True, f"Telegram brings updates to {OURS}"),
-        (OURS, FAILED, False, "2 updates wait for the webhook; it last failed at 1970-01-01T00:00:01"),
-        (OURS, PushState(error="x", error_at_us=1_000_000), True, "it last failed at 1970-01-01T00:00:01"),
+        (OURS, FAILED, False, "2 updates wait for the webhook; it last failed "),
+        (OURS, PushState(error="x", error_at_us=1_000_000), True, "it last failed "),
         ("", PushState(), True, "no webhook is set yet"),
         ("https://other.example", PushState(), False, "another one"),
     ],

@@ -40,11 +40,11 @@ HOUSEHOLD = parse_policy(
 def test_a_policy_that_was_only_looked_at_stays_as_it_is(household: Policy | None) -> None:
     own = parse_policy(WHOLE)
 
-    assert read(form_of(own, household, "UTC"), own, household) == own
+    assert read(form_of(own, household), own, household) == own
 
 
 def test_what_the_household_says_is_shown_and_not_copied() -> None:
-    form = form_of(None, HOUSEHOLD, "UTC")
+    form = form_of(None, HOUSEHOLD)
 
     assert [(one.start, one.end) for one in form.windows] == [("23:00", "06:00")]
     assert [(one.name, one.critical) for one in form.agents] == [("alarm", True)]

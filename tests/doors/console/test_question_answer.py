@@ -23,7 +23,7 @@ GIVEN = {
 
 @pytest.mark.parametrize(("wording", "fields", "given"), GIVEN.values(), ids=GIVEN)
 def test_a_form_is_one_answer(wording: object, fields: dict[str, str], given: Given) -> None:
-    assert given_of(wording, Form(tuple(fields.items()))) == given  # type: ignore[arg-type]
+    assert given_of(wording, Form(tuple(fields.items())), "UTC") == given  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("typed", "revision"), [("2", 2), ("", 0), ("x", 0), ("-1", 0), ("9" * 30, 0), ("²", 0)])

@@ -34,7 +34,7 @@ SHAPES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("field", "shape"), SHAPES.values(), ids=SHAPES)
 def test_each_kind_of_field_has_its_shape(field: dict[str, Any], shape: str) -> None:
-    assert [one.shape for one in form_fields(wording(f=field))] == [shape]
+    assert [one.shape for one in form_fields(wording(f=field), "Europe/Vienna")] == [shape]
 
 
 def test_a_field_is_filled_with_its_default_and_then_with_what_was_typed() -> None:
@@ -42,16 +42,16 @@ def test_a_field_is_filled_with_its_default_and_then_with_what_was_typed() -> No
         n={"type": "integer", "default": 3}, b={"type": "boolean", "default": True}, t={"type": "string", "title": "T!"}
     )
 
-    assert [one.value for one in form_fields(fields)] == [("3",), ("true",), ()]
+    assert [one.value for one in form_fields(fields, "Europe/Vienna")] == [("3",), ("true",), ()]
     typed = Form((("field.n", "x"), ("field.t", "words")))
-    assert [one.text for one in form_fields(fields, typed)] == ["x", "", "words"]
-    assert [one.title for one in form_fields(fields)] == ["n", "b", "T!"]
+    assert [one.text for one in form_fields(fields, "Europe/Vienna", typed)] == ["x", "", "words"]
+    assert [one.title for one in form_fields(fields, "Europe/Vienna")] == ["n", "b", "T!"]
 
 
 def test_a_secret_is_hidden_and_never_filled_in() -> None:
     fields = wording(secret=True, pin={"type": "string"}, kind={"type": "string", "enum": ["a", "b"]})
 
-    found = form_fields(fields, Form((("field.pin", "1234"), ("field.kind", "a"))))
+    found = form_fields(fields, "Europe/Vienna", Form((("field.pin", "1234"), ("field.kind", "a"))))
     assert [(one.shape, one.text) for one in found] == [("password", ""), ("radios", "")]
 
 
@@ -64,12 +64,16 @@ READ: dict[str, tuple[dict[str, Any], list[str], Any]] = {
     "no": ({"type": "boolean"}, ["false"], False),
     "neither": ({"type": "boolean"}, ["perhaps"], "perhaps"),
     "several": ({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}, ["a", "b"], ["a", "b"]),
-    "time": ({"type": "string", "format": "date-time"}, ["2026-12-24T18:00"], "2026-12-24T18:00:00Z"),
-    "time with seconds": ({"type": "string", "format": "date-time"}, ["2026-12-24T18:00:30"], "2026-12-24T18:00:30Z"),
+    "time": ({"type": "string", "format": "date-time"}, ["2026-12-24T18:00"], "2026-12-24T18:00:00+01:00"),
+    "time with seconds": (
+        {"type": "string", "format": "date-time"},
+        ["2026-12-24T18:00:30"],
+        "2026-12-24T18:00:30+01:00",
+    ),
     "time with zone": (
         {"type": "string", "format": "date-time"},
-        ["2026-12-24T18:00:00+01:00"],
-        "2026-12-24T18:00:00+01:00",
+        ["2026-12-24T18:00:00+05:30"],
+        "2026-12-24T18:00:00+05:30",
     ),
 }
 
@@ -78,10 +82,10 @@ READ: dict[str, tuple[dict[str, Any], list[str], Any]] = {
 def test_what_was_typed_becomes_a_value_of_its_kind(field: dict[str, Any], typed: list[str], value: Any) -> None:
     form = Form(tuple(("field.f", one) for one in typed))
 
-    assert given_fields(wording(f=field), form) == {"f": value}
+    assert given_fields(wording(f=field), form, "Europe/Vienna") == {"f": value}
 
 
 def test_what_was_left_empty_is_not_given() -> None:
     fields = wording(a={"type": "string"}, b={"type": "array", "items": {"type": "string", "enum": ["x"]}})
 
-    assert given_fields(fields, Form((("field.a", "  "), ("other", "x")))) == {}
+    assert given_fields(fields, Form((("field.a", "  "), ("other", "x"))), "Europe/Vienna") == {}

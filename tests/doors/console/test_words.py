@@ -19,6 +19,7 @@ from postroom.doors.console.words import (
     plural,
     state_tone,
     state_word,
+    told_in,
 )
 
 
@@ -65,6 +66,8 @@ def test_a_latency_has_as_many_digits_as_it_needs(value: float | None, said: str
 def test_amounts_moments_and_numbers() -> None:
     assert (amount(20.0), amount(19.55), amount(1_000_000)) == ("20", "19.6", "1,000,000")
     assert full_time(1_767_268_805_000_000) == full_time("2026-01-01T12:00:05Z") == "1 Jan 2026, 12:00:05 UTC"
+    with told_in("Europe/Vienna"):
+        assert full_time("2026-01-01T12:00:05Z") == "1 Jan 2026, 13:00:05 CET"
     assert (plural(1, "reply", "replies"), plural(2, "reply", "replies"), plural(0, "day")) == (
         "reply",
         "replies",

@@ -28,6 +28,9 @@ class Policies:
     async def policies(self) -> dict[str, str | None]:
         return self._people
 
+    async def zones(self) -> dict[str, str]:
+        return {}
+
 
 def times(household: dict[str, Any] | None = None, **people: dict[str, Any]) -> QuestionTimes:
     written = {name: encoded(parse_policy(one)) for name, one in people.items()}

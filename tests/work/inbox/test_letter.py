@@ -57,7 +57,7 @@ def test_several_are_listed_with_their_local_times_and_travel_as_urgently_as_the
 
     assert sent["priority"] == "high"
     assert sent["delivery"]["subject"] == "2 notifications"
-    assert "Thu 01 Jan, 01:00  Reminder\nOne\n\nThu 01 Jan, 01:00  Warning\nTwo" in sent["delivery"]["message"]
+    assert "Thu 01 Jan, 01:00 CET  Reminder\nOne\n\nThu 01 Jan, 01:00 CET  Warning\nTwo" in sent["delivery"]["message"]
 
 
 @pytest.mark.requirement("attention:note-fields")

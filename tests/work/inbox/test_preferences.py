@@ -50,7 +50,6 @@ def test_an_address_is_kept_in_its_canonical_form() -> None:
         pytest.param({"quiet_hours_start": 79200, "quiet_hours_end": "07:00"}, ["quiet_hours_start"], id="seconds"),
         pytest.param({"quiet_hours_start": "22:00+01", "quiet_hours_end": "07:00"}, ["quiet_hours_start"], id="offset"),
         pytest.param({"quiet_hours_timezone": "Mars/Olympus"}, ["quiet_hours_timezone"], id="zone"),
-        pytest.param({"quiet_hours_timezone": None}, ["quiet_hours_timezone"], id="no zone"),
         pytest.param({"high_priority_passes": 1}, ["high_priority_passes"], id="flag"),
     ],
 )

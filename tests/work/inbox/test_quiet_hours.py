@@ -18,7 +18,8 @@ from postroom.domain.time import to_datetime, to_us
 from postroom.domain.wall_clock import known_zone
 from postroom.domain.zone import is_zone, zone_names
 from postroom.work.attention.policy import Budget, Policy, QuietWindow
-from postroom.work.inbox.quiet_hours import own_policy, rules_of, shown, with_quiet_hours
+from postroom.work.attention.rules import merged
+from postroom.work.inbox.quiet_hours import own_policy, shown, with_quiet_hours
 
 NEW_YORK = "America/New_York"
 
@@ -37,7 +38,7 @@ class QuietHours:
 
     def until(self, now: datetime) -> datetime | None:
         """As the rules have it that judge the e-mail copies."""
-        ends = rules_of(self.wished, None).quiet_until(Urgency.NORMAL, to_us(now))
+        ends = merged(None, own_policy(self.wished)).quiet_until(Urgency.NORMAL, to_us(now))
         return None if ends is None else to_datetime(ends)
 
 
@@ -186,9 +187,8 @@ def test_what_is_no_zone_is_not_taken_for_one(name: str) -> None:
 
 def test_preferences_without_both_times_have_no_quiet_hours() -> None:
     assert own_policy(Preferences()) is None
-    assert rules_of(Preferences(), None).quiet_hours == ()
     kept = Preferences(quiet_hours_start=time(22), quiet_hours_end=time(7))
-    assert own_policy(kept) == Policy(zone="UTC", quiet_hours=(NIGHT,))
+    assert own_policy(kept) == Policy(quiet_hours=(NIGHT,))
 
 
 NIGHT = QuietWindow(time(22), time(7))
@@ -256,4 +256,15 @@ def test_what_a_person_changes_in_the_inbox_is_changed_in_the_policy(
 
 
 def test_the_households_quiet_hours_are_shown_to_those_who_set_none() -> None:
-    assert shown(Preferences(), BERLIN) == AT_NIGHT
+    assert shown(Preferences(), BERLIN, "UTC") == AT_NIGHT
+
+
+def test_times_are_those_of_the_policy_then_of_the_person_then_of_the_household() -> None:
+    def zone(own: str = "", person: str | None = None, household: Policy | None = None) -> str:
+        kept = Preferences(quiet_hours_start=time(22), quiet_hours_end=time(7), quiet_hours_timezone=own, zone=person)
+        return shown(kept, household, "Europe/Lisbon").quiet_hours_timezone
+
+    assert zone("Asia/Kolkata", "Asia/Tokyo", BERLIN) == "Asia/Kolkata"
+    assert zone(person="Asia/Tokyo", household=BERLIN) == "Europe/Berlin"
+    assert zone(person="Asia/Tokyo") == "Asia/Tokyo"
+    assert zone() == "Europe/Lisbon"

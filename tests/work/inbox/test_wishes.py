@@ -87,7 +87,7 @@ async def test_what_is_set_in_the_inbox_is_the_policys(desk: Desk) -> None:
 async def test_the_operators_inbox_is_the_owners(desk: Desk) -> None:
     await desk.wish(AT_NIGHT, "operator")
 
-    assert (await desk.attention.policy("owner"))[0] == Policy(zone="UTC", quiet_hours=(NIGHT,))
+    assert (await desk.attention.policy("owner"))[0] == Policy(quiet_hours=(NIGHT,))
 
 
 @pytest.mark.requirement("attention:one-quiet-hours")

@@ -198,7 +198,7 @@ def test_one_line_says_how_it_ended(changes: dict[str, Any], line: str) -> None:
     question = new_question(options=[{"value": "ship", "label": "Ship!"}, "wait"])
     at = {"ended_at_us": START_US + seconds(14 * 3600 + 3 * 60), "answered_by": BY}
     changed = {**at, **changes, "status": QuestionStatus(changes["status"])}
-    assert ending_line(replace(question, **changed)) == line
+    assert ending_line(replace(question, **changed), "UTC") == line
 
 
 FEW = CardMaker(

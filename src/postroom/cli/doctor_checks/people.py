@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from postroom.app.people import PeopleFindings, look_through_people
 from postroom.cli.doctor_checks.finding import Finding
-from postroom.domain.time import to_text
+from postroom.domain.spoken_time import relative
+from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 
 _MOST_NAMED = 10
@@ -64,8 +65,9 @@ def _closed(found: PeopleFindings) -> list[Finding]:
 
 
 def _deaf(found: PeopleFindings) -> list[Finding]:
+    now_us = SystemClock().now_us()
     return [
-        Finding(one.channel, False, f"hears nothing since {to_text(one.since_us)[:16]}: {one.sentence}", _MENDED)
+        Finding(one.channel, False, f"hears nothing since {relative(one.since_us, now_us)}: {one.sentence}", _MENDED)
         for one in found.deaf
     ]
 

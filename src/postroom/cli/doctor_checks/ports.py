@@ -36,7 +36,7 @@ async def _look(settings: Settings, part: str, port: int) -> Finding:
     try:
         bind(part, settings.host, port).close()
     except PortTaken:
-        return _taken(subject, part, await _whose(settings, part, port), settings.household)
+        return _taken(subject, part, await _whose(settings, part, port), settings.household_id)
     return Finding(subject, True, f"free for {part}" if port else f"the system will choose one for {part}")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.ports import Channel
-from postroom.domain.time import to_text
+from postroom.domain.spoken_time import relative
+from postroom.system.clock import SystemClock
 from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_webhook import HookInfo
 
@@ -20,7 +21,7 @@ async def look_at_webhook(name: str, channel: Channel, who: str, timeout_seconds
 def hook_finding(name: str, who: str, info: HookInfo, wanted: str) -> Finding:
     state, failed = info.state, ""
     if state.error:
-        failed = f"; it last failed at {to_text(state.error_at_us)}: {state.error}"
+        failed = f"; it last failed {relative(state.error_at_us, SystemClock().now_us())}: {state.error}"
     if not info.url:
         return Finding(name, True, f"we are {who}; no webhook is set yet", "the household sets it when it starts")
     if info.url != wanted:

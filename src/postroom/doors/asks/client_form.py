@@ -24,8 +24,8 @@ def may_be_a_form(question: Question) -> bool:
     return is_plain and question.wording.kind is not QuestionKind.APPROVE
 
 
-def form_words(question: Question, problem: str = "") -> str:
-    return asking_words(question, listed=False, how=problem).plain
+def form_words(question: Question, zone: str, problem: str = "") -> str:
+    return asking_words(question, zone, listed=False, how=problem).plain
 
 
 def form_schema(wording: Wording) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -39,6 +39,7 @@ class ClientForms:
 
     asking: Asking
     people: Rule
+    zone_of: Callable[[str], str]
 
     def shows(self, who: Principal, question: Question) -> bool:
         return self._is_theirs(who, question) and may_answer(who, question, self.asking.clock.now_us())
@@ -84,18 +85,18 @@ class ClientForms:
         """For the newer protocol: what the client is to show before it calls again; None when it is to wait."""
         shown, said = shown_before(call), (call.input_responses or {}).get(ANSWER)
         if shown is None or not isinstance(said, ElicitResult):
-            return _round(question) if self.shows(who, question) else None
+            return self._round(who, question) if self.shows(who, question) else None
         before = _in_the_wording(question, shown)
         problem = await self.hear(who, before, said, "form") if before else "The question has changed."
         now = (await self.asking.read(who, question.id)).question
-        return _round(now, problem) if problem is not None and self.shows(who, now) else None
+        return self._round(who, now, problem) if problem is not None and self.shows(who, now) else None
 
     async def _show(self, call: Context[Any, Any], who: Principal, question: Question) -> None:
         problem: str | None = ""
         with suppress(MCPError):  # the client cannot, after all
             for _ in range(_MOST_TIMES):
                 said = await call.session.elicit_form(
-                    form_words(question, problem or ""),
+                    form_words(question, self._zone(who), problem or ""),
                     form_schema(question.wording),
                     related_request_id=call.request_context.request_id,
                 )
@@ -103,6 +104,18 @@ class ClientForms:
                 question = (await self.asking.read(who, question.id)).question
                 if problem is None or not self.shows(who, question):
                     return
+
+    def request(self, who: Principal, question: Question, problem: str = "") -> ElicitRequest:
+        words, schema = form_words(question, self._zone(who), problem), form_schema(question.wording)
+        return ElicitRequest(params=ElicitRequestFormParams(message=words, requested_schema=schema))
+
+    def _round(self, who: Principal, question: Question, problem: str | None = "") -> InputRequiredResult:
+        state = json.dumps([question.id, question.revision])
+        requests = {ANSWER: self.request(who, question, problem or "")}
+        return InputRequiredResult(input_requests=dict(requests), request_state=state)
+
+    def _zone(self, who: Principal) -> str:
+        return self.zone_of(person_id_of(who) or "")
 
     def _is_theirs(self, who: Principal, question: Question) -> bool:
         person_id = person_id_of(who)
@@ -121,17 +134,6 @@ def shown_before(call: Context[Any, Any]) -> ShownBefore | None:
     """The state is sealed, so what is in it is what we wrote."""
     state = call.request_state
     return None if state is None else ShownBefore(*json.loads(state))
-
-
-def form_request(question: Question, problem: str = "") -> ElicitRequest:
-    words, schema = form_words(question, problem), form_schema(question.wording)
-    return ElicitRequest(params=ElicitRequestFormParams(message=words, requested_schema=schema))
-
-
-def _round(question: Question, problem: str | None = "") -> InputRequiredResult:
-    state = json.dumps([question.id, question.revision])
-    requests = {ANSWER: form_request(question, problem or "")}
-    return InputRequiredResult(input_requests=dict(requests), request_state=state)
 
 
 def _in_the_wording(question: Question, shown: ShownBefore) -> Question | None:

@@ -14,8 +14,9 @@ from postroom.domain.html_text import html_of
 from postroom.domain.markdown import parse
 from postroom.domain.question import RATHER_NOT, Question, QuestionKind, Wording
 from postroom.domain.rich_text import RichText, SpanStyle
+from postroom.domain.wall_clock import said_moment
 from postroom.doors.asks.link_form import ACT, CONFIRM, DECLINE, FIELD, NONCE, TEXT, VALUE
-from postroom.work.questions.card_words import asker_name, moment
+from postroom.work.questions.card_words import asker_name
 from postroom.work.questions.form import choices, properties
 
 _CONSOLE: Final = Path(__file__).parents[1] / "console" / "static"
@@ -45,12 +46,14 @@ def plain_page(sentence: str) -> str:
     return _page("Postroom", f'<p role="status">{escape(sentence)}</p>')
 
 
-def question_page(question: Question, person_name: str, nonce: str, problem: str | None = None) -> str:
+def question_page(
+    question: Question, person_name: str, nonce: str, problem: str | None = None, *, zone: str = "UTC"
+) -> str:
     wording = question.wording
     body = f"{_asked(question, person_name)}{_problem(problem)}{_form_of(nonce)}{''.join(_inputs(wording))}"
     sending = _button("answer", "Go on" if _is_approval(wording) else "Send answer", "main")
     declining = _button(DECLINE, RATHER_NOT, "quiet") if wording.may_decline else ""
-    until = f"Answer by {moment(question.expires_at_us, question.created_at_us)}."
+    until = f"Answer by {said_moment(question.expires_at_us, zone, question.created_at_us)}."
     buttons = f'<div class="row">{sending}{declining}</div></form><p class="hint">{until}</p>'
     return _page("A question for you", f"{body}{buttons}")
 

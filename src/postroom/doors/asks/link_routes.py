@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -44,6 +45,7 @@ class LinkParts:
     links: Links
     key: bytes
     clock: Clock
+    zone_of: Callable[[str], str]
 
 
 def link_router(parts: LinkParts) -> APIRouter:
@@ -124,7 +126,8 @@ class _Pages:
 
     def _asked(self, token: str, opened: OpenedLink, problem: str | None = None, status: int = 200) -> HTMLResponse:
         nonce = self._nonce(token, opened, _FIRST).make(self._parts.clock.now_us())
-        return _answer(question_page(opened.view.question, opened.person_name, nonce, problem), status)
+        zone = self._parts.zone_of(opened.person_id)
+        return _answer(question_page(opened.view.question, opened.person_name, nonce, problem, zone=zone), status)
 
     def _confirm(self, token: str, opened: OpenedLink, given: Given) -> HTMLResponse:
         act, value = (DECLINE, "") if given.declined else (_SECOND, given.value or "")

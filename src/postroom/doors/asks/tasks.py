@@ -25,7 +25,7 @@ from postroom.domain.errors import Refused
 from postroom.domain.principal import Principal
 from postroom.domain.question import Question
 from postroom.doors.asks.client_form import ANSWER
-from postroom.doors.asks.client_forms import CHANNEL, ClientForms, form_request
+from postroom.doors.asks.client_forms import CHANNEL, ClientForms
 from postroom.doors.asks.results import question_result
 from postroom.doors.asks.task_shape import task_shape
 from postroom.doors.guard.caller import caller_of
@@ -97,8 +97,9 @@ class QuestionTasks(Extension):
         key, problem = await self._form(question)
         if (question.id, key) in self._closed:
             return task_shape(question)
-        request = form_request(question, problem).model_dump(by_alias=True, mode="json", exclude_none=True)
-        return {**task_shape(question, shows_form=True), "inputRequests": {key: request}}
+        request = self._forms.request(who, question, problem)
+        shown = request.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return {**task_shape(question, shows_form=True), "inputRequests": {key: shown}}
 
     async def _update(self, ctx: Call, params: TaskUpdate) -> HandlerResult:
         """What answers no open form is passed over."""

@@ -40,7 +40,7 @@ def adapter_parts(
         clock=SystemClock(),
         mint=IdMint().mint,
         public_url=public_url or settings.connector(face.name).public_url or own_url,
-        household=settings.household,
+        household=settings.household_id,
         hosts=settings.served_hosts,
         origins=settings.allowed_origins,
     )

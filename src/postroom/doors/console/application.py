@@ -36,6 +36,7 @@ from postroom.doors.console.root import ROOT
 from postroom.doors.console.sandbox_news import SandboxNews
 from postroom.doors.console.sign_in import AskedLinks, SignInPages, sign_in_page, sign_out_page, theme_page
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.work.questions.asked_people import person_id_of
 
 _REFUSED = ("Nothing was done", "")
 _OWNER = ("For the owner", "This page shows the whole household. You are signed in as {who}.")
@@ -55,6 +56,7 @@ class ConsoleParts:
     audit: Audit
     clock: Clock
     names: NameBook
+    zone_of: Callable[[str], Awaitable[str]]
     passkeys: Callable[[SignInPages], PasskeyDoor]
 
 
@@ -98,6 +100,7 @@ class _Doors:
                 navigation=await self._navigation(session.principal, now_us),
                 book=self._parts.names,
                 session=session,
+                zone=await self._parts.zone_of(person_id_of(session.principal) or ""),
             )
             if not page.open_to(visit.principal):
                 return self._says(request, 403, _OWNER[0], _OWNER[1].format(who=visit.shown_as))

@@ -59,7 +59,7 @@ class AttentionPeople:
         person = await self.folk.get(person_id)
         if person is None and person_id != own:
             raise HTTPException(404)
-        zone = await self._zone(person_id, person)
+        zone = await self.attention.zone_of(person_id)
         return Whose(id=person_id, name=_name(person, person_id), is_own=person_id == own, zone=zone)
 
     async def names(self) -> dict[str, str]:
@@ -68,13 +68,6 @@ class AttentionPeople:
     async def others(self, person_id: str) -> list[tuple[str, str]]:
         names = await self.names()
         return sorted(((one, name) for one, name in names.items() if one != person_id), key=lambda one: one[1].lower())
-
-    async def _zone(self, person_id: str, person: Person | None) -> str:
-        """As the policy says; where none does, as the book of people does."""
-        own, _ = await self.attention.policy(person_id)
-        household = self.attention.book.household
-        chosen = [policy.zone for policy in (own, household) if policy is not None and policy.zone]
-        return chosen[0] if chosen else (person.zone if person is not None else None) or "UTC"
 
 
 def own_id(visit: Visit) -> str:

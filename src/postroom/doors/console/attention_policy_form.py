@@ -64,7 +64,7 @@ class PolicyForm:
         return [*self.slots, *[""] * _BLANK_SLOTS]
 
 
-def form_of(own: Policy | None, household: Policy | None, zone: str) -> PolicyForm:
+def form_of(own: Policy | None, household: Policy | None) -> PolicyForm:
     """Quiet hours that are not the person's own are shown as they count: those of the household."""
     policy, base = own or Policy(), household or Policy()
     windows = policy.quiet_hours if policy.quiet_hours is not None else base.quiet_hours
@@ -72,7 +72,7 @@ def form_of(own: Policy | None, household: Policy | None, zone: str) -> PolicyFo
     budget = policy.budget
     return PolicyForm(
         preset=str(policy.preset or ""),
-        zone=policy.zone or ("" if own is not None or base.zone else zone if zone != "UTC" else ""),
+        zone=policy.zone or "",
         windows=[_window_row(one) for one in _written(windows)],
         let_pass=[str(one) for one in passing or ()],
         slots=[one.isoformat("minutes") for one in policy.slots or ()],

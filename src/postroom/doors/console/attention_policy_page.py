@@ -67,7 +67,7 @@ class PolicyPages:
             draft = PolicyDraft(form=form, rules=await self.attention.rules(whose.id), complaints=complaints_of(error))
             return await self._page(visit, whose, draft)
         return await self._page(
-            visit, whose, PolicyDraft(form=form, rules=merged(self._household, wanted), words=words)
+            visit, whose, PolicyDraft(form=form, rules=merged(self._household, wanted, whose.zone), words=words)
         )
 
     @property
@@ -76,7 +76,7 @@ class PolicyPages:
 
     async def _kept(self, whose: Whose) -> PolicyDraft:
         own, _ = await self.attention.policy(whose.id)
-        form = form_of(own, self._household, whose.zone)
+        form = form_of(own, self._household)
         return PolicyDraft(form=form, rules=await self.attention.rules(whose.id))
 
     async def _save(self, visit: Visit, whose: Whose, policy: Policy | None) -> Response:
@@ -92,6 +92,7 @@ class PolicyPages:
             "attention_policy.html",
             status=422 if draft.complaints else 200,
             whose=whose,
+            household_zone=household.zone if household is not None else None,
             form=draft.form,
             agents=agent_rows(draft.form, figures.by_agent),
             agent_field=agent_field,

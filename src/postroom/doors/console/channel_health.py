@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from postroom.domain.breaker import CircuitState
 from postroom.domain.overview import Took
 from postroom.domain.spoken_time import duration
-from postroom.domain.time import seconds, to_datetime
+from postroom.domain.time import seconds
+from postroom.domain.wall_clock import said_moment
 from postroom.doors.console.words import amount, channel_word
 
 _NOTHING: Final = "Nothing to do."
@@ -92,10 +92,6 @@ def is_set_up(circuit: Mapping[str, Any]) -> bool:
     return bool(circuit["configured"])
 
 
-def clock_time(at_us: int, zone: str) -> str:
-    return to_datetime(at_us).astimezone(ZoneInfo(zone)).strftime("%H:%M")
-
-
 def _not_set_up(name: str) -> ChannelState:
     return ChannelState(
         name=name,
@@ -107,7 +103,7 @@ def _not_set_up(name: str) -> ChannelState:
 
 
 def _paused(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> ChannelState:
-    again = clock_time(around.now_us + seconds(circuit["retry_after_seconds"] or 0.0), around.zone)
+    again = said_moment(around.now_us + seconds(circuit["retry_after_seconds"] or 0.0), around.zone, around.now_us)
     many = circuit["consecutive_failures"]
     return ChannelState(
         name=name,

@@ -18,6 +18,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.ids import is_uuid
 from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
+from postroom.domain.wall_clock import known_zone
 from postroom.doors.console.asking import asked
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.concerned import Concerned
@@ -83,7 +84,7 @@ def deliveries_section(
             return visit.go(f"/deliveries/{known}")
         problem, found = "", None
         try:
-            query, words = _query(wanted, visit.query.get("before"), reader.channels), wanted["q"]
+            query, words = _query(wanted, visit.query.get("before"), reader.channels, visit.zone), wanted["q"]
             found = await reader.find(query, words or None, await concerned.places(words))
         except ValidationError as error:
             problem = error.message
@@ -91,6 +92,7 @@ def deliveries_section(
             "deliveries.html",
             status=200 if found else 400,
             asked=wanted,
+            zone=visit.zone,
             found=found,
             problem=problem,
             **_offered(reader.channels),
@@ -178,7 +180,7 @@ def _bucket(around: Surroundings, channel: str) -> Mapping[str, Any] | None:
     return buckets.get(f"{channel}.bot")
 
 
-def _query(wanted: Mapping[str, str], before: str | None, channels: Sequence[str]) -> DeliveryQuery:
+def _query(wanted: Mapping[str, str], before: str | None, channels: Sequence[str], zone: str) -> DeliveryQuery:
     status = read_choice(wanted["status"], "status", Status)
     intent = read_choice(wanted["intent"], "intent", Intent)
     return DeliveryQuery(
@@ -187,17 +189,17 @@ def _query(wanted: Mapping[str, str], before: str | None, channels: Sequence[str
         channel=read_choice(wanted["channel"], "channel", channels),
         intent=Intent(intent) if intent else None,
         status=Status(status) if status else None,
-        since_us=_moment(wanted["since"], "since"),
-        until_us=_moment(wanted["until"], "until"),
+        since_us=_moment(wanted["since"], "since", zone),
+        until_us=_moment(wanted["until"], "until", zone),
     )
 
 
-def _moment(text: str, name: str) -> int | None:
-    """As a browser's field for date and time writes it; read as UTC."""
+def _moment(text: str, name: str, zone: str) -> int | None:
+    """As a browser's field for date and time writes it; read in the visitor's zone."""
     if not text:
         return None
     try:
-        return to_us(datetime.fromisoformat(f"{text}+00:00"))
+        return to_us(datetime.fromisoformat(text).replace(tzinfo=known_zone(zone)))
     except (ValueError, OverflowError):
         raise ValidationError(f"“{name}” is not a date and a time") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -97,16 +97,11 @@ class Machinery:
     failing: Callable[[], Sequence[LoopTrouble]]
 
 
-async def _utc() -> str:
-    return "UTC"
-
-
 def health_section(
     reader: HealthReader,
     tools: Tools,
     notices: NoticeFigures | None = None,
     machinery: Machinery | None = None,
-    zone: Callable[[], Awaitable[str]] = _utc,
 ) -> ConsoleSection:
     async def health(visit: Visit) -> Response:
         circuits = (await asked(tools, visit.principal, "messenger_circuit_status", {}) or {}).get("circuits")
@@ -116,7 +111,9 @@ def health_section(
             "health.html",
             channels=reader.channels,
             circuits=circuits,
-            states=await _states(reader, circuits, limits, mail["deaf"], visit.now_us, zone) if circuits else None,
+            states=await _states(reader, circuits, limits, mail["deaf"], visit.now_us, visit.zone)
+            if circuits
+            else None,
             not_set_up=[name for name, one in (circuits or {}).items() if not is_set_up(one)],
             written=None if circuits else await _written(reader, visit.now_us),
             limits=limits,
@@ -148,19 +145,18 @@ async def _states(
     limits: Mapping[str, Any] | None,
     deaf: Sequence[InboundTrouble],
     now_us: int,
-    zone: Callable[[], Awaitable[str]],
+    zone: str,
 ) -> list[ChannelState]:
     """Those that are set up, with what this moment says of each; what needs a look comes first."""
     throttles = (limits or {}).get("provider_throttles", {})
     slow, unheard = await _slow(reader, now_us), {one.channel: one.sentence for one in deaf}
-    here = await _zone(zone)
     found = [
         channel_state(
             name,
             circuit,
             ChannelMoment(
                 now_us=now_us,
-                zone=here,
+                zone=zone,
                 p95_ms=slow.get(name),
                 throttle_seconds=throttles[name]["retry_after_seconds"] if name in throttles else None,
                 deaf=unheard.get(name, ""),
@@ -170,13 +166,6 @@ async def _states(
         if is_set_up(circuit)
     ]
     return sorted(found, key=lambda one: _FIRST.index(one.tone))
-
-
-async def _zone(zone: Callable[[], Awaitable[str]]) -> str:
-    try:
-        return await zone()
-    except StoreUnavailable:
-        return "UTC"
 
 
 async def _slow(reader: HealthReader, now_us: int) -> Mapping[str, float]:

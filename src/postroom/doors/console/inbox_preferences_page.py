@@ -61,7 +61,7 @@ def _wishes(visit: Visit) -> dict[str, Any]:
     return {
         "delivery_channel": visit.form.get("delivery_channel"),
         **texts,
-        "quiet_hours_timezone": visit.form.get("quiet_hours_timezone").strip() or "UTC",
+        "quiet_hours_timezone": visit.form.get("quiet_hours_timezone").strip() or None,
         "high_priority_passes": visit.form.get("high_priority_passes") == "yes",
     }
 

@@ -15,14 +15,14 @@ _NOT_SAID: Final = frozenset({TOKEN_FIELD, "back"})
 _LONGEST_REVISION: Final = 9
 
 
-def given_of(wording: Wording, form: Form) -> Given:
+def given_of(wording: Wording, form: Form, zone: str) -> Given:
     """Total: what makes no sense is an answer that will be refused."""
     if form.all("declined"):
         return Given(declined=True)
     if form.all("text"):
         return Given(text=form.get("text").replace("\r\n", "\n"))
     if wording.kind is QuestionKind.FORM:
-        return Given(fields=given_fields(wording, form))
+        return Given(fields=given_fields(wording, form, zone))
     if wording.multiple:
         return Given(selected=tuple(form.all("selected")))
     return Given(value=form.get("value"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from postroom.domain.question import Wording
+from postroom.domain.wall_clock import known_zone
 from postroom.doors.console.form import Form
 from postroom.work.questions.form import choices, properties
 
@@ -14,7 +16,6 @@ _PREFIX: Final = "field."  # so that no name of a field is one of the page's own
 _INPUTS: Final = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
 _YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
 _MOST_RADIOS: Final = 6
-_SECONDS: Final = len("2026-12-24T18:00")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class QuestionField:
         return self.value[0] if self.value else ""
 
 
-def form_fields(wording: Wording, typed: Form | None = None) -> Sequence[QuestionField]:
+def form_fields(wording: Wording, zone: str, typed: Form | None = None) -> Sequence[QuestionField]:
     """Filled with what was typed before; at first with the form's own defaults. A secret is never filled in."""
     form = wording.form
     if form is None:
@@ -51,7 +52,7 @@ def form_fields(wording: Wording, typed: Form | None = None) -> Sequence[Questio
         QuestionField(
             name=name,
             title=str(field.get("title") or name),
-            hint=_hint(field),
+            hint=_hint(field, zone),
             shape=_shape(field, secret=wording.secret),
             offered=_offered(field),
             is_required=name in required,
@@ -64,9 +65,11 @@ def form_fields(wording: Wording, typed: Form | None = None) -> Sequence[Questio
     ]
 
 
-def given_fields(wording: Wording, form: Form) -> dict[str, Any]:
+def given_fields(wording: Wording, form: Form, zone: str) -> dict[str, Any]:
     """What was filled in, typed as the form wants it; what cannot be read is left to the one who judges it."""
-    found = {name: _read(field, form.all(_PREFIX + name)) for name, field in properties(wording.form or {}).items()}
+    found = {
+        name: _read(field, form.all(_PREFIX + name), zone) for name, field in properties(wording.form or {}).items()
+    }
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -86,9 +89,9 @@ def _offered(field: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     return [(str(value), str(title)) for value, title in choices(field)]
 
 
-def _hint(field: Mapping[str, Any]) -> str:
-    zone = "Time in UTC." if field.get("format") == "date-time" else ""
-    return " ".join(filter(None, [str(field.get("description", "")), zone]))
+def _hint(field: Mapping[str, Any], zone: str) -> str:
+    whose = f"Time in {zone}." if field.get("format") == "date-time" else ""
+    return " ".join(filter(None, [str(field.get("description", "")), whose]))
 
 
 def _value(name: str, field: Mapping[str, Any], typed: Form | None, *, secret: bool) -> Sequence[str]:
@@ -104,7 +107,7 @@ def _value(name: str, field: Mapping[str, Any], typed: Form | None, *, secret: b
     return [str(one) for one in default] if isinstance(default, list) else (str(default),)
 
 
-def _read(field: Mapping[str, Any], words: Sequence[str]) -> Any:
+def _read(field: Mapping[str, Any], words: Sequence[str], zone: str) -> Any:
     """None when it was left empty."""
     if field["type"] == "array":
         return list(words) or None
@@ -116,10 +119,19 @@ def _read(field: Mapping[str, Any], words: Sequence[str]) -> Any:
             return {"true": True, "false": False}.get(text, text)
         case "integer" | "number":
             return _number(text.strip(), whole=field["type"] == "integer")
-        case _ if field.get("format") == "date-time" and len(text) <= _SECONDS + 3:
-            return f"{text}:00Z" if len(text) == _SECONDS else f"{text}Z"
+        case _ if field.get("format") == "date-time":
+            return _moment(text, zone)
         case _:
             return text
+
+
+def _moment(text: str, zone: str) -> str:
+    """A browser writes what the clock on the wall shows."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if at.tzinfo is not None else at.replace(tzinfo=known_zone(zone)).isoformat()
 
 
 def _number(text: str, *, whole: bool) -> Any:

@@ -55,6 +55,7 @@ class QuestionCard:
     can_answer: bool
     asks_me: bool
     now_us: int
+    zone: str
     typed: Form | None = None
     complaint: str = ""
 
@@ -77,7 +78,7 @@ class QuestionCard:
 
     @property
     def fields(self) -> Sequence[QuestionField]:
-        return form_fields(self.question.wording, self.typed)
+        return form_fields(self.question.wording, self.zone, self.typed)
 
     @property
     def text(self) -> str:
@@ -193,7 +194,7 @@ class QuestionPages:
             return await self.asking.answer(
                 visit.principal,
                 question.id,
-                given_of(question.wording, visit.form),
+                given_of(question.wording, visit.form, visit.zone),
                 channel=CONSOLE,
                 event_id=event_of(visit.secret, question.id, visit.form),
                 revision=revision_of(visit.form),
@@ -242,6 +243,7 @@ def _card(visit: Visit, view: QuestionView, typed: Form | None = None, complaint
         can_answer=may_answer(visit.principal, question, visit.now_us),
         asks_me=question.asks(person_id_of(visit.principal) or ""),
         now_us=visit.now_us,
+        zone=visit.zone,
         typed=typed,
         complaint=complaint,
     )

@@ -34,5 +34,7 @@ class Templates:
         environment.globals["sandbox"] = self._sandbox
         return environment
 
-    def render(self, template: str, **values: Any) -> str:
-        return self.environment.get_template(template).render(**values)
+    def render(self, template: str, told_in: str = "UTC", **values: Any) -> str:
+        """Moments are told in the zone of the one who reads."""
+        with words.told_in(told_in):
+            return self.environment.get_template(template).render(**values)

@@ -41,6 +41,7 @@ class Visit:
     navigation: Navigation
     book: NameBook
     session: ConsoleSession | None = None
+    zone: str = "UTC"
 
     @property
     def name(self) -> str:
@@ -75,6 +76,7 @@ class Visit:
         notice = take_notice(self.request)
         shown = self.templates.render(
             template,
+            told_in=self.zone,
             here=self.request.url.path,
             who=self.shown_as,
             is_operator=self.is_operator,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from postroom.domain.breaker import CircuitState
@@ -10,6 +12,7 @@ from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.overview import MOST_COUNTED
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import parse_text, to_datetime, to_text
+from postroom.domain.wall_clock import known_zone, zone_word
 from postroom.doors.console.formatted import formatted, shown_links
 from postroom.doors.console.revealed import pieces
 from postroom.doors.console.safe_links import link_parts, safe_link
@@ -17,6 +20,7 @@ from postroom.work.approvals.shapes import size_words
 from postroom.work.files.media_type import PICTURES
 
 NOT_AVAILABLE: Final = "not available"
+_ZONE: Final = ContextVar("zone", default="UTC")
 
 # The word a person reads and the tone that colours it; colour never stands alone.
 STATES: Final[dict[str, tuple[str, str]]] = {
@@ -85,8 +89,19 @@ def machine_time(value: int | str) -> str:
     return to_text(moment_us(value))
 
 
+@contextmanager
+def told_in(zone: str) -> Iterator[None]:
+    """While a page is written: the zone of the one who reads it."""
+    before = _ZONE.set(zone)
+    try:
+        yield
+    finally:
+        _ZONE.reset(before)
+
+
 def full_time(value: int | str) -> str:
-    return to_datetime(moment_us(value)).strftime("%-d %b %Y, %H:%M:%S UTC")
+    at = to_datetime(moment_us(value)).astimezone(known_zone(_ZONE.get()))
+    return f"{at:%-d %b %Y, %H:%M:%S} {zone_word(at)}"
 
 
 def ago(value: int | str, now_us: int) -> str:

@@ -35,7 +35,7 @@ class PreferencesPut(_Body):
     email: Address = None
     quiet_hours_start: WallTime = None
     quiet_hours_end: WallTime = None
-    quiet_hours_timezone: Zone = "UTC"
+    quiet_hours_timezone: Zone | None = None
     high_priority_passes: bool = False
 
     def whole(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class PreferencesPatch(_Body):
     email: Address = None
     quiet_hours_start: WallTime = None
     quiet_hours_end: WallTime = None
-    quiet_hours_timezone: Zone = "UTC"
+    quiet_hours_timezone: Zone | None = None
     high_priority_passes: bool = False
 
 

@@ -32,7 +32,19 @@ KEYS: Final = frozenset(
             "messages",
             *SHIPPED,
         ),
-        *("ask", "approvals", "inbox", "desk", "serving", "postgres", "retention", "owner", "contacts", "connectors"),
+        *(
+            "ask",
+            "approvals",
+            "inbox",
+            "desk",
+            "serving",
+            "postgres",
+            "retention",
+            "household",
+            "owner",
+            "contacts",
+            "connectors",
+        ),
         *("channels", "ports", "telemetry", "attention", "conversations"),
     }
 )

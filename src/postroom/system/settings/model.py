@@ -28,6 +28,7 @@ from postroom.system.settings.accounts import (
 )
 from postroom.system.settings.conversations import ConversationSettings
 from postroom.system.settings.desk import DeskSettings
+from postroom.system.settings.household import HouseholdSettings
 from postroom.system.settings.messages import MessagesSettings
 from postroom.system.settings.questions import AskSettings, QuestionSettings
 from postroom.system.settings.secret import Secret, SecretUrl
@@ -304,6 +305,7 @@ class Settings(SettingsSection):
     serving: ServingSettings = ServingSettings()
     postgres: PostgresSettings = PostgresSettings()
     retention: RetentionSettings = RetentionSettings()
+    household: HouseholdSettings = HouseholdSettings()
     owner: Owner = Owner()
     contacts: tuple[ContactSettings, ...] = ()
     attention: dict[str, Any] = Field(default_factory=dict)
@@ -375,7 +377,7 @@ class Settings(SettingsSection):
         return self.home / "tokens.json"
 
     @property
-    def household(self) -> str:
+    def household_id(self) -> str:
         """Tells this household from others to everybody who asks, and tells nothing else about it."""
         return sha256(str(self.home.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 

@@ -169,6 +169,11 @@ class Attention:
         await self.book.refresh()
         return self.book.policies.rules(person)
 
+    async def zone_of(self, person: str) -> str:
+        """In which the person is told of moments."""
+        await self.book.keep_fresh()
+        return self.book.zone_of(person)
+
     async def absences(self, person: str) -> tuple[Absence, ...]:
         """Those that are not over."""
         state, _ = await self.reading.present(person)

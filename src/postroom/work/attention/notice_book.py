@@ -36,6 +36,7 @@ class NoticeBook:
     clock: Clock
     household: Policy | None = None
     rotations: Mapping[str, Rotation] = field(default_factory=dict)
+    zone: str = "UTC"
     woken: Signal = field(default_factory=Signal)
     down: frozenset[str] | None = None
     mark: FileMark | None = None
@@ -46,7 +47,11 @@ class NoticeBook:
     _ids: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.policies = PolicyBook(household=self.household, rotations=self.rotations)
+        self.policies = PolicyBook(household=self.household, rotations=self.rotations, zone=self.zone)
+
+    def zone_of(self, person: str) -> str:
+        """In which the person is told of moments."""
+        return self.policies.rules(person).zone
 
     @property
     def neutral(self) -> bool:
@@ -76,7 +81,9 @@ class NoticeBook:
         people = {name: policy for name, (_, policy) in self._read.items() if policy is not None}
         household = await self.by_id(self.household) if self.household is not None else None
         rotations = {name: await self._rotation(one) for name, one in self.rotations.items()}
-        self.policies = PolicyBook(household=household, people=people, rotations=rotations)
+        self.policies = PolicyBook(
+            household=household, people=people, rotations=rotations, zone=self.zone, zones=await self.store.zones()
+        )
         self.known = frozenset(texts)
 
     async def change(

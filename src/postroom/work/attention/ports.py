@@ -32,6 +32,10 @@ class NoticeRecord(Protocol):
 
     async def read(self, person: str, wanted: Wanted) -> Loaded: ...
 
+    async def zones(self) -> Mapping[str, str]:
+        """Of people who have told theirs."""
+        ...
+
     async def policies(self) -> Mapping[str, str | None]:
         """Everybody who has a row, with their own policy."""
         ...

@@ -100,6 +100,8 @@ class PolicyBook:
     household: Policy | None = None
     people: Mapping[str, Policy] = field(default_factory=dict)
     rotations: Mapping[str, Rotation] = field(default_factory=dict)
+    zone: str = "UTC"  # of the household
+    zones: Mapping[str, str] = field(default_factory=dict)  # of people
     _rules: dict[str, Rules] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def neutral(self, person: str) -> bool:
@@ -109,7 +111,9 @@ class PolicyBook:
     def rules(self, person: str) -> Rules:
         found = self._rules.get(person)
         if found is None:
-            found = self._rules[person] = merged(self.household, self.people.get(person))
+            found = self._rules[person] = merged(
+                self.household, self.people.get(person), self.zones.get(person) or self.zone
+            )
         return found
 
     def someone(self, name: str, at_us: int) -> str | None:
@@ -118,17 +122,21 @@ class PolicyBook:
 
 
 @lru_cache(maxsize=1024)
-def merged(household: Policy | None, person: Policy | None) -> Rules:
-    """The person's value where set, else the household's; of ceilings and budgets the lower; mandatory of both."""
+def merged(household: Policy | None, person: Policy | None, zone: str = "UTC") -> Rules:
+    """
+    The person's value where set, else the household's; of ceilings and budgets the lower; mandatory of both.
+
+    `zone`: the person's own, for policies that name none.
+    """
     if household is None and person is None:
-        return Rules()
+        return Rules(zone=zone)
     scopes = [_with_preset(policy) for policy in (person, household) if policy is not None]
     preset = _first(scopes, "preset") or Preset.EVERYTHING
     collect = _first(scopes, "collect") or Collecting(0)
     expires = _first(scopes, "expires_seconds")
     return Rules(
         hash=policy_hash(household, person),
-        zone=_first(scopes, "zone") or "UTC",
+        zone=_first(scopes, "zone") or zone,
         quiet_hours=_first(scopes, "quiet_hours") or (),
         let_pass=_first(scopes, "let_pass") or (),
         slots=_first(scopes, "slots") or (),

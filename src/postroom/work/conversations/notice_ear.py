@@ -19,7 +19,7 @@ from postroom.domain.ports import Clock, Outbound
 from postroom.domain.principal import OWNER
 from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds, to_datetime, to_us
-from postroom.domain.wall_clock import instant, known_zone
+from postroom.domain.wall_clock import instant, known_zone, said_moment
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.notice_buttons import NoticeAct, read_button
 from postroom.work.attention.views import NoticeView
@@ -179,9 +179,7 @@ class NoticeEar:
         return f"Muted {agent} until {await self._clock(person, until_us)}."
 
     async def _clock(self, person: Person, at_us: int) -> str:
-        zone = known_zone((await self.attention.rules(person.id)).zone)
-        at, now = to_datetime(at_us).astimezone(zone), to_datetime(self.clock.now_us()).astimezone(zone)
-        return at.strftime("%H:%M" if at.date() == now.date() else "%Y-%m-%d %H:%M")
+        return said_moment(at_us, (await self.attention.rules(person.id)).zone, self.clock.now_us())
 
     async def _person(self, channel: str, sender: str | None) -> Person | None:
         return await self.people.at(channel, sender) if sender is not None else None

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.kept_message import KeptMessage
+from postroom.domain.spoken_time import relative
 from postroom.domain.time import to_text
 
 _STATES: Final = {
@@ -21,16 +22,15 @@ _STATES: Final = {
 }
 
 
-def why_inbound(kept: KeptMessage, name: str | None) -> str:
+def why_inbound(kept: KeptMessage, name: str | None, now_us: int) -> str:
     """`name` of the person who wrote it, where they are known."""
     message = kept.message
     who = name or "A sender who is not known"
     went = f" It went to {kept.target}" if kept.target and kept.reason else " The decision" if kept.reason else ""
     reason = f"{went}: {kept.reason}." if kept.reason else ""
     session = f" Its session is {kept.session_id}." if kept.session_id else ""
-    return (
-        f"{who} wrote this on {message.channel} at {to_text(kept.received_us)}.{reason} {_STATES[kept.status]}{session}"
-    )
+    when = relative(kept.received_us, now_us)
+    return f"{who} wrote this on {message.channel} {when}.{reason} {_STATES[kept.status]}{session}"
 
 
 def inbound_document(kept: KeptMessage, name: str | None) -> dict[str, Any]:

@@ -31,20 +31,21 @@ def judge(
     email_enabled: bool,
     now_us: int,
     household: Policy | None = None,
+    zone: str = "UTC",
 ) -> Verdict:
-    """`household`: the policy that counts for everybody."""
+    """`household`: the policy that counts for everybody; `zone`: of who has named none."""
     if not email_enabled:
         return Drop("e-mail is switched off")
     if not preferences.delivery_channel.has_email:
         return Drop("the person wants no e-mail")
     if preferences.email is None:
         return Drop("no address is known")
-    scene = _scene(notification, preferences, household)
+    scene = _scene(notification, preferences, household, zone)
     if reason := _settled(notification) or _not_wanted(scene, now_us):
         return Drop(reason)
     if held := _held(notification, scene, now_us):
         return held
-    return Send(preferences.email, zone_of(preferences, household))
+    return Send(preferences.email, zone_of(preferences, household, zone))
 
 
 def _settled(notification: Notification) -> str | None:
@@ -56,11 +57,12 @@ def _settled(notification: Notification) -> str | None:
     return "read" if notification.read_at_us is not None else None
 
 
-def _scene(notification: Notification, preferences: Preferences, household: Policy | None) -> Scene:
+def _scene(notification: Notification, preferences: Preferences, household: Policy | None, zone: str) -> Scene:
     """The copy as a notice among what attention knows of the person."""
     notice = _notice(notification)
     own, row = own_policy(preferences), preferences.attention
-    book = PolicyBook(household=household, people={notice.person: own} if own is not None else {})
+    people = {notice.person: own} if own is not None else {}
+    book = PolicyBook(household=household, people=people, zone=zone_of(preferences, household, zone))
     state = AttentionState(person=notice.person)
     if row is not None:
         state = state_of(notice.person, Loaded(person=row))

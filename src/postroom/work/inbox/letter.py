@@ -13,7 +13,7 @@ from postroom.domain.ledger import PRIORITY_RANK
 from postroom.domain.notification import Notification
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import to_datetime
-from postroom.domain.wall_clock import known_zone
+from postroom.domain.wall_clock import known_zone, zone_word
 
 ORIGIN: Final = "inbox"
 _SUBJECT_CHARACTERS: Final = 60
@@ -70,7 +70,7 @@ def shortened(text: str, most: int) -> str:
 
 def _entry(one: Notification, zone: str) -> str:
     when = to_datetime(one.created_at_us).astimezone(known_zone(zone))
-    return f"{when:%a %d %b, %H:%M}  {one.type.capitalize()}\n{_text(one)}"
+    return f"{when:%a %d %b, %H:%M} {zone_word(when)}  {one.type.capitalize()}\n{_text(one)}"
 
 
 def _text(one: Notification) -> str:

@@ -22,7 +22,7 @@ from postroom.work.inbox.request import Request, check
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifications:
-    """`email_due` wakes the releaser, where it lives in the same process; `household` is the policy for everybody."""
+    """`email_due` wakes the releaser where it lives in the same process; `household` and `zone` count for everybody."""
 
     notes: Notes
     cap: HourlyCap
@@ -34,6 +34,7 @@ class Notifications:
     hourly_cap: int
     email_enabled: bool
     household: Policy | None = None
+    zone: str = "UTC"
 
     async def send(self, request: Request) -> Answer:
         try:
@@ -70,7 +71,13 @@ class Notifications:
     async def _store(self, new: Notification) -> tuple[Notification, Verdict] | None:
         if not await self.cap.take(new.user_id, new.id, new.created_at_us):
             return None
-        decide = partial(judge, email_enabled=self.email_enabled, now_us=new.created_at_us, household=self.household)
+        decide = partial(
+            judge,
+            email_enabled=self.email_enabled,
+            now_us=new.created_at_us,
+            household=self.household,
+            zone=self.zone,
+        )
         created = None
         try:
             created = await self.notes.create(new, hourly_cap=self.hourly_cap, judge=decide)

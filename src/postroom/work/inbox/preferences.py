@@ -105,6 +105,8 @@ def _wall_time(wish: Any, _address: AddressCheck) -> time | None:
 
 
 def _zone(wish: Any, _address: AddressCheck) -> str:
+    if wish is None:
+        return ""  # the person's own
     if not isinstance(wish, str) or not is_zone(wish):
         raise ValueError("must be the name of a time zone such as Europe/Berlin")
     return wish

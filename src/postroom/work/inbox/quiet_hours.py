@@ -8,11 +8,10 @@ from typing import Final
 from postroom.domain.notification import Preferences
 from postroom.domain.question import Urgency
 from postroom.work.attention.policy import Policy, QuietWindow
-from postroom.work.attention.rules import Rules, merged
+from postroom.work.attention.rules import merged
 from postroom.work.attention.stored import read_policy
 
 _EMPTY: Final = Policy()
-_UNSAID: Final = Preferences().quiet_hours_timezone
 _PASSING: Final = Urgency.TIME_SENSITIVE  # what `high` is among urgencies
 
 
@@ -21,36 +20,31 @@ def own_policy(preferences: Preferences) -> Policy | None:
     row = preferences.attention
     own = read_policy(row.policy) if row is not None else None
     if own is None and preferences.quiet_hours_start is not None:
-        return _with_windows(_EMPTY, preferences, None)
+        return _with_windows(replace(_EMPTY, zone=preferences.quiet_hours_timezone or None), preferences, None)
     return own
 
 
-def rules_of(preferences: Preferences, household: Policy | None) -> Rules:
-    return merged(household, own_policy(preferences))
-
-
-def shown(preferences: Preferences, household: Policy | None) -> Preferences:
+def shown(preferences: Preferences, household: Policy | None, zone: str) -> Preferences:
     """As the person's policy and the household's have it."""
-    rules = rules_of(preferences, household)
+    rules = merged(household, own_policy(preferences))
     first = rules.quiet_hours[0] if rules.quiet_hours else None
     passes = _PASSING in rules.let_pass
     return replace(
         preferences,
         quiet_hours_start=first.start if first else None,
         quiet_hours_end=first.end if first else None,
-        quiet_hours_timezone=zone_of(preferences, household),
+        quiet_hours_timezone=zone_of(preferences, household, zone),
         high_priority_passes=passes if first else passes or preferences.high_priority_passes,
         attention=None,
         all_windows=_in_words(rules.quiet_hours),
     )
 
 
-def zone_of(preferences: Preferences, household: Policy | None) -> str:
-    """In which the person's times are named; the preferences' own while no policy names one."""
+def zone_of(preferences: Preferences, household: Policy | None, zone: str) -> str:
+    """In which the person's times are named: as a policy says, or they themselves; else the household's `zone`."""
     policies = (own_policy(preferences), household)
     named = next((one.zone for one in policies if one is not None and one.zone is not None), None)
-    windows = any(one is not None and one.quiet_hours for one in policies)
-    return named or ("UTC" if windows else preferences.quiet_hours_timezone)
+    return named or preferences.quiet_hours_timezone or preferences.zone or zone
 
 
 def with_quiet_hours(
@@ -59,7 +53,10 @@ def with_quiet_hours(
     """The person's policy once what is shown changed from one to the other; what was not changed stays as it is."""
     if _quiet(before) == _quiet(after):
         return own
-    changed = _with_windows(own or _EMPTY, after, household, _times(before) != _times(after))
+    kept, said = own or _EMPTY, after.quiet_hours_timezone
+    if said != before.quiet_hours_timezone and (said or after.quiet_hours_start is not None):
+        kept = replace(kept, zone=said or None)
+    changed = _with_windows(kept, after, household, _times(before) != _times(after))
     return _without_the_rest(changed)
 
 
@@ -75,11 +72,10 @@ def _with_windows(own: Policy, wishes: Preferences, household: Policy | None, ne
     start, end = wishes.quiet_hours_start, wishes.quiet_hours_end
     if start is None or end is None:
         theirs = household is not None and bool(household.quiet_hours)
-        zone = own.zone if wishes.quiet_hours_timezone == _UNSAID else wishes.quiet_hours_timezone
-        return replace(own, quiet_hours=() if theirs else None, zone=zone)
+        return replace(own, quiet_hours=() if theirs else None)
     windows = (QuietWindow(start, end),) if new_times else own.quiet_hours
     passing = _let_pass(own, household, passes=wishes.high_priority_passes)
-    return replace(own, quiet_hours=windows, zone=wishes.quiet_hours_timezone, let_pass=passing)
+    return replace(own, quiet_hours=windows, let_pass=passing)
 
 
 def _let_pass(own: Policy, household: Policy | None, *, passes: bool) -> tuple[Urgency, ...] | None:

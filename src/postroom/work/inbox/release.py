@@ -28,6 +28,7 @@ class ReleasePolicy:
     email_enabled: bool
     digest: bool
     household: Policy | None = None
+    zone: str = "UTC"
     lease_seconds: float
     sweep_seconds: float
 
@@ -66,7 +67,11 @@ class Releaser:
             lease_until_us=now_us + seconds(self.policy.lease_seconds),
             digest=self.policy.digest,
             judge=partial(
-                judge, email_enabled=self.policy.email_enabled, now_us=now_us, household=self.policy.household
+                judge,
+                email_enabled=self.policy.email_enabled,
+                now_us=now_us,
+                household=self.policy.household,
+                zone=self.policy.zone,
             ),
             mint=self.mint,
         )

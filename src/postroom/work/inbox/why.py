@@ -31,9 +31,12 @@ def why_note(
     email_enabled: bool,
     now_us: int,
     household: Policy | None = None,
+    zone: str = "UTC",
 ) -> str:
     """`copy` is its row of `deferred_emails`; what still waits is judged as it would be at this moment."""
-    decide = partial(judge, preferences=preferences, email_enabled=email_enabled, now_us=now_us, household=household)
+    decide = partial(
+        judge, preferences=preferences, email_enabled=email_enabled, now_us=now_us, household=household, zone=zone
+    )
     told = [f"It is a note in the inbox of {note.user_id}, stored {relative(note.created_at_us, now_us)}."]
     told.append(_read(note, now_us))
     if note.snoozed_until_us is not None and note.snoozed_until_us > now_us:

@@ -23,7 +23,7 @@ class InboxWishes:
     book: NoticeBook
 
     async def of(self, user_id: str) -> Preferences:
-        return shown(await self.rows.of(user_id), self.book.household)
+        return self._shown(await self.rows.of(user_id))
 
     async def change(self, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int) -> Preferences:
         """Read, edit and write as one step, so that two edits at once both count."""
@@ -31,17 +31,22 @@ class InboxWishes:
 
         def both(kept: Preferences, loaded: Loaded) -> tuple[Preferences, NoticeChanges | None]:
             told.clear()
-            before = shown(kept, self.book.household)
+            before = self._shown(kept)
             after = edit(before)
             changes = self._changes(person, kept, before, after, loaded, now_us)
             told.extend([changes] if changes is not None else [])
-            return replace(after, quiet_hours_start=None, quiet_hours_end=None), changes
+            same = after.quiet_hours_timezone == before.quiet_hours_timezone
+            zone = kept.quiet_hours_timezone if same else after.quiet_hours_timezone
+            return replace(after, quiet_hours_start=None, quiet_hours_end=None, quiet_hours_timezone=zone), changes
 
         after = await self.rows.change_both(user_id, self.book.wanted(person), both, now_us)
         if told:
             await self.book.refresh()
             self.book.woken.ring()
-        return shown(after, self.book.household)
+        return self._shown(after)
+
+    def _shown(self, kept: Preferences) -> Preferences:
+        return shown(kept, self.book.household, self.book.zone)
 
     def _changes(
         self, person: str, kept: Preferences, before: Preferences, after: Preferences, loaded: Loaded, now_us: int

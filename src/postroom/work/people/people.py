@@ -61,6 +61,7 @@ class People:
     forms: AddressForms
     clock: Clock
     book: str = HOUSEHOLD_OWNER
+    moved: Callable[[], None] | None = None  # told when somebody's time zone is another one
 
     async def get(self, person_id: str) -> Person:
         if (found := await self.store.get(self.book, person_id)) is not None:
@@ -98,6 +99,8 @@ class People:
         found = await self.store.change(self.book, person_id, edited, now_us=self.clock.now_us())
         if found is None:
             raise missing()
+        if self.moved is not None and found.zone != known.zone:
+            self.moved()
         return found
 
     async def delete(self, person_id: str) -> None:

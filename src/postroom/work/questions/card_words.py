@@ -14,7 +14,7 @@ from postroom.domain.principal import OPERATOR
 from postroom.domain.question import APPROVE, Preview, Question, QuestionKind, Wording, is_permission
 from postroom.domain.question_answer import BY_DEFAULT, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
-from postroom.domain.time import to_datetime
+from postroom.domain.wall_clock import said_moment
 from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.form import properties
 
@@ -59,7 +59,7 @@ def subject(question: Question) -> str:
     return f"Question: {asked_line(question, _MOST_SUBJECT)}"
 
 
-def asking_words(question: Question, *, listed: bool, how: str) -> CardText:
+def asking_words(question: Question, zone: str, *, listed: bool, how: str) -> CardText:
     """What the card says while the question is open; `listed` names the options in the text."""
     if is_hidden(question):
         return CardText(f"{asker_name(question)} has a question for you. Open the console to see and answer it.")
@@ -68,7 +68,7 @@ def asking_words(question: Question, *, listed: bool, how: str) -> CardText:
     own_words = [
         options_words(wording) if listed or (whole and any(one.description for one in wording.options)) else "",
         how,
-        f"Answer by {moment(question.expires_at_us, question.created_at_us)}.",
+        f"Answer by {said_moment(question.expires_at_us, zone, question.created_at_us)}.",
     ]
     context = CardText(plain(wording.context or "") if whole else "", wording.format)
     return composed(*_put(question, "asks"), context, *map(CardText, own_words))
@@ -104,11 +104,11 @@ def how_to_reply(wording: Wording) -> str:
             return "Reply to this message with your answer."
 
 
-def closing_words(question: Question) -> CardText:
+def closing_words(question: Question, zone: str) -> CardText:
     """What was asked and about what, and one line that says how it ended."""
     if is_hidden(question):
-        return bare_closing_words(question)
-    return composed(*_put(question, "asked"), _about(question), CardText(ending_line(question)))
+        return bare_closing_words(question, zone)
+    return composed(*_put(question, "asked"), _about(question), CardText(ending_line(question, zone)))
 
 
 def _about(question: Question) -> CardText:
@@ -131,9 +131,9 @@ def about_line(question: Question, most: int) -> str:
     return f"{words} (whole in the console)" if words.endswith("…") else words
 
 
-def bare_closing_words(question: Question) -> CardText:
+def bare_closing_words(question: Question, zone: str) -> CardText:
     """That it ended, and how, without a word of its asker."""
-    return CardText(f"{asker_name(question)} had a question for you.\n\n{ending_line(unsaid(question))}")
+    return CardText(f"{asker_name(question)} had a question for you.\n\n{ending_line(unsaid(question), zone)}")
 
 
 def unsaid(question: Question) -> Question:
@@ -159,8 +159,8 @@ def _put(question: Question, asks: str) -> Sequence[CardText]:
     return [CardText(who), CardText(words, question.wording.format)]
 
 
-def ending_line(question: Question) -> str:
-    at = moment(question.ended_at_us or question.expires_at_us, question.created_at_us)
+def ending_line(question: Question, zone: str) -> str:
+    at = said_moment(question.ended_at_us or question.expires_at_us, zone, question.created_at_us)
     by = question.answered_by
     name, where = (one_line(by.name, 100), by.channel) if by else ("a person", "")
     if is_approval(question):
@@ -212,9 +212,3 @@ def _said(answer: QuestionAnswer, labels: dict[str, str]) -> str:
     if answer.fields:
         return ", ".join(f"{name}: {value}" for name, value in answer.fields.items())
     return answer.text or ""
-
-
-def moment(at_us: int, seen_from_us: int) -> str:
-    """The hour, and the day when it is another one."""
-    at, seen = to_datetime(at_us), to_datetime(seen_from_us)
-    return f"{at:%H:%M} UTC" if at.date() == seen.date() else f"{at:%Y-%m-%d %H:%M} UTC"

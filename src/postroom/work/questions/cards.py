@@ -14,6 +14,7 @@ from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.presentation import Presentation, Token
 from postroom.domain.principal import Role
 from postroom.domain.question import Question, QuestionKind, Urgency
+from postroom.domain.wall_clock import said_moment
 from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link, console_page
 from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.card_words import (
@@ -28,7 +29,6 @@ from postroom.work.questions.card_words import (
     ends_with_new_words,
     how_to_reply,
     is_hidden,
-    moment,
     subject,
     unsaid,
 )
@@ -43,6 +43,10 @@ _PRIORITIES: Final = {
     Urgency.TIME_SENSITIVE: Priority.HIGH,
     Urgency.CRITICAL: Priority.HIGH,
 }
+
+
+def in_utc(_person_id: str) -> str:
+    return "UTC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,7 @@ class CardMaker:
     channels: Channels
     key: bytes
     base_url: str = ""
+    zone_of: Callable[[str], str] = in_utc  # of a person
     outside: Callable[[Question], bool] = anywhere  # whether it may be answered outside the console
 
     def ability(self, shown: Presentation) -> ChannelAbility:
@@ -79,7 +84,7 @@ class CardMaker:
         """
         ability, buttons = self.ability(shown), self._buttons(question, shown)
         listed = not self._is_pressed(question, shown) and self.outside(question)
-        text = asking_words(question, listed=listed, how=self._how(question, shown))
+        text = asking_words(question, self.zone_of(shown.person_id), listed=listed, how=self._how(question, shown))
         text = composed(text, CardText(behind_line(behind))) if behind else text
         outgoing = self._outgoing(question, shown, text, f"{question.revision}", buttons.markup)
         if shown.revision and ability.edits:
@@ -104,8 +109,8 @@ class CardMaker:
 
     def missed(self, question: Question, shown: Presentation, since_us: int, until_us: int) -> Outgoing:
         """The open card, with a line about when presses were lost."""
-        away = f"{moment(since_us, question.created_at_us)} to {moment(until_us, question.created_at_us)}"
-        line = f"I could not hear you from {away}. If you pressed a button then, please press it again."
+        since, until = (self._at(one, question, shown) for one in (since_us, until_us))
+        line = f"I could not hear you from {since} to {until}. If you pressed a button then, please press it again."
         card = self.asking(question, shown).outgoing
         text = composed(CardText(card.message, card.format), CardText(line))
         return self._edit(question, shown, text, f"missed:{since_us}", card.markup)
@@ -119,24 +124,26 @@ class CardMaker:
         return self._edit(question, shown, text, f"elsewhere:{question.revision}", opening.markup)
 
     def closing(self, question: Question, shown: Presentation) -> Outgoing:
-        return self._edit(question, shown, closing_words(question), f"close:{question.revision}", None)
+        text = closing_words(question, self.zone_of(shown.person_id))
+        return self._edit(question, shown, text, f"close:{question.revision}", None)
 
     def closings(self, question: Question, shown: Presentation) -> Iterator[Outgoing]:
         """The same with fewer and fewer of the asker's words, until one may be read without being agreed to."""
+        zone = self.zone_of(shown.person_id)
         yield self.closing(question, shown)
         if shown.revision == question.revision and ends_with_new_words(question):
-            text = closing_words(unsaid(question))
+            text = closing_words(unsaid(question), zone)
             yield replace(self._edit(question, shown, text, f"unsaid:{question.revision}", None), repeats=True)
-        bare = self._edit(question, shown, bare_closing_words(question), f"bare:{question.revision}", None)
+        bare = self._edit(question, shown, bare_closing_words(question, zone), f"bare:{question.revision}", None)
         yield replace(bare, asker=None, subject=HIDDEN_SUBJECT if bare.subject else None)
 
     def over(self, question: Question, shown: Presentation) -> Outgoing:
         """A short reply where the card itself could not be changed."""
-        return self._reply(question, shown, CardText(ending_line(question)), "over")
+        return self._reply(question, shown, CardText(ending_line(question, self.zone_of(shown.person_id))), "over")
 
     def letter(self, question: Question, shown: Presentation) -> Outgoing:
         """What was asked and how it ended, to the one who answered where cards stay as they are."""
-        return self._reply(question, shown, closing_words(question), "over")
+        return self._reply(question, shown, closing_words(question, self.zone_of(shown.person_id)), "over")
 
     def reminder(self, question: Question, shown: Presentation, act: str = "remind") -> Outgoing:
         """
@@ -144,7 +151,7 @@ class CardMaker:
 
         `act` tells one reminder from the next.
         """
-        until = moment(question.expires_at_us, question.created_at_us)
+        until = self._at(question.expires_at_us, question, shown)
         is_unsaid = is_hidden(question) or shown.revision != question.revision
         about = "a question" if is_unsaid else f"“{asked_line(question, 200)}”"
         text = CardText(f"{asker_name(question)} still waits for an answer to {about}, by {until}.")
@@ -161,6 +168,9 @@ class CardMaker:
     def page(self, question: Question) -> str:
         """Where it is answered by a person who signs in, as the end of a sentence."""
         return f": {console_page(self.base_url, question)}" if self.base_url else "."
+
+    def _at(self, at_us: int, question: Question, shown: Presentation) -> str:
+        return said_moment(at_us, self.zone_of(shown.person_id), question.created_at_us)
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:
         opening = console_link(self.base_url, question) if self.base_url else Buttons()

@@ -35,6 +35,7 @@ from postroom.world.store.tables.attention import (
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
 from postroom.world.store.tables.delivery_columns import PRIORITIES
+from postroom.world.store.tables.people import people
 
 _ENDED: Final = sorted(map(str, TERMINAL))
 _REPLACED: Final = '"replaced":true'  # as the codec writes it
@@ -69,6 +70,12 @@ class StoredNotices:
         asked = select(attention_people.c.person, attention_people.c.policy)
         return await self._repeated.read(
             "policies", lambda connection: {row.person: row.policy for row in connection.execute(asked)}
+        )
+
+    async def zones(self) -> Mapping[str, str]:
+        asked = select(people.c.id, people.c.zone).where(people.c.zone.is_not(None))
+        return await self._repeated.read(
+            "zones", lambda connection: {row.id: row.zone for row in connection.execute(asked)}
         )
 
     async def due(self, now_us: int, limit: int) -> Sequence[str]:

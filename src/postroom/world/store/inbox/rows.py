@@ -11,14 +11,13 @@ from sqlalchemy import Connection, RowMapping, bindparam, select
 from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Priority
 from postroom.domain.inbox_owner import person_of_inbox
-from postroom.domain.notice_rows import PersonRow
 from postroom.domain.notification import DeliveryChannel, Notification, NotificationId, NotificationType, Preferences
 from postroom.domain.principal import OPERATOR, OWNER
 from postroom.domain.question import Urgency
 from postroom.world.store.attention.rows import person_of
 from postroom.world.store.tables.attention import attention_people
 from postroom.world.store.tables.inbox import notification_preferences
-from postroom.world.store.tables.people import person_addresses
+from postroom.world.store.tables.people import people, person_addresses
 
 _OWNERS_MAILBOX = (
     select(person_addresses.c.address)
@@ -32,6 +31,7 @@ _OWNERS_MAILBOX = (
 )
 _PREFERENCES = select(notification_preferences).where(notification_preferences.c.user_id == bindparam("user_id"))
 _ATTENTION = select(attention_people).where(attention_people.c.person == bindparam("person"))
+_ZONE = select(people.c.zone).where(people.c.id == bindparam("person"))
 _NO_WISH = AttentionWish()
 
 
@@ -133,15 +133,16 @@ def read_preferences(connection: Connection, user_id: str) -> Preferences | None
 
 def wishes_of(connection: Connection, user_id: str) -> Preferences:
     """For the owner, who named no address for copies, it is the one proved to be the owner's."""
-    wishes = replace(read_preferences(connection, user_id) or Preferences(), attention=_attention(connection, user_id))
+    person = {"person": person_of_inbox(user_id)}
+    row = connection.execute(_ATTENTION, person).first()
+    wishes = replace(
+        read_preferences(connection, user_id) or Preferences(),
+        attention=person_of(row) if row is not None else None,
+        zone=connection.execute(_ZONE, person).scalar(),
+    )
     if user_id != OPERATOR.name or wishes.email is not None:
         return wishes
     return replace(wishes, email=connection.execute(_OWNERS_MAILBOX).scalar())
-
-
-def _attention(connection: Connection, user_id: str) -> PersonRow | None:
-    row = connection.execute(_ATTENTION, {"person": person_of_inbox(user_id)}).first()
-    return person_of(row) if row is not None else None
 
 
 def _text(moment: time | None) -> str | None:
