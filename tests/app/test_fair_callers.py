@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from postroom.domain.contact_book import Keys
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.work.people.normalise import keys_of
 from postroom.work.questions.request import check
-from tests.app.asked_household import ask, labels, parts, phone
+from postroom.world.store.shared import workers
+from tests.app.asked_household import ask, labels, parts, phone, until
 from tests.app.living import LIFTED, QUICK, Living, living
 
 LONG = "[a](https://a.example) **b** " * 680
@@ -160,3 +162,20 @@ async def test_what_runs_and_waits_in_the_household_is_for_its_owner(home: Path)
                 answered.append(response.status)
 
     assert answered == [200, 403, 403]
+
+
+async def test_health_says_at_once_that_the_database_takes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "BEAT_SECONDS", 0.1)
+    async with living(home, QUICK) as house:
+
+        async def troubled() -> dict[str, Any] | None:
+            async with house.http.get(house.household.addresses["api"] + "/health") as response:
+                said: dict[str, Any] = await response.json()
+                return said if said["status"] == "degraded" else None
+
+        with sqlite3.connect(home / "postroom.db", isolation_level=None) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            said = await until(troubled)
+            other.execute("ROLLBACK")
+
+    assert "StoreUnavailable" in {loop["error"] for loop in said["loops"]}

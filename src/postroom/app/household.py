@@ -359,7 +359,7 @@ class _Builder:
         connections, sessions = bounds_of(self._settings.serving)
         apps: dict[str, ASGIApp] = {
             butler.name: butler_app(
-                butler.name, self._servers[butler.name], butler.verifier, self._settings, self._loops.failing
+                butler.name, self._servers[butler.name], butler.verifier, self._settings, self._loops.troubles
             )
             for butler in self._butlers
         }
@@ -370,7 +370,7 @@ class _Builder:
                 routers=self._routers,
                 console=self._console.app if self._console else None,
                 server=assistant_server(self._tokens, self._assistant_doors),
-                failing=self._loops.failing,
+                failing=self._loops.troubles,
                 once=self._once,
                 sessions=sessions,
                 hosts=hosts,

@@ -143,11 +143,14 @@ class Loops:
             self.all.remove(loop)
             await _end(task, cut_off=cut_off)
 
+    def troubles(self) -> list[LoopTrouble]:
+        """All there are just now."""
+        return [loop.trouble for loop in self.all if loop.trouble is not None]
+
     def failing(self) -> list[LoopTrouble]:
         """An outage of the store counts when it has lasted longer than a moment."""
         alarming_us = self.clock.now_us() - seconds(_MOMENT_SECONDS)
-        found = [loop.trouble for loop in self.all if loop.trouble is not None]
-        return [one for one in found if not one.is_outage or one.since_us <= alarming_us]
+        return [one for one in self.troubles() if not one.is_outage or one.since_us <= alarming_us]
 
 
 async def _end(task: asyncio.Task[None], *, cut_off: bool) -> None:
