@@ -62,7 +62,7 @@ def test_everything_that_makes_another_message_makes_another_key(other: dict[str
         {"channel": "TELEGRAM"},
         {"target": " 1000 "},
         {"message": " Hello\n"},
-        {"request_id": " r "},
+        {"request_id": " R "},
         {"subject": "  "},
         {"priority": Priority.HIGH},
     ],

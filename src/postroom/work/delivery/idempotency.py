@@ -33,7 +33,7 @@ def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Id
     target = _normal(target_identity)
     same = f"{way}{len(target)}:{target}{_HASHED}:{content_hash(outgoing)}"
     if outgoing.idempotency_key is None:
-        request = request_id.strip()
+        request = _normal(request_id)
         derived = _hash(f"{len(request)}:{request}{same}")
         return Identity(key=derived, fingerprint=derived, fresh=outgoing.context is None)
     key = caller_key(outgoing.origin_butler, outgoing.idempotency_key)

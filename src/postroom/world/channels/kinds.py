@@ -66,7 +66,6 @@ SLACK: Final = Capabilities(
         id=r"\d{1,12}\.\d{1,6}",
         words="<channel>:<ts>",
     ),
-    timeout_seconds=15.0,
     spacing_seconds=1.0,
 )
 """With an app token; without one nothing is heard."""
@@ -88,7 +87,6 @@ DISCORD: Final = Capabilities(
     most_files_bytes=24 * _MIB,  # a request has at most 25, with the message
     inbound=True,
     thread_identity=ThreadIdentity(place=r"\d{1,20}|user:\d{1,20}", id=r"\d{1,20}", words="<channel_id>:<message_id>"),
-    timeout_seconds=15.0,
     spacing_seconds=1.0,
     bot_per_minute=30,
     user_per_minute=20,
@@ -106,7 +104,6 @@ NTFY: Final = Capabilities(
     most_file_bytes=15 * _MIB,  # of a server as it is shipped; ntfy.sh takes 2 MB and says so
     inbound=True,
     style="letter",
-    timeout_seconds=15.0,
 )
 """With a topic for answers; without one nothing is heard, and a button can only open a link."""
 WEBHOOK: Final = Capabilities(
