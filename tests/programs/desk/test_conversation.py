@@ -53,7 +53,7 @@ def test_the_last_exchanges_are_shown_and_no_more(count: int, limit: int) -> Non
     assert not lines or lines[-1].text == f"stt {count - 1}"
 
 
-def test_an_exchange_may_have_several_lines_on_either_side() -> None:
+def test_an_unanswered_message_is_an_exchange_and_an_answer_may_have_several_lines() -> None:
     said = [
         record("one", minutes_ago=9),
         record("old", minutes_ago=8, who=Who.PERSON),
@@ -62,7 +62,8 @@ def test_an_exchange_may_have_several_lines_on_either_side() -> None:
         record("yes", minutes_ago=5, who=Who.PERSON),
         record("really", minutes_ago=4, who=Who.PERSON),
     ]
-    assert [line.text for line in history(said, project_path="/p", limit=1)] == ["two", "and three", "yes", "really"]
+    shown = [[line.text for line in history(said, project_path="/p", limit=limit)] for limit in (1, 2)]
+    assert shown == [["and three", "yes", "really"], ["two", "and three", "yes", "really"]]
 
 
 @pytest.mark.requirement("popup:switch-history")

@@ -57,12 +57,8 @@ def history(records: Sequence[ConversationRecord], *, project_path: str, limit: 
 
 
 def _start_of_last(lines: Sequence[Line], limit: int) -> int:
-    """Counting back, an exchange begins where the assistant starts to speak."""
+    """Each message of the assistant begins an exchange, whether or not it was answered."""
     if limit == 0:
         return len(lines)
-    starts = [
-        index
-        for index, line in enumerate(lines)
-        if index == 0 or (line.who is Who.ASSISTANT and lines[index - 1].who is Who.PERSON)
-    ]
+    starts = [index for index, line in enumerate(lines) if index == 0 or line.who is Who.ASSISTANT]
     return starts[-limit] if len(starts) > limit else 0
