@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from postroom.domain.attachment import Attachment
+if TYPE_CHECKING:  # a hook reads answers, and files are none of its business
+    from postroom.domain.attachment import Attachment
 
 
 class Assurance(StrEnum):
