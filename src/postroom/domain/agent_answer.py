@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.agent_card import ALLOW_SESSION, listed_questions
-from postroom.domain.question import ALLOW, DENY
+from postroom.domain.question_states import ALLOW, DENY
 
 _CERTAIN: Final = ("channel", "signed_in")
 Ended = Mapping[str, Any]  # a question that was answered, as the doors show it

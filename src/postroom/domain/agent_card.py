@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postroom.domain.masked import masked
-from postroom.domain.question import ALLOW, DENY
+from postroom.domain.question_states import ALLOW, DENY
 
 Reveal = Callable[[str], str]  # names every character that cannot be seen
 

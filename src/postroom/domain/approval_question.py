@@ -10,10 +10,10 @@ from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
 from postroom.domain.approval import ActionStatus, ApprovalDecision, Risk
 from postroom.domain.errors import FieldError
 from postroom.domain.principal import OPERATOR, OWNER
-from postroom.domain.question import APPROVE, DENY, Question, Subject, SubjectKind
+from postroom.domain.question import Question, Subject, SubjectKind
 from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionChange, ended
-from postroom.domain.question_states import QuestionMove, QuestionStatus
+from postroom.domain.question_states import APPROVE, DENY, QuestionMove, QuestionStatus
 
 ASKER: Final = "system:approvals"  # no token stands for it: what is asked here cannot be taken back or reworded
 _ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from postroom.domain.intent import AgentIntent, IntentStatus
-from postroom.domain.question import APPROVE, DENY, Question, Subject, SubjectKind
+from postroom.domain.question import Question, Subject, SubjectKind
 from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionChange, ended
-from postroom.domain.question_states import QuestionMove
+from postroom.domain.question_states import APPROVE, DENY, QuestionMove
 
 _DECISIONS: Final = {"approved": APPROVE, "rejected": DENY}
 _ELSEWHERE: Final = "api"

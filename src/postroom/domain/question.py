@@ -9,11 +9,8 @@ from typing import Any, Final
 
 from postroom.domain.delivery import Format
 from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
-from postroom.domain.question_states import QuestionStatus
+from postroom.domain.question_states import ALLOW, APPROVE, DENY, QuestionStatus
 
-ALLOW: Final = "allow"
-APPROVE: Final = "approve"
-DENY: Final = "deny"
 RATHER_NOT: Final = "Rather not"  # the button, and the word, that declines
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
+ALLOW: Final = "allow"
+APPROVE: Final = "approve"
+DENY: Final = "deny"
+
 
 class QuestionStatus(StrEnum):
     OPEN = "open"

@@ -13,7 +13,7 @@ from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ports import Channel, Clock, FileContents
 from postroom.domain.principal import Principal
-from postroom.domain.question import APPROVE, DENY
+from postroom.domain.question_states import APPROVE, DENY
 from postroom.work.approvals import rules, ruling
 from postroom.work.approvals.edit import Edited, edited
 from postroom.work.approvals.file_previews import previews

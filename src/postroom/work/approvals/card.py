@@ -12,7 +12,8 @@ from postroom.domain.approval import Action, Content, Risk, Ruling
 from postroom.domain.approval_question import ASKER, Bound, bound_of, is_approval, subject_of
 from postroom.domain.errors import FieldError
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
-from postroom.domain.question import APPROVE, DENY, AskedPerson, Option, Preview, Question, QuestionKind, Wording
+from postroom.domain.question import AskedPerson, Option, Preview, Question, QuestionKind, Wording
+from postroom.domain.question_states import APPROVE, DENY
 from postroom.domain.readable_text import readable
 from postroom.domain.time import SECOND_US
 from postroom.work.approvals import ruling

@@ -13,9 +13,9 @@ from postroom.domain.intent_question import agent_of, subject_of
 from postroom.domain.outcome import Outcome
 from postroom.domain.ports import Clock, Outbound
 from postroom.domain.presentation import Presentation
-from postroom.domain.question import APPROVE, APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Subject, Wording
+from postroom.domain.question import APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Subject, Wording
 from postroom.domain.question_change import Asked
-from postroom.domain.question_states import PresentationStatus
+from postroom.domain.question_states import APPROVE, PresentationStatus
 from postroom.work.intents.answering import answer_payload, answered, decided
 from postroom.work.intents.directory import PersonTarget
 from postroom.work.intents.moves import MoveContext

@@ -8,7 +8,8 @@ from typing import Final
 from postroom.domain.approval_question import is_approval
 from postroom.domain.markup import Button, ButtonStyle, Markup, Rows
 from postroom.domain.presentation import Presentation, Token, TokenAction
-from postroom.domain.question import APPROVE, RATHER_NOT, Question, QuestionKind
+from postroom.domain.question import RATHER_NOT, Question, QuestionKind
+from postroom.domain.question_states import APPROVE
 from postroom.work.questions.card_words import one_line
 from postroom.work.questions.tokens import kept_token, token_of
 

@@ -11,9 +11,9 @@ from postroom.domain.approval_question import is_approval
 from postroom.domain.delivery import Format
 from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import OPERATOR
-from postroom.domain.question import APPROVE, Preview, Question, QuestionKind, Wording, is_permission
+from postroom.domain.question import Preview, Question, QuestionKind, Wording, is_permission
 from postroom.domain.question_answer import BY_DEFAULT, QuestionAnswer
-from postroom.domain.question_states import QuestionStatus
+from postroom.domain.question_states import APPROVE, QuestionStatus
 from postroom.domain.wall_clock import said_moment
 from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.form import properties

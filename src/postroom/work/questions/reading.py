@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from postroom.domain.answer_attempt import Said
 from postroom.domain.errors import sentence
-from postroom.domain.question import DENY, RATHER_NOT, Option, QuestionKind, Wording, is_permission
+from postroom.domain.question import RATHER_NOT, Option, QuestionKind, Wording, is_permission
 from postroom.domain.question_answer import QuestionAnswer
+from postroom.domain.question_states import DENY
 from postroom.domain.storable_text import storable
 from postroom.work.questions.form import choices, properties, value_problems
 from postroom.work.questions.visible_words import visible

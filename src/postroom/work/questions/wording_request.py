@@ -10,8 +10,9 @@ from postroom.domain.answer_attempt import Said
 from postroom.domain.delivery import Format
 from postroom.domain.fields import Fields, text_problem
 from postroom.domain.notify import MAX_MARKDOWN_CHARACTERS
-from postroom.domain.question import APPROVE_OPTIONS, DENY, Option, QuestionKind, Wording
+from postroom.domain.question import APPROVE_OPTIONS, Option, QuestionKind, Wording
 from postroom.domain.question_answer import QuestionAnswer
+from postroom.domain.question_states import DENY
 from postroom.work.questions.form import form_problems
 from postroom.work.questions.reading import Reading, read
 from postroom.work.questions.visible_words import visible

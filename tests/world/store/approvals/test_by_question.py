@@ -17,8 +17,8 @@ from tests.work.questions.sample_questions import new_attempt
 from postroom.domain.answer_attempt import Heard, Said, VerdictKind
 from postroom.domain.approval import Action, ActionStatus, Parking, Risk, Ruling
 from postroom.domain.approval_question import DecisionTried
-from postroom.domain.question import APPROVE, DENY, AskedPerson, Question, SubjectKind
-from postroom.domain.question_states import QuestionStatus
+from postroom.domain.question import AskedPerson, Question, SubjectKind
+from postroom.domain.question_states import APPROVE, DENY, QuestionStatus
 from postroom.domain.time import seconds
 from postroom.system.seal import Seal
 from postroom.work.approvals import ruling
