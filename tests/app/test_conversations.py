@@ -308,7 +308,7 @@ async def test_why_and_trace_tell_what_was_decided_and_not_what_was_said(house: 
         empty = await view.trace(ignored["id"])
         found = await view.trace(kept["id"])
 
-    assert told.why.startswith("Person 2013 wrote this on telegram at ")
+    assert told.why.startswith("Person 2013 wrote this on telegram ")
     assert "It went to general: general is named in it. It is answered. Its session is " in told.why
     assert answer.id != told.id and "Secret" not in told.why
     assert "The decision: no butler is named, and the person has no default butler." in choice.why

@@ -46,6 +46,7 @@ LOOPS = {
     "sign_in_links",
     "question_times",
     "questions",
+    "worker:pulse",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),
     *(f"resume:{name}" for name in _BUTLERS),
     *(f"scheduler:{name}" for name in _BUTLERS if name != "messenger"),

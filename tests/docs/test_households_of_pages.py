@@ -112,7 +112,7 @@ async def test_a_message_over_a_channel_of_your_own_leaves_once_it_is_approved(
         said = await asyncio.to_thread(until_it_arrived, reader, server)
 
         assert [request.body for request in server.requests] == [{"beeper": "kitchen", "text": "Tea is ready"}]
-    assert said.startswith("awaiting_approval: ")
+    assert said.startswith("Waits for an approval: ")
 
 
 def until_it_arrived(reader: Reader, server: BeeperGateway) -> str:

@@ -139,7 +139,7 @@ async def test_a_form_is_filled_in_with_a_field_for_each_kind_of_value(site: Sit
         "many": 3,
         "cost": 2.5,
         "day": "2026-12-24",
-        "at": "2026-12-24T18:00:00Z",
+        "at": "2026-12-24T18:00:00+00:00",
         "warm": False,
         "size": "m",
         "extras": ["bread"],

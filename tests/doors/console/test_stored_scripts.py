@@ -89,7 +89,7 @@ async def test_no_text_runs_on_any_page(site: Site) -> None:
     page = await site.signed_in()
     await page.add_init_script(WATCH)
     lists = ["/", "/deliveries", "/deliveries?q=ran", "/dead-letters?discarded=yes", "/health"]
-    lists += ["/conversations", "/conversations/owner", "/figures"]
+    lists += ["/conversations", "/conversations/owner"]
     ids = [(row["delivery_request_id"], row["id"]) for row in site.home.rows("delivery_dead_letter")]
     ones = [path for delivery, letter in ids for path in (f"/deliveries/{delivery}", f"/dead-letters/{letter}")]
 

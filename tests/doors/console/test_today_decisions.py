@@ -42,7 +42,7 @@ def waiting(page: Page, text: str) -> Locator:
 
 
 async def has_returned(page: Page, said: str) -> None:
-    await expect(page.locator(".notice")).to_contain_text(said)
+    await expect(page.locator(".notice:not(.plain)")).to_contain_text(said)
     assert path_of(page) == "/console/"
 
 

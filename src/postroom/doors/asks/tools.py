@@ -131,7 +131,8 @@ def _add_wait_and_answers(server: MCPServer[Any], parts: AskToolParts) -> None:
 def _add_cancel(server: MCPServer[Any], parts: AskToolParts) -> None:
     async def cancelled(call: Context[Any, Any], asked: dict[str, Any]) -> QuestionView:
         who, ask_id = parts.who(call), check_id(asked)
-        return await parts.asking.cancel(who, ask_id, check_reason(asked))
+        told = {name: value for name, value in asked.items() if name != "ask_id"}
+        return await parts.asking.cancel(who, ask_id, check_reason(told))
 
     async def cancel_ask(
         call: Context[Any, Any], ask_id: words.AskId = "", reason: words.Reason = ""
