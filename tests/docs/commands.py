@@ -137,6 +137,7 @@ RECORDED: dict[str, Callable[[Sequence[str]], None]] = {
     "docker": _docker,
     "systemctl": _systemctl,
     "journalctl": _anything,
+    "sysctl": _anything,
     "uvicorn": _uvicorn,
     "npm": _npm,
     "uv": _wheel,

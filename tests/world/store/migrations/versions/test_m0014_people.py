@@ -33,7 +33,7 @@ from postroom.world.store.people.people import StoredPeople
 
 BOB, ANN, ZOE = (f"0189a5d0-0000-7000-8000-00000000000{number}" for number in (1, 2, 3))
 CHANGED = {"contacts", "contact_memory", "contact_offers"}  # the rest is as it was, to the letter
-MOVED = {"quiet_hours_start", "quiet_hours_end", "quiet_hours_timezone"}  # into the person's policy, by a later migration
+MOVED = {"quiet_hours_start", "quiet_hours_end", "quiet_hours_timezone"}  # into the policy, or said anew, later
 FOREVER = 9_000_000_000_000_000
 
 
