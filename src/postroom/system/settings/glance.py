@@ -34,6 +34,7 @@ KEYS: Final = frozenset(
         ),
         *(
             "ask",
+            "questions",
             "approvals",
             "inbox",
             "desk",
