@@ -39,5 +39,5 @@ def test_a_problem_is_said_with_what_to_do_and_ends_with_1(home: Path) -> None:
 def test_every_subject_is_looked_at() -> None:
     findings = json.loads(postroom("doctor", "--json").out)
 
-    subjects = {"python", "home", "tokens", "roster", "port", "database", "channels", "clock", "display"}
+    subjects = {"python", "home", "tokens", "roster", "port", "database", "channels", "clock", "display", "models"}
     assert {finding["subject"] for finding in findings} == subjects

@@ -21,7 +21,8 @@ _LISTED = {
     "login-mail": ("login_mail:login_mail", "Let Google or Microsoft grant access to a mailbox, without a password."),
     "notify": (
         "notify:notify",
-        "Send a message; exits with 0 when delivered, accepted or held. POSTROOM_URL names a household elsewhere.",
+        "Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; "
+        "POSTROOM_URL: elsewhere.",
     ),
     "revise": (
         "correct:revise",
@@ -68,10 +69,16 @@ _LISTED = {
         "Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you.",
     ),
     "migrate": ("migrate:migrate", "Bring the database to the newest schema; `up` does it by itself."),
-    "worker": ("up:worker", "Add a delivery worker to a household on PostgreSQL."),
+    "worker": (
+        "up:worker",
+        "Add a delivery worker to a household on PostgreSQL: one more process that sends what is stored. "
+        "It has no port and no page, and needs the household's settings, credentials and tokens; "
+        "`postroom up` has all the rest, and sends, too. Start as many as you like, on any machine, and "
+        "stop each at any time.",
+    ),
     "prune": (
         "prune:prune",
-        "Move settled deliveries into the archive, and remove logs, sessions, read notes and old questions' words.",
+        "Remove settled deliveries, logs, sessions, read notes and old questions' words.",
     ),
     "attention": ("attention:app", "When people are shown what agents have to say, and what will happen to it."),
     "approvals": ("approvals:app", "Decide what may be sent."),
