@@ -15,12 +15,14 @@ from postroom.app.store import OpenedStore
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.delivery import IN_FLIGHT
 from postroom.work.conversations.strangers import SENTENCE
+from postroom.work.conversations.texts import ENGLISH
 from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.sessions import sessions
 
 OPEN: Final = ("received", "routed", "waiting", "running")
 STRANGER: Final = "7001"
+_INTERRUPTED: Final = ENGLISH.unfinished.removeprefix("{butler}")  # said after an answer: no copy of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,8 @@ async def talks(rig: Rig, store: OpenedStore, written: Sequence[Written]) -> Tal
     rows = await store.database.read(_rows)
     answers: dict[int, list[int]] = {}
     for one in await rig.provider.listed("telegram"):
-        if one["reply_to_message_id"] is not None and one["text"] != SENTENCE:
+        is_answer = one["text"] != SENTENCE and _INTERRUPTED not in one["text"]
+        if one["reply_to_message_id"] is not None and is_answer:
             answers.setdefault(int(one["reply_to_message_id"]), []).append(int(one["message_id"]))
     return judged([_said(one, rows.get((one.chat, str(one.message_id))), answers) for one in written])
 
@@ -68,7 +71,8 @@ def _said(one: Written, row: Mapping[str, Any] | None, answers: Mapping[int, Seq
 
 def _rows(connection: Connection) -> dict[tuple[str, str], dict[str, Any]]:
     message, way = inbound_messages.c, delivery_requests.c
-    sent = list(connection.execute(select(way.request_id, way.possible_duplicate)))
+    is_answer = way.message_content.not_like(f"%{_INTERRUPTED}%")
+    sent = list(connection.execute(select(way.request_id, way.possible_duplicate).where(is_answer)))
     deliveries = Counter(one.request_id for one in sent)
     marked = {one.request_id for one in sent if one.possible_duplicate}
     begun = Counter(connection.execute(select(sessions.c.request_id)).scalars())

@@ -101,10 +101,10 @@ async def test_a_question_that_was_taken_back_takes_no_later_message_for_its_ans
     await house.shows("A stale question?")
     await house.call("health", "cancel_ask", {"ask_id": stale["ask_id"]})
     asked = await house.ask("Which colour?", options=None)
-    await house.shows("Which colour?")
+    card = await house.shows("Which colour?")
     await house.noted(asked)
 
-    await write(house, "blue")
+    await write(house, "blue", reply_to_message_id=card["message_id"])
 
     assert (await house.wait(asked))["answer"]["text"] == "blue"
     told = await house.wait(stale, 0)

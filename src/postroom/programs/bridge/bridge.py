@@ -101,7 +101,7 @@ class Bridge:
     def _take(self, asked: Mapping[str, Any], one: dict[str, Any]) -> None:
         if asked.get("method") == _GREETING and isinstance(one.get("result"), dict):
             self._version = one["result"].get("protocolVersion")
-        if "id" in asked or "method" in one:
+        if "method" in one or ("id" in asked and asked["id"] not in self._not_awaited):
             self._say(one)
 
     def _headers(self, message: Mapping[str, Any]) -> dict[str, str]:
@@ -144,9 +144,11 @@ class Bridge:
         """What the client does not wait for any more: the household ends its waiting, never the question."""
         params = message.get("params")
         identifier = params.get("requestId") if isinstance(params, dict) else None
-        link = self._under_way.pop(identifier, None) if isinstance(identifier, str | int) else None
+        if not isinstance(identifier, str | int):
+            return
+        self._not_awaited.add(identifier)  # before its answer begins, too: what then comes is for nobody
+        link = self._under_way.pop(identifier, None)
         if link is not None and link.sock is not None:
-            self._not_awaited.add(identifier)
             with contextlib.suppress(OSError):
                 link.sock.shutdown(socket.SHUT_RDWR)
 
