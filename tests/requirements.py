@@ -786,9 +786,6 @@ DRIVERS: Sections = {
 TALK: Sections = {
     "Kept": {
         "stored-first": "A message of a person is stored, once for each message of the provider, before it is handled.",
-        "webhook": "With `webhook` set, Telegram brings updates to the API port; they are stored, and handled as ever.",
-        "webhook-secret": "Who does not send the webhook's secret is refused, and nothing is stored.",
-        "webhook-once": "An update is handled once, however often it is brought, and over a change of mode.",
         "words-are-words": "What a person writes cannot pass for the context a session is given, nor name its writer.",
         "flood": "Of one sender's flood as much is read as anybody types, it is answered once, and nobody else waits.",
         "states": "One table of moves: code, database and drawing agree.",

@@ -13,7 +13,6 @@ NOT_IN_THE_BACKGROUND = {
     ("work/questions/waiting.py", "until_over"): "a caller waits",
     ("world/store/retention/pruning.py", "_deliveries"): "a command, batch by batch",
     ("world/store/retention/pruning.py", "_records"): "a command, batch by batch",
-    ("work/conversations/pushed.py", "_found"): "one look, until something came or its time is over",
     ("work/butlers/sessions.py", "wait"): "a caller waits",
     ("work/butlers/sessions.py", "_record"): "one write, until the store has it",
     ("work/delivery/pipeline.py", "_insist"): "one write, until the store has it",

@@ -36,7 +36,6 @@ from postroom.world.channels.mailbox import mailbox
 from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
-from postroom.world.channels.telegram_webhook import TelegramHook, hook_url
 
 if TYPE_CHECKING:
     from postroom.world.channels.webpush.vapid import PushIdentity
@@ -63,15 +62,6 @@ def answers_topic(home: Path, name: str) -> str:
     return f"postroom-{hmac.digest(key, name.encode(), 'sha256').hex()[:24]}"
 
 
-def telegram_hook(home: Path, name: str, base: str) -> TelegramHook | None:
-    """The secret is the household's own and stays the same, so that every process of it knows it."""
-    return TelegramHook(url=hook_url(base, name), secret=hook_secret(home, name)) if base else None
-
-
-def hook_secret(home: Path, name: str) -> str:
-    return hmac.digest(household_key(home, "webhook"), name.encode(), "sha256").hex()
-
-
 def push_identity(home: Path, name: str, contact: str) -> PushIdentity:
     """Made from the household's own key, so that it stays the same, is known to every process and stands nowhere."""
     from postroom.world.channels.webpush.vapid import identity
@@ -86,8 +76,7 @@ def _made(account: Account, home: Path, files: FileContents | None, devices: Pus
         case ChannelSettings():
             return own_channel(name, options, files)
         case TelegramSettings() | TelegramAccount():
-            hook = telegram_hook(home, name, options.webhook)
-            return Telegram(options.token.reveal(), options.api_base_url, name=name, files=files, hook=hook)
+            return Telegram(options.token.reveal(), options.api_base_url, name=name, files=files)
         case EmailSettings() | EmailAccount():
             return _email(name, options, home, files)
         case NtfyAccount():

@@ -21,7 +21,7 @@ from postroom.doors.assistants.llms_text import PATH as LLMS
 from postroom.doors.assistants.llms_text import llms_text
 from postroom.doors.audit.audited_calls import AuditedCalls
 from postroom.doors.audit.ports import Audit
-from postroom.doors.channels.webhook_route import PATH as CHANNELS
+from postroom.doors.channels.press_route import PATH as CHANNELS
 from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier

@@ -10,7 +10,6 @@ from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
 from postroom.domain.ports import Channel, FileContents
 from postroom.domain.push_device import PushDevices
 from postroom.system.settings import Owner, Settings
-from postroom.system.settings.webhook_base import webhook_bases
 
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")
 
@@ -24,9 +23,9 @@ def build_channels(
     """Raises SettingsError for credentials that cannot be any."""
     if sandbox is None:
         return {account.name: account_channel(account, settings.home, files, devices) for account in settings.accounts}
-    kinds, webhooks = account_kinds(settings), webhook_bases(settings)
+    kinds = account_kinds(settings)
     return {
-        name: sandbox_channel(name, kinds[name], sandbox, settings.home, files, webhooks.get(name, ""))
+        name: sandbox_channel(name, kinds[name], sandbox, settings.home, files)
         for name in configured_channels(settings)
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fastapi import APIRouter
 
@@ -13,7 +13,6 @@ from postroom.app.address_book import Approvers
 from postroom.app.conversations import TalkEars
 from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing, pairing_handlers
-from postroom.app.pushes import left_pushes, pushes_router, reading_pushes
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts, QuestionEar, following
 from postroom.app.store import OpenedStore
@@ -89,7 +88,6 @@ class Correspondence:
     replies: IntentReplies
     pairing: Pairing
     subscribers: StoredWebhooks
-    pushes: APIRouter
 
     def news(self, asking: AskingParts) -> QuestionNews:
         """What happens to questions, for those who subscribed to it."""
@@ -116,7 +114,6 @@ class Correspondence:
             intent_router(self.gateway),
             inbox_router(self.gateway),
             webhook_router(self.gateway),
-            self.pushes,
         ]
 
 
@@ -131,7 +128,6 @@ class World:
     mint: IdMint
     butlers: frozenset[str]
     links_due: Callable[[], object] = lambda: None  # wakes those who send links that prove an address
-    pushed: Signal = field(default_factory=Signal)  # rung when a provider brought what people wrote
 
 
 def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
@@ -188,7 +184,6 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         ),
         pairing=build_pairing(world.settings, world.store, clock, world.links_due),
         subscribers=webhooks,
-        pushes=pushes_router(world.settings, world.store, clock, world.pushed),
         replies=_replies(world, intents, directory, outbound, signal),
     )
 
@@ -291,20 +286,16 @@ async def listening(
         await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
             if isinstance(channel, Listen):
-                pushed = reading_pushes(name, channel, world.store, clock, world.pushed)
                 inbound = Inbound(
                     source=name,
-                    bot=pushed or channel,
-                    offsets=pushed or offsets,
+                    bot=channel,
+                    offsets=offsets,
                     handlers=[flood, *handlers],
                     clock=world.clock,
                     watch=ear.watch,
                     troubles=StoredTroubles(world.store.database),
                     files=arriving,
-                    channel=channel,
                 )
-                if left := left_pushes(name, channel, world.store, handlers, clock):
-                    await stack.enter_async_context(loops.running(f"inbound:{name}:left", left.look))
                 # A poll may wait for half a minute; what it would have fetched is fetched next time.
                 await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))
         yield

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from postroom.app.account_channel import answers_topic, reports_key, telegram_hook
+from postroom.app.account_channel import answers_topic, reports_key
 from postroom.domain.ports import Channel, FileContents
 from postroom.domain.web_address import in_url, web_address
 from postroom.programs.sandbox.bot_name import sandbox_token
@@ -57,13 +57,11 @@ def sandbox_channel(
     sandbox: SandboxAddress,
     home: Path,
     files: FileContents | None = None,
-    webhook: str = "",
 ) -> Channel:
     url = sandbox.bot_api_url
     match kind:
         case "telegram":
-            token, hook = sandbox_token("" if name == kind else name), telegram_hook(home, name, webhook)
-            return Telegram(token, url, name=name, files=files, hook=hook)
+            return Telegram(sandbox_token("" if name == kind else name), url, name=name, files=files)
         case "email":
             sender = "postroom@sandbox.example" if name == kind else f"{name}@sandbox.example"
             imap = _imap(sandbox, sender)

@@ -19,7 +19,6 @@ from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal,
 from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.push_state import PushState
 
 
 class Clock(Protocol):
@@ -113,24 +112,6 @@ class BringsFiles(Protocol):
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
         """Each with its content or what is wrong with it; raises one of our errors when none can be had now."""
-        ...
-
-
-@runtime_checkable
-class TakesPushes(Protocol):
-    """A channel whose provider can bring us by itself what people do."""
-
-    @property
-    def is_pushed(self) -> bool:
-        """The settings name an address for that; otherwise the provider is asked."""
-        ...
-
-    async def push_state(self, timeout_seconds: float) -> PushState:
-        """Sees to it that the provider knows our address; raises one of our errors."""
-        ...
-
-    async def pushed(self, updates: Sequence[Mapping[str, Any]]) -> Listened:
-        """What came, read as if it had been asked for."""
         ...
 
 

@@ -36,7 +36,6 @@ ROUTES: Final = {
     "api /a/{token}": NOTHING,
     "api /v1/asks": OWN_KEY,
     "api /v1/asks/{ask_id}/answer": KEPT,
-    "api /channels/{account}/webhook": NOTHING,
     "api /channels/{account}/press": NOTHING,
     "api /v1/asks/{ask_id}/cancel": KEPT,
     "api /v1/asks/{ask_id}/revise": KEPT,

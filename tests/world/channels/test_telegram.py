@@ -199,6 +199,25 @@ async def test_a_failed_probe_is_never_uncertain_and_never_a_messages_fault(scri
     assert caught.value.__context__ is None
 
 
+@pytest.mark.requirement("mail:deaf-said")
+@pytest.mark.parametrize(
+    ("description", "sentence"),
+    [
+        ("Conflict: can't use getUpdates method while webhook is active", "a webhook gets this bot's messages"),
+        ("Conflict: terminated by other getUpdates request", "another program reads this bot's messages"),
+    ],
+)
+async def test_it_is_said_who_else_gets_the_bots_messages(description: str, sentence: str) -> None:
+    async with BotApi() as api:
+        api.behave(refused(409, description))
+        channel = Telegram(TOKEN, api.url)
+        with pytest.raises(TargetUnavailable, match=sentence):
+            await channel.listen(None, 0)
+        await channel.close()
+
+    assert [request.path for request in api.requests] == [f"/bot{TOKEN}/getUpdates"]  # what another set stays
+
+
 async def test_updates_are_handed_over_as_they_came() -> None:
     told = [{"update_id": 8, "message": {"text": "hi"}}, "nonsense"]
     async with BotApi() as api:

@@ -75,7 +75,6 @@ CALLS: Final[Mapping[str, Noted | str]] = {
     "PUT /notifications/preferences": Noted(SETTINGS, "changed their preferences"),
     "POST /a/{token}": _PUBLIC,
     "POST /confirm/{secret}": _PUBLIC,
-    "POST /channels/{account}/webhook": "a provider brings what people did; what it did is in the records",
     "POST /channels/{account}/press": _OWN_RECORD,
     "POST /v1/asks": _AGENTS,
     "POST /v1/asks/{ask_id}/cancel": _AGENTS,

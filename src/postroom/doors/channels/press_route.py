@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from postroom.domain.errors import PostroomError
 from postroom.domain.inbound_message import Press
 from postroom.domain.push_device import DEVICE_ID
-from postroom.doors.channels.webhook_route import PATH
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.work.questions.hearing import PressReaction
 
+PATH: Final = "/channels"
 _log = structlog.get_logger("postroom.press")
 _HEADERS: Final = {"Cache-Control": "no-store"}
 

@@ -13,21 +13,13 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from postroom.domain.nearest import did_you_mean
 from postroom.system.settings.secret import Secret, SecretUrl
 from postroom.system.settings.section import SettingsSection
-from postroom.system.settings.webhook_base import WebhookBase
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Tls = Literal["starttls", "tls", "none"]
 FACTORY: Final = "factory"
 
 
-class BotSettings(SettingsSection):
-    """What both forms of a bot have."""
-
-    webhook: WebhookBase = ""
-    """The `https://` address at which Telegram reaches the API port, to bring messages; empty: we ask for them."""
-
-
-class TelegramSettings(BotSettings):
+class TelegramSettings(SettingsSection):
     """The bot."""
 
     api_base_url: str = "https://api.telegram.org"
@@ -123,7 +115,7 @@ class ChannelSettings(SettingsSection):
     """What the function is given, by name."""
 
 
-class TelegramAccount(BotSettings):
+class TelegramAccount(SettingsSection):
     """A bot."""
 
     kind: Literal["telegram"]

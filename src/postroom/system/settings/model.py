@@ -35,7 +35,6 @@ from postroom.system.settings.secret import Secret, SecretUrl
 from postroom.system.settings.section import Positive, Seconds, SettingsSection
 from postroom.system.settings.serving import ServingSettings
 from postroom.system.settings.shipped import SHIPPED, set_up
-from postroom.system.settings.webhook_base import webhook_hosts
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
 ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
@@ -370,7 +369,7 @@ class Settings(SettingsSection):
     @property
     def served_hosts(self) -> tuple[str, ...]:
         """The names under which callers may ask for this machine, as they stand in a URL."""
-        return (*self.allowed_hosts, in_url(self.host), *webhook_hosts(self))
+        return (*self.allowed_hosts, in_url(self.host))
 
     @property
     def tokens_file(self) -> Path:

@@ -69,8 +69,6 @@ class Inbound:
     watch: InboundWatch | None = None
     troubles: Troubles | None = None
     files: TakesOver | None = None
-    channel: object = None
-    """That the files are fetched from."""
     _said: list[str] = field(default_factory=lambda: [UNKNOWN])
 
     async def look(self) -> int:
@@ -120,7 +118,7 @@ class Inbound:
     async def _with_files(self, event: InboundEvent) -> InboundEvent:
         if self.files is None or not isinstance(event, InboundMessage):
             return event
-        return await self.files.taken(event, self.channel)
+        return await self.files.taken(event, self.bot)
 
 
 def presses_first(events: Sequence[InboundEvent]) -> list[InboundEvent]:

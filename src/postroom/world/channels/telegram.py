@@ -25,7 +25,6 @@ from postroom.domain.errors import (
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_message import InboundFile, InboundMessage, Listened
 from postroom.domain.ports import FileContents
-from postroom.domain.push_state import PushState
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.kinds import TELEGRAM
@@ -57,7 +56,6 @@ from postroom.world.channels.telegram_inbound_files import brought
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
 from postroom.world.channels.telegram_updates import album_of, is_in_group, listened
-from postroom.world.channels.telegram_webhook import HookInfo, HookKeeper, TelegramHook, took_away_own
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 
 API_BASE_URL = "https://api.telegram.org"
@@ -173,6 +171,12 @@ def read_receipt(call: TelegramCall, told: Mapping[str, Any]) -> Receipt:
     return Receipt(str(number))
 
 
+def _other_reader(told: Mapping[str, Any]) -> str:
+    if "webhook is active" in str(told.get("description")):
+        return "a webhook gets this bot's messages: end the program that set it, and call Telegram's deleteWebhook"
+    return "another program reads this bot's messages: a bot has one reader"
+
+
 def _parse(body: bytes) -> Mapping[str, Any]:
     try:
         told = json.loads(body)
@@ -191,7 +195,6 @@ class Telegram:
         *,
         name: str = "telegram",
         files: FileContents | None = None,
-        hook: TelegramHook | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not _TOKEN.fullmatch(token):
@@ -206,7 +209,6 @@ class Telegram:
         self._now = now
         self._username: str | None = None
         self._http = HttpCall("Telegram")
-        self._hook = HookKeeper(hook, self._ask, UPDATE_KINDS) if hook else None
 
     def __repr__(self) -> str:
         return f"Telegram(api_base_url={self._base_url!r}, token=***)"
@@ -266,16 +268,10 @@ class Telegram:
         return f"@{provider_words(name, secrets=[self._token])}"
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        """A webhook of ours may be left from before; then Telegram refuses until it is gone."""
-        try:
-            updates = await self.updates(position, timeout_seconds)
-        except AnotherReader:
-            if not await took_away_own(self.name, self._ask, POLL_MARGIN_SECONDS):
-                raise
-            updates = await self.updates(position, timeout_seconds)
+        updates = await self.updates(position, timeout_seconds)
         if updates and album_of(updates[-1]) is not None:
             updates = await self._whole_album(position, updates)
-        return await self.pushed(updates)
+        return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
         return await brought(message.offers, self._told, self._http, self._base_url, self._token, timeout_seconds)
@@ -284,25 +280,6 @@ class Telegram:
         """More of it may be on its way; asking again with the same position acknowledges nothing."""
         await asyncio.sleep(ALBUM_SECONDS)
         return await self.updates(position, 0) or updates
-
-    @property
-    def is_pushed(self) -> bool:
-        return self._hook is not None
-
-    async def push_state(self, timeout_seconds: float) -> PushState:
-        if self._hook is None:
-            raise TargetUnavailable("no webhook is set up for this bot")
-        info = await self._hook.kept(timeout_seconds)
-        if not self._hook.is_ours(info):
-            raise AnotherReader("another program's webhook gets this bot's messages")
-        return info.state
-
-    async def push_report(self, timeout_seconds: float) -> tuple[HookInfo, str] | None:
-        """What Telegram says about its webhook, and the address that ours has; None where we ask for updates."""
-        return (await self._hook.info(timeout_seconds), self._hook.url) if self._hook else None
-
-    async def pushed(self, updates: Sequence[Mapping[str, Any]]) -> Listened:
-        return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)
 
     async def _own_name(self) -> str | None:
         """Asked for once; while it is not known, none is called by it."""
@@ -354,7 +331,7 @@ class Telegram:
                 return OutcomeUncertain("Telegram's answer could not be read")
             status = code
         if status == 409 and call.method == "getUpdates":
-            return AnotherReader("another program reads this bot's messages, or a webhook gets them")
+            return AnotherReader(_other_reader(told))
         if call.method in METHODS and is_unchanged(status, told):
             return AlreadySo("Telegram has nothing to change")
         if is_captioned(call, status, told):

@@ -19,7 +19,6 @@ from postroom.world.store.tables import notifications_log as notifications_log
 from postroom.world.store.tables import pairings as pairings
 from postroom.world.store.tables import people as people
 from postroom.world.store.tables import push_devices as push_devices
-from postroom.world.store.tables import pushed_updates as pushed_updates
 from postroom.world.store.tables import questions as questions
 from postroom.world.store.tables import sessions as sessions
 from postroom.world.store.tables import sign_in as sign_in
