@@ -511,8 +511,6 @@ MAIL: Sections = {
         "bounce-believed": "A report counts only with the mail's mark, which no sender is told, and its recipient.",
         "verified-stays": "An address that a person has proved is never closed: it is doubtful, and said so.",
         "reply-tags": "With reply_tags every mail is answered to box+delivery@, which outlives a renamed Message-ID.",
-        "lmtp": "A mail server of one's own hands mail over by LMTP, and hears 250 only once it is stored.",
-        "lmtp-again": "What is handed over again after a lost answer is the same event; what is not stored is refused.",
         "answers-intents": "A reply to the mail of an intent answers the intent.",
         "oauth2": "With XOAUTH2 mail is sent and read by tokens that are renewed in time, and when one is refused.",
         "oauth2-refused": "Access that is not renewed any more is one sentence that says what to do.",

@@ -21,7 +21,7 @@ FOR_THEIR_FIRST_USE = {
         "rapidfuzz",
         "sqlalchemy.dialects.postgresql",
     ),
-    *("aiosmtpd.lmtp", "postroom.world.channels.webpush.channel", "postroom.world.channels.apprise.channel"),
+    *("postroom.world.channels.webpush.channel", "postroom.world.channels.apprise.channel"),
 }
 
 

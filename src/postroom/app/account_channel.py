@@ -28,7 +28,6 @@ from postroom.system.settings.accounts import (
 from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
-from postroom.world.channels.mail_listening.lmtp_account import LmtpAccount
 from postroom.world.channels.mail_oauth.access import MailAccess
 from postroom.world.channels.mail_oauth.grant import GrantFile
 from postroom.world.channels.mail_oauth.provider import OauthProvider, oauth_provider
@@ -137,7 +136,6 @@ def _email(name: str, options: EmailSettings | EmailAccount, home: Path, files: 
         options.sender,
         name=name,
         imap=_imap(options, access),
-        lmtp=_lmtp(options),
         access=access,
         key=reports_key(home),
         files=files,
@@ -150,7 +148,7 @@ def reports_key(home: Path) -> bytes:
 
 
 def _imap(options: EmailSettings | EmailAccount, access: MailAccess | None) -> ImapAccount | None:
-    if not options.imap_host or options.listen != "imap":
+    if not options.imap_host:
         return None
     return ImapAccount(
         host=options.imap_host,
@@ -161,17 +159,4 @@ def _imap(options: EmailSettings | EmailAccount, access: MailAccess | None) -> I
         authserv_id=options.authserv_id,
         reply_tags=options.reply_tags,
         access=access,
-    )
-
-
-def _lmtp(options: EmailSettings | EmailAccount) -> LmtpAccount | None:
-    if options.listen != "lmtp":
-        return None
-    return LmtpAccount(
-        host=options.lmtp_host,
-        port=options.lmtp_port,
-        socket=options.lmtp_socket,
-        user=options.address,
-        authserv_id=options.authserv_id,
-        reply_tags=options.reply_tags,
     )

@@ -43,14 +43,6 @@ class MailboxSettings(SettingsSection):
     """`tls` (993), `starttls` (143), or `none`, which is for this machine only."""
     authserv_id: str = ""
     """Whose Authentication-Results are believed: the name your mail server writes there; empty: nobody's."""
-    listen: Literal["imap", "lmtp"] = "imap"
-    """How answers come: from the mailbox at `imap_host`, or `lmtp`, handed over by a mail server on this machine."""
-    lmtp_host: str = "127.0.0.1"
-    """Where mail is handed over; on this machine."""
-    lmtp_port: Port = 2424
-    """Its port."""
-    lmtp_socket: str = ""
-    """The path of a Unix socket to use instead."""
     reply_tags: bool = False
     """Mail to box+anything@ comes to the mailbox, so every mail is answered to an address that names it."""
     auth: Literal["password", "oauth2"] = "password"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
@@ -23,14 +23,10 @@ from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.listening import MailListening
-from postroom.world.channels.mail_listening.lmtp_account import LmtpAccount
 from postroom.world.channels.mail_oauth.access import MailAccess
 from postroom.world.channels.mail_service_headers import service_headers
 from postroom.world.channels.mailbox import is_this_machine, mailbox
 from postroom.world.channels.smtp_visit import Security, Server, visit
-
-if TYPE_CHECKING:
-    from postroom.world.channels.mail_listening.handed_over import MailHandedOver
 
 _SAME_DATE: Final = timedelta(hours=1)
 _DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}
@@ -39,7 +35,7 @@ _DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}
 
 class Email:
     """
-    With `imap` or `lmtp` it also listens; replies are answers where our own server proves who sent them.
+    With `imap` it also listens; replies are answers where our own server proves who sent them.
 
     `key` is the household's: by it we know a report of a mail that we have sent. Without one none is believed.
     """
@@ -55,7 +51,6 @@ class Email:
         *,
         name: str = "email",
         imap: ImapAccount | None = None,
-        lmtp: LmtpAccount | None = None,
         access: MailAccess | None = None,
         key: bytes | None = None,
         tls_context: ssl.SSLContext | None = None,
@@ -82,15 +77,14 @@ class Email:
             client_name=client_name,
             access=access,
         )
-        inlet = lmtp or imap
         self.capabilities = replace(
             EMAIL,
-            inbound=inlet is not None and bool(inlet.authserv_id),
+            inbound=imap is not None and bool(imap.authserv_id),
             dedupes_for_seconds=_DROPS_COPIES.get(host.lower(), 0.0),
         )
         self._own = OwnMessages(sender, key)
-        self._reply_tags = inlet is not None and inlet.reply_tags
-        self._listening = self._listener(inlet) if inlet else None
+        self._reply_tags = imap is not None and imap.reply_tags
+        self._listening = self._listener(imap) if imap else None
         if self._listening is not None:  # otherwise there is nothing to listen to, and it is no `Listen`
             self.listen = self._listen
 
@@ -116,8 +110,7 @@ class Email:
         return Receipt(part.message_id)
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
-        if not isinstance(self._listening, MailListening):
-            return [replace(one, problem="files of mails are fetched by IMAP alone") for one in message.offers]
+        assert self._listening is not None  # noqa: S101 - what it offers, it has heard
         try:
             return await self._listening.bring_files(message.offers, timeout_seconds)
         except (TimeoutError, OSError, EOFError):
@@ -141,18 +134,14 @@ class Email:
         assert self._listening is not None  # noqa: S101 - only then is it a method of ours
         return await self._listening.listen(position, timeout_seconds)
 
-    def _listener(self, inlet: ImapAccount | LmtpAccount) -> MailListening | MailHandedOver:
+    def _listener(self, imap: ImapAccount) -> MailListening:
         reading = MailReading(
             channel=self.name,
             own=self._own,
-            own_addresses=frozenset({folded(self._sender), folded(inlet.user or self._sender)}),
-            authserv_id=inlet.authserv_id,
+            own_addresses=frozenset({folded(self._sender), folded(imap.user)}),
+            authserv_id=imap.authserv_id,
         )
-        if isinstance(inlet, LmtpAccount):
-            from postroom.world.channels.mail_listening.handed_over import MailHandedOver  # a server: few have one
-
-            return MailHandedOver(inlet, reading, self._now)
-        return MailListening(inlet, reading, self._now)
+        return MailListening(imap, reading, self._now)
 
     def _tagged(self, message: Message) -> Message:
         """Where a relay gives mails other ids, the address that is answered to says which one is meant."""
