@@ -19,7 +19,9 @@ from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.ports import Channel, Clock, Listen, Outbound
 from postroom.domain.question import SubjectKind
 from postroom.domain.question_change import QuestionEvent
+from postroom.doors.assistants.standalone import agency_of
 from postroom.doors.butler.daemon import Butler
+from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, no_one
 from postroom.system.loop import Loop, Loops
 from postroom.system.seal import Seal
@@ -132,6 +134,7 @@ def build_asking(
         mint=mint.mint,
         times=times,
         strangers=_strangers(settings, opened, people, mint),
+        agents=agency_of(settings, TokenFile(settings.tokens_file)).agents,
     )
     links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=mint.mint)
     return AskingParts(

@@ -15,6 +15,7 @@ from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.ledger_view import LedgerView
 from postroom.app.parts import SWITCHBOARD
 from postroom.app.peers import Peers
+from postroom.app.question_people import HouseholdAsked
 from postroom.app.standing import HouseholdStanding
 from postroom.app.store import OpenedStore
 from postroom.domain.capabilities import KnownChannels
@@ -105,6 +106,7 @@ class ScriptDoor:
     def sending(self) -> Sending:
         return Sending(
             book=self.store.household,
+            people=HouseholdAsked(book=self.store.people),
             channels={name: self.channels[name] for name in usable_channels(self.settings)},
             notifier=Notifier(
                 channels=self.channels,

@@ -40,6 +40,19 @@ class Principal:
     def is_owner(self) -> bool:
         return self.role is Role.OPERATOR or (self.role is Role.PERSON and self.name == OWNER)
 
+    @property
+    def serves(self) -> str | None:
+        """The id of the person whose errands this caller runs; of a connector only its settings say."""
+        match self.role:
+            case Role.OPERATOR | Role.BUTLER:
+                return OWNER
+            case Role.PERSON | Role.USER:
+                return self.name
+            case Role.PROGRAM:
+                return self.person
+            case Role.CONNECTOR:
+                return None
+
     def is_butler(self, name: str) -> bool:
         return self.role is Role.BUTLER and self.name == name
 

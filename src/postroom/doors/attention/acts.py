@@ -84,7 +84,7 @@ class AttentionActs:
 
     async def away(self, caller: Principal, who: str | None, payload: object) -> Document:
         person = await self.person(caller, who)
-        absence = await self.bodies.absence(person, payload, self._now_us)
+        absence = await self.bodies.absence(caller, person, payload, self._now_us)
         await self.attention.away(person, absence)
         return {"person_id": person, "away": absence_mapping(absence) if absence is not None else None}
 
@@ -94,7 +94,7 @@ class AttentionActs:
     async def set_policy(self, caller: Principal, who: str | None, payload: object) -> Document:
         """None takes the person's own away."""
         person = await self.person(caller, who)
-        policy = await self.bodies.policy(person, payload) if payload is not None else None
+        policy = await self.bodies.policy(caller, person, payload) if payload is not None else None
         await self.attention.set_policy(person, policy)
         return await self._policy(person)
 
@@ -106,7 +106,7 @@ class AttentionActs:
         self, caller: Principal, who: str | None, payload: object, replay_seconds: int = WEEK_SECONDS
     ) -> Document:
         person = await self.person(caller, who)
-        policy = await self.bodies.policy(person, payload) if payload is not None else None
+        policy = await self.bodies.policy(caller, person, payload) if payload is not None else None
         since_us = self._now_us - seconds(replay_seconds)
         return comparison_document(await self.attention.simulate(person, policy, since_us))
 

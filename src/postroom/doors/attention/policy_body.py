@@ -10,11 +10,13 @@ from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, FieldError, Refused, ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.person import Person
+from postroom.domain.principal import Principal
 from postroom.domain.time import to_text
 from postroom.work.attention.absence import Absence, parse_absence
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.policy_request import parse_policy
+from postroom.work.questions.asked_people import in_reach
 
 _MOST_HOPS: Final = 20
 
@@ -38,19 +40,19 @@ class PolicyBodies:
             raise Refused(Code.NOT_FOUND, "there is no such person" if not found else "several people are called so")
         return found[0].id
 
-    async def policy(self, person: str, payload: object) -> Policy:
+    async def policy(self, caller: Principal, person: str, payload: object) -> Policy:
         """Raises ValidationError, which names every wrong field as it was written."""
-        named = {one: await self._id(one) for one in _escalation_names(payload)}
+        named = {one: await self._id(caller, one) for one in _escalation_names(payload)}
         known = {one for one, found in named.items() if found is not None} | set(self.attention.book.rotations)
         return parse_policy(payload, people=known, channels=self.channels, person=person)
 
-    async def absence(self, person: str, payload: object, now_us: int) -> Absence | None:
+    async def absence(self, caller: Principal, person: str, payload: object, now_us: int) -> Absence | None:
         """None: back again. Without `from` it begins now."""
         if payload == {"back": True}:
             return None
         written = {"from": to_text(now_us), **payload} if isinstance(payload, Mapping) else payload
         asked = written.get("delegate") if isinstance(written, Mapping) else None
-        found = await self._id(asked) if isinstance(asked, str) and not text_problem(asked) else None
+        found = await self._id(caller, asked) if isinstance(asked, str) and not text_problem(asked) else None
         if isinstance(written, Mapping) and found is not None:
             written = {**written, "delegate": found}
         chain = await self._chain(found)
@@ -70,8 +72,9 @@ class PolicyBodies:
                 waiting += [away.delegate for away in chain[one] if away.delegate is not None]
         return chain
 
-    async def _id(self, who: str) -> str | None:
-        found = await self.people.called(who)
+    async def _id(self, caller: Principal, who: str) -> str | None:
+        """None also for whom the caller does not reach: a policy tells nobody who is known here."""
+        found = await in_reach(caller, await self.people.called(who), self.people.called)
         return found[0].id if len(found) == 1 else None
 
 

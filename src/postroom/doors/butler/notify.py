@@ -121,7 +121,7 @@ class Notifier:
             if arguments.attachments not in (None, "", []):
                 outgoing = await self._with_files(outgoing, arguments.attachments)
         except ValidationError as error:
-            await self._note(origin_butler, arguments, request_id, error)
+            await self.note(origin_butler, arguments, request_id, error)
             raise
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=str(arguments.channel))
@@ -137,7 +137,7 @@ class Notifier:
         taken = await self.files.take(given, owner=outgoing.origin_butler, channel=outgoing.channel, can=can)
         return replace(outgoing, attachments=taken)
 
-    async def _note(
+    async def note(
         self, origin_butler: str, arguments: NotifyArguments, request_id: str, error: ValidationError
     ) -> None:
         """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.answer_attempt import Attempt
 from postroom.domain.errors import Code, FieldError, Refused, ValidationError
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.question import Question, Resume, Subject, SubjectKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
@@ -44,6 +45,7 @@ class Asking:
 
     The questions of others are not found. `bells` ring after every commit in this process. `strangers` is there where
     a person agrees to what is sent to those who are not trusted: what they were not shown, they find at no door.
+    `agents` are those a caller speaks for.
     """
 
     questions: Questions
@@ -54,6 +56,7 @@ class Asking:
     mint: Callable[[int], str]
     times: QuestionTimes | None = None
     strangers: Strangers | None = None
+    agents: Callable[[Principal], Collection[str]] = lambda _: ()
 
     async def ask(
         self,
@@ -207,9 +210,13 @@ class Asking:
         refuse_unknown_channels(request.channels, self.planning.channels)
         people = self.planning.people
         named = request.to or ((asker.person,) if asker.person else ())  # a program works for one person
-        to = await found_people(people, named, "to") if named else (await people.owner(),)
+        to = await found_people(people, self._reach(asker), named, "to") if named else (await people.owner(),)
         _refuse_self(asker, to)
         return to
+
+    def _reach(self, asker: Principal) -> Principal:
+        """An assistant that speaks for the owner asks whom the owner asks."""
+        return OPERATOR if HOUSEHOLD_OWNER in self.agents(asker) else asker
 
     async def _opened(
         self, asker: Principal, request: QuestionRequest, subject: Subject | None, people: Sequence[Person]
@@ -220,7 +227,9 @@ class Asking:
             id=self.mint(now_us),
             asker=str(asker),
             people=tuple(map(asked, people)),
-            escalate_to=await asked_people(self.planning.people, request.escalate_to, "escalate_to"),
+            escalate_to=await asked_people(
+                self.planning.people, self._reach(asker), request.escalate_to, "escalate_to"
+            ),
             resume=_resume(asker, request),
             subject=subject,
             now_us=now_us,
