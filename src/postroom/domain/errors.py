@@ -20,9 +20,11 @@ Every error this system can hand to a caller; beside the tree, what a person at 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final
+from http import HTTPStatus
+from typing import ClassVar, Final, Self
 
 
 class ErrorClass(StrEnum):
@@ -138,6 +140,7 @@ class PostroomError(Exception):
     error_class: ClassVar[ErrorClass] = ErrorClass.INTERNAL
     wire_type: ClassVar[str | None] = None  # the name some contracts give to this very error
     limit_type: str | None = None  # the limit that refused
+    provider_response: str | None = None  # set by `told_by`
 
     def __init__(
         self, message: str, *, retry_after_seconds: float | None = None, fields: Sequence[FieldError] = ()
@@ -155,6 +158,14 @@ class PostroomError(Exception):
     @property
     def retryable(self) -> bool:
         return self.error_class in RETRYABLE
+
+    def told_by(self, status: int, words: str = "") -> Self:
+        """With what the provider answered, as its attempt keeps it: words without credentials or message content."""
+        if not words:
+            with suppress(ValueError):
+                words = HTTPStatus(status).phrase
+        self.provider_response = f"{status}: {words}" if words else str(status)
+        return self
 
 
 class ValidationError(PostroomError):

@@ -232,12 +232,17 @@ class Inserted:
 
 @record
 class SendAttempt:
-    """One call to a provider, as it is kept; `asked` when it was asked first whether the message was there already."""
+    """
+    One call to a provider, as it is kept; `asked` when it was asked first whether the message was there already.
+
+    `response`: of a call that failed, what the provider answered, or why no answer came.
+    """
 
     started_at_us: int
     completed_at_us: int
     outcome: AttemptResult
     failure: DeliveryFailure | None = None
+    response: str | None = None
     asked: ProviderAnswer | None = None
 
     @property

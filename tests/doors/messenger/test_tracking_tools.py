@@ -84,10 +84,36 @@ async def test_attempts_are_listed_in_order_with_the_providers_answer(settings: 
         first, second = log["attempts"]
         assert (log["total_attempts"], first["attempt_number"], second["attempt_number"]) == (2, 1, 2)
         assert (first["outcome"], first["error_class"]) == ("retryable_error", "target_unavailable")
-        assert "500" in first["error_message"] and first["provider_response"] is None
+        assert "500" in first["error_message"] and first["provider_response"].startswith("500: ")
         assert (second["outcome"], second["error_class"]) == ("success", None)
         assert second["provider_response"] == answer["delivery"]["provider_delivery_id"]
         assert first["completed_at"] <= second["started_at"]
+
+
+@pytest.mark.requirement("messenger:attempt-log")
+@pytest.mark.parametrize(
+    ("channel", "fault", "said"),
+    [
+        ("telegram", {"status": 400}, "400: "),
+        ("telegram", {"status": 401}, "401: "),
+        ("telegram", {"status": 429, "retry_after": 1}, "429: "),
+        ("telegram", {"mode": "accept_then_cut"}, "no complete answer came back"),
+        ("email", {"status": 550}, "550: "),
+        ("email", {"mode": "refuse"}, "could not be reached"),
+    ],
+)
+async def test_a_failed_attempt_keeps_what_the_provider_answered_or_that_it_did_not(
+    settings: Settings, channel: str, fault: dict[str, Any], said: str
+) -> None:
+    async with opened(settings) as house:
+        house.break_channel(channel, **fault)
+        answer = await house.notify("my private words", channel=channel)
+
+        log = await house.call("messenger_delivery_attempts", {"delivery_id": answer["delivery"]["delivery_id"]})
+
+    kept = log["attempts"][0]["provider_response"]
+    assert said in kept and len(kept) <= 240
+    assert "my private words" not in kept and "http" not in kept
 
 
 @pytest.mark.requirement("messenger:delivery-search")

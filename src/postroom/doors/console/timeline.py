@@ -119,7 +119,7 @@ def _attempts(file: Row) -> Iterator[TimelineMoment]:
         told.append(f"The call took {milliseconds(attempt['latency_ms'])}.")
         if attempt["error_class"]:
             told.append(f"{attempt['error_class']}: {attempt['error_message']}")
-        if attempt["provider_response"]:
+        if attempt["provider_response"] not in (None, attempt["error_message"]):
             told.append(f"The provider said: {attempt['provider_response']}")
         yield TimelineMoment(
             at_us=parse_text(attempt["started_at"]),

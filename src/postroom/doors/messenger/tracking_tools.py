@@ -52,7 +52,8 @@ def _add_lookup_tools(server: MCPServer[Any], tracking: Tracking) -> None:
         Every call that was made to the provider for one delivery, in order.
 
         `outcome` is `success`, `retryable_error`, `non_retryable_error` or `uncertain` (handed over, no answer: it may
-        have arrived). `provider_response` is the provider's own id of what it accepted.
+        have arrived). `provider_response` is the provider's own id of what it accepted; of
+        a call that failed, the status and the short words it refused with, or why no answer came.
         """
         return cast(DeliveryAttempts, await tracking.attempts(delivery_id))
 

@@ -24,6 +24,7 @@ from postroom.domain.time import seconds
 from postroom.work.delivery.doubt import DoubtStep, can_be_asked, can_be_settled, doubtful_since, leaves_doubt
 
 ASKS_FIRST: Final = "ask whether it arrived"
+_LONGEST_RESPONSE: Final = 240
 _COSTS_NO_ATTEMPT = frozenset({DeliveryEvent.POSTPONE, DeliveryEvent.RELEASE})
 
 
@@ -59,7 +60,7 @@ def failed(
     can: Capabilities = UNDECLARED,
 ) -> Settlement:
     """
-    A call was made (or may have been) and did not end well; `began_us` is when that was, where several were made.
+    A call was made (or may have been) and did not end well; `began_us` is when the last one was, where one was.
 
     Whether a copy is possible is said now only where nothing that follows can rule it out.
     """
@@ -74,7 +75,11 @@ def failed(
         not_before_us=now_us + seconds(verdict.delay_seconds),
         attempts=claim.attempts + (0 if verdict.event in _COSTS_NO_ATTEMPT else 1),
         attempt=SendAttempt(
-            started_at_us=started_us, completed_at_us=now_us, outcome=outcome_of(error), failure=failure
+            started_at_us=started_us,
+            completed_at_us=now_us,
+            outcome=outcome_of(error),
+            failure=failure,
+            response=None if began_us is None else (error.provider_response or error.message)[:_LONGEST_RESPONSE],
         ),
         failure=failure,
         possible_duplicate=claim.possible_duplicate or (resends_uncertain and not claim.is_edit),

@@ -148,7 +148,7 @@ class SmtpVisit:
         except SMTPResponseException as error:
             private = mail.private if mail else ()
             words = provider_words(error.message, secrets=self._secrets, private=private)
-            failure = read_refusal(self._stage, error.code, words)
+            failure = read_refusal(self._stage, error.code, words).told_by(error.code, words or "refused")
             self.login_refused = self._stage is Stage.SESSION and error.code in AUTHENTICATION_CODES
         except (SMTPException, OSError, UnicodeError) as error:
             ours = out_of_descriptors(error) if self._stage is Stage.SESSION else None

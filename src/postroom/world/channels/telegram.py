@@ -339,7 +339,7 @@ class Telegram:
         if is_unfit_photo(call, status, told):
             return PhotoUnfit("Telegram makes no picture of this file")
         words = provider_words(told.get("description"), secrets=[self._token], private=call.private)
-        return read_refusal(status, told, answer.retry_after, words, self._now())
+        return read_refusal(status, told, answer.retry_after, words, self._now()).told_by(status, words)
 
     async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
         """A question changes nothing, so no answer is only ever "unavailable", and no refusal is a message's fault."""

@@ -21,6 +21,10 @@ _BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})  # 503 says that noth
 
 def refusal(service: str, status: int, retry_after: str | None, now: datetime, *, ours: str) -> PostroomError:
     """Nothing of the answer's own words, which may quote the message; `ours` is what a service knows us by."""
+    return _meaning(service, status, retry_after, now, ours).told_by(status)
+
+
+def _meaning(service: str, status: int, retry_after: str | None, now: datetime, ours: str) -> PostroomError:
     said = f"{service} answered {status}"
     if status == 429:
         asked = asked_seconds(None, retry_after, now)

@@ -279,7 +279,8 @@ class Discord:
     def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
         told = _told(answer)
         words = provider_words(inner_words(told), secrets=[self._token], private=private)
-        return read_refusal(answer.status, told, answer.retry_after, words, self._now())
+        refused = read_refusal(answer.status, told, answer.retry_after, words, self._now())
+        return refused.told_by(answer.status, words)
 
 
 _GONE: Final = 10008

@@ -193,7 +193,7 @@ class Ntfy:
 
     def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
         words = provider_words(parse(answer.body).get("error"), secrets=[self._token], private=private)
-        return read_refusal(answer, words, self._now())
+        return read_refusal(answer, words, self._now()).told_by(answer.status, words)
 
 
 def _named(call: NtfyCall, told: Receipt) -> Receipt:

@@ -88,6 +88,10 @@ class MessageGone(ValidationError):
 
 def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> PostroomError:
     code = _code(told)
+    return _meaning(answer, told, code, now).told_by(answer.status, code or "")
+
+
+def _meaning(answer: HttpAnswer, told: Mapping[str, Any], code: str | None, now: datetime) -> PostroomError:
     if answer.status == 429 or code in THROTTLED:
         return _throttled(answer.retry_after, now)
     if code is not None and (answer.status < 300 or code in UNSURE):
@@ -100,10 +104,12 @@ def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> Postr
 def not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
     """By the place that takes a file's bytes: nothing of it can be seen yet, and only its size is the file's fault."""
     if answer.status == 429:
-        return _throttled(answer.retry_after, now)
-    if answer.status == 413:
-        return ValidationError("Slack takes no file of this size (413)")
-    return TargetUnavailable(f"Slack did not take the file ({answer.status})")
+        refused = _throttled(answer.retry_after, now)
+    elif answer.status == 413:
+        refused = ValidationError("Slack takes no file of this size (413)")
+    else:
+        refused = TargetUnavailable(f"Slack did not take the file ({answer.status})")
+    return refused.told_by(answer.status)
 
 
 def _throttled(retry_after: str | None, now: datetime) -> PostroomError:

@@ -100,7 +100,7 @@ class WebPush:
     async def _refusal(self, answer: HttpAnswer, part: PushCall, devices: PushDevices) -> PostroomError:
         if answer.status in _ENDED:
             await _noted(devices.ended, part.device_id)
-            return ValidationError(_GONE)
+            return ValidationError(_GONE).told_by(answer.status)
         return refusal(SERVICE, answer.status, answer.retry_after, self._now(), ours="key")
 
 

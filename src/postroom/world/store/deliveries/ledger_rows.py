@@ -137,7 +137,7 @@ def attempt_values(done: Settlement) -> tuple[Any, ...] | None:
         str(attempt.outcome),
         str(failure.error_class) if failure else None,
         failure.message if failure else None,
-        done.receipt,
+        done.receipt if failure is None else attempt.response,
         attempt.asked.sentence if attempt.asked else None,
     )
 
