@@ -139,6 +139,28 @@ async def test_a_choice_that_a_person_confirmed_is_sent_and_remembered(line: Tel
     assert chosen["agent_address"] in [one["agent_address"] for one in remembered if one["query"] == name.lower()]
 
 
+@pytest.mark.requirement("intent:chatgpt-confirm-send", "intent:gemini-confirm-send")
+async def test_a_confirmed_address_is_remembered_for_a_name_like_its_own_or_the_answer_says_why_not(
+    line: Telephone, face: Face
+) -> None:
+    contact = {"name": f"Berta Kowalski {face.name}", "telegram_chat_id": f"4{len(face.name)}01"}
+    address = (await line.post("/contacts", contact)).body["contact"]["agent_address"]
+    to = {face.wire("to_agent"): address, "confirm_send": True}
+
+    alike = await said(line, face, recipient_name=f"berta kowalsky {face.name}", **to)
+    unlike = await said(line, face, recipient_name="the plumber from the market", **to)
+    unconfirmed = await said(line, face, **{**to, "confirm_send": False, "recipient_name": "the plumber"})
+    again = await said(line, face, recipient_name=f"berta kowalsky {face.name}")
+    nobody = await said(line, face, recipient_name="the plumber from the market")
+
+    assert [one.body["decision_mode"] for one in (alike, unlike, again)] == ["sent"] * 3
+    assert alike.body["confirmation"] == {"remembered": True, "why": None}
+    assert unlike.body["confirmation"]["remembered"] is False
+    assert "alias" in unlike.body["confirmation"]["why"]
+    assert unconfirmed.body["confirmation"] is None
+    assert (again.body["resolution"]["match_type"], nobody.body["decision_mode"]) == ("memory", "contact_not_found")
+
+
 async def test_a_token_of_ones_own_making_confirms_nothing(line: Telephone, face: Face) -> None:
     answer = await said(
         line, face, recipient_name="Marya Rossi", confirm_send=True, resolution_token="made-up-by-a-model.0"

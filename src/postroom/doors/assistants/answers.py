@@ -33,12 +33,18 @@ class DeliveryBody(BaseModel):
     created_at: str
 
 
+class ConfirmationBody(BaseModel):
+    remembered: bool
+    why: str | None = Field(description="Why the name will not be known the next time.")
+
+
 class AdaptAnswer(BaseModel):
     ok: bool
     decision_mode: Literal["sent", "resolved", "needs_confirmation", "needs_disambiguation", "contact_not_found"]
     resolution: ResolutionBody
     envelope: dict[str, Any] | None
     delivery: DeliveryBody | None
+    confirmation: ConfirmationBody | None = Field(description="Of a name that was sent to with confirm_send.")
 
 
 class Health(BaseModel):

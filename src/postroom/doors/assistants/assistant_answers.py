@@ -19,12 +19,17 @@ class Problem(TypedDict):
 
 
 class DecisionAnswer(TypedDict):
-    """`decision_mode`: sent, resolved, needs_confirmation, needs_disambiguation or contact_not_found."""
+    """
+    `decision_mode`: sent, resolved, needs_confirmation, needs_disambiguation or contact_not_found.
+
+    `confirmation`: whether a name that was confirmed is remembered, or why not.
+    """
 
     ok: bool
     decision_mode: NotRequired[str]
     resolution: NotRequired[dict[str, Any]]
     delivery: NotRequired[dict[str, Any] | None]
+    confirmation: NotRequired[dict[str, Any] | None]
     error: NotRequired[Problem]
 
 

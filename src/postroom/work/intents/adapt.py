@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -56,8 +55,8 @@ class Adapter:
         receipt = await self.gateway.submit(envelope)
         if self.as_at_first:
             envelope = envelope_of(receipt["intent_id"], receipt["created_at"])
-        await self._remember(call, resolution)
-        return _answer(DecisionMode.SENT, resolution, envelope, receipt)
+        kept = await self._remember(call, resolution)
+        return _answer(DecisionMode.SENT, resolution, envelope, receipt, kept)
 
     async def _recipient(self, call: AssistantCall) -> Resolution:
         token = call.resolution_token if call.confirm_send and not call.resolve_only else None
@@ -88,17 +87,20 @@ class Adapter:
                 return explicit(address)
         return await self.registry.resolve(call.from_agent, name, call.input_mode)
 
-    async def _remember(self, call: AssistantCall, resolution: Resolution) -> None:
-        """A confirmed send to somebody certain is remembered; when it cannot be, the message has gone all the same."""
+    async def _remember(self, call: AssistantCall, resolution: Resolution) -> dict[str, Any] | None:
+        """A confirmed send to somebody certain is remembered; where it cannot be, the message has gone all the same."""
         chosen = resolution.chosen
         if not call.confirm_send or call.recipient_name is None or chosen is None:
-            return
+            return None
         if resolution.match_type is MatchType.MEMORY:
-            return
-        with suppress(Refused):
+            return {"remembered": True, "why": None}
+        try:
             await self.registry.confirm(
                 call.from_agent, call.recipient_name, resolution_token=None, agent_address=chosen.agent_address
             )
+        except Refused as error:
+            return {"remembered": False, "why": error.message}
+        return {"remembered": True, "why": None}
 
 
 def _answer(
@@ -106,6 +108,7 @@ def _answer(
     resolution: Resolution,
     envelope: Mapping[str, Any] | None = None,
     receipt: Mapping[str, Any] | None = None,
+    confirmation: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return {
         "ok": True,
@@ -113,4 +116,5 @@ def _answer(
         "resolution": resolution.document(),
         "envelope": dict(envelope) if envelope is not None else None,
         "delivery": {"submitted": True, "via": "gateway", **receipt} if receipt is not None else None,
+        "confirmation": confirmation,
     }

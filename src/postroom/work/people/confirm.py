@@ -79,7 +79,11 @@ class Confirmer:
             shown = await self.resolver.resolve(asked.owner_agent, asked.query, input_mode=InputMode.TEXT)
         candidate = _named_in(shown, address)
         if candidate is None:
-            raise Refused(Code.CONTACT_NOT_FOUND, "this address is nobody that the name could mean in this book")
+            raise Refused(
+                Code.CONTACT_NOT_FOUND,
+                "nobody with this address in this book has a name like this one; "
+                "add it there as an alias, or let a person confirm it",
+            )
         return candidate
 
     async def _memory(self, asked: Confirmation, chosen: Candidate) -> Remembered:
