@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from postroom.cli.doctor_checks.finding import Finding
 from postroom.cli.doctor_checks.servers import look_at_workers
 from postroom.domain.living_worker import LivingWorker
+from postroom.system.settings import Settings
 from postroom.world.store.shared.workers import WorkerPulse, living
+from tests.app.asked_household import until
 from tests.app.living import settings_for
 from tests.app.processes import command, environment, part
 from tests.clock import FakeClock
@@ -23,15 +26,24 @@ async def test_doctor_names_a_worker_while_it_lives(home: Path, postgres_url: st
     settings = settings_for(home, {"database_url": postgres_url})
     with part(variables, "sandbox", "switchboard", "messenger"):
         with command(variables, "worker") as worker:
-            [two] = await look_at_workers(settings)
+            two = await _told(settings, "2 running: postroom up on ")
             pid = worker.pid
-        [one] = await look_at_workers(settings)
-    [none] = await look_at_workers(settings)
+        one = await _told(settings, "1 running: postroom up on ")
+    none = await _told(settings, "none is running")
 
-    assert two.ok and two.detail.startswith("2 running: postroom up on ")
-    assert f"({pid})" in two.detail.partition(", postroom worker on ")[2]
-    assert one.detail.startswith("1 running: postroom up on ") and "postroom worker" not in one.detail
-    assert none.ok and none.detail.startswith("none is running")
+    assert two.ok and f"({pid})" in two.detail.partition(", postroom worker on ")[2]
+    assert "postroom worker" not in one.detail
+    assert none.ok
+
+
+async def _told(settings: Settings, words: str) -> Finding:
+    """A worker is written down a moment after it says that it runs."""
+
+    async def look() -> Finding | None:
+        [found] = await look_at_workers(settings)
+        return found if found.detail.startswith(words) else None
+
+    return await until(look)
 
 
 async def test_a_worker_prints_what_it_is(home: Path, postgres_url: str) -> None:
