@@ -14,7 +14,7 @@ from tests.app.asked_household import labels, press, until
 from tests.museum.house import House
 from tests.patience import PATIENCE_SECONDS
 from tests.programs.hook.recorded import recorded
-from tests.programs.hook.test_run import hook, join
+from tests.programs.hook.test_run import all_wait, hook, join
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -37,7 +37,9 @@ async def heard(house: House, client: str, event: str, seconds: str = "20", **ch
 async def test_a_question_that_two_events_announce_is_one_card_and_is_answered_not_allowed(joined: House) -> None:
     events = ("PreToolUse-AskUserQuestion", "PermissionRequest-AskUserQuestion")
     both = [asyncio.create_task(heard(joined, "claude", one)) for one in events]
-    await press(joined, await joined.shows("Which database?"), "SQLite")
+    database = await joined.shows("Which database?")
+    await all_wait(joined, len(both))
+    await press(joined, database, "SQLite")
     features = await joined.shows("Which features?")
     for button in ("Export", "Send"):
         await press(joined, features, button)
