@@ -410,6 +410,7 @@ ASK: Sections = {
         "waiting": "A waiter is woken by the commit; a wait that is cancelled touches nothing.",
         "own-questions": "Agents see their questions, people those that ask them; those of others are not found.",
         "card": "A card has the question as plain text and the options' labels as buttons, or a link without buttons.",
+        "card-rest": "A choice shows its answers and one small button, which opens the rest there and decides nothing.",
         "card-follows": "A card is shown, held up, failed or doubtful as its delivery is, and never sent twice.",
         "closed-everywhere": "When a question ends, every card is edited to one line that says who answered what.",
         "revised-in-place": "A new wording is edited into the card.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from postroom.app.questions import AskingParts
@@ -51,6 +52,18 @@ async def press(house: Living, message: dict[str, Any], button: str, **more: Any
         assert response.status == 200, await response.text()
         pressed: dict[str, Any] = await response.json()
         return pressed
+
+
+async def press_beside(house: Living, message: dict[str, Any], button: str) -> None:
+    """What is not among the answers stands behind the card's small button."""
+    await press(house, message, "…")
+    opened = partial(_has, house, message, button)
+    await press(house, await until(opened), button)
+
+
+async def _has(house: Living, message: dict[str, Any], button: str) -> dict[str, Any] | None:
+    mine = (one for one in await house.received() if one["message_id"] == message["message_id"])
+    return next((one for one in mine if button in labels(one)), None)
 
 
 async def write(house: Living, text: str, **more: Any) -> None:

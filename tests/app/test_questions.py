@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,19 @@ import pytest
 
 from postroom.domain.principal import OPERATOR
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
-from tests.app.asked_household import HEALTH, SECONDS, ask, labels, parts, phone, press, shown, until, write
+from tests.app.asked_household import (
+    HEALTH,
+    SECONDS,
+    ask,
+    labels,
+    parts,
+    phone,
+    press,
+    press_beside,
+    shown,
+    until,
+    write,
+)
 from tests.app.living import LIFTED, QUICK, Living, living
 
 
@@ -35,7 +48,7 @@ async def small(home: Path) -> AsyncIterator[Living]:
 async def test_a_press_on_the_phone_answers_wakes_the_waiter_and_closes_the_card(house: Living) -> None:
     asked = asyncio.create_task(ask(house, wait_seconds=SECONDS))
     card = await phone(house, "Ship it?")
-    assert labels(card) == ["yes", "no", "✏️ Other", "Rather not"]
+    assert labels(card) == ["yes", "no", "…"]
     await press(house, card, "yes")
     view = await asyncio.wait_for(asked, SECONDS)
     question = view.question
@@ -112,12 +125,35 @@ async def test_several_options_are_ticked_redrawn_and_sent(small: Living) -> Non
     assert question is not None and question.answer is not None and question.answer.selected == ("b", "c")
 
 
+@pytest.mark.requirement("ask:card-rest")
+async def test_the_small_button_opens_the_rest_on_the_card_and_goes_on_after_a_restart(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as before:
+        view = await ask(before)
+        card = await phone(before, "Ship it?")
+        await press_beside(before, card, "‹ Back")
+        await until(partial(on_card, before, card, ["yes", "no", "…"]))
+        await press(before, card, "…")
+        await until(partial(on_card, before, card, ["✏️ Other", "Rather not", "Open", "‹ Back"]))
+        assert await parts(before).store.attempts(view.question.id) == []
+    async with living(home, LIFTED, QUICK) as after:
+        await press(after, card, "‹ Back")
+        await until(partial(on_card, after, card, ["yes", "no", "…"]))
+        await press_beside(after, card, "Rather not")
+        closed = await phone(after, "would rather not answer, via telegram")
+        assert (closed["message_id"], labels(closed)) == (card["message_id"], [])
+        assert len(await after.received()) == 1
+
+
+async def on_card(house: Living, card: dict[str, Any], buttons: list[str]) -> bool:
+    return [labels(one) for one in await house.received() if one["message_id"] == card["message_id"]] == [buttons]
+
+
 @pytest.mark.requirement("ask:own-words")
 async def test_an_answer_in_own_words_is_asked_for_in_a_box_and_found_by_the_reply_to_it(small: Living) -> None:
     await ask(small)
     await ask(small, question="Another one?")
     await phone(small, "Another one?")
-    await press(small, await phone(small, "Ship it?"), "✏️ Other")
+    await press_beside(small, await phone(small, "Ship it?"), "✏️ Other")
     box = await phone(small, "Your answer to “Ship it?”")
     assert box["reply_markup"]["force_reply"] is True
     await write(small, "after lunch", reply_to_message_id=box["message_id"])
@@ -128,7 +164,7 @@ async def test_an_answer_in_own_words_is_asked_for_in_a_box_and_found_by_the_rep
 async def test_after_other_the_next_message_is_the_answer(house: Living) -> None:
     await ask(house)
     other = await ask(house, question="Another one?")
-    await press(house, await phone(house, "Ship it?"), "✏️ Other")
+    await press_beside(house, await phone(house, "Ship it?"), "✏️ Other")
     await phone(house, "Your answer to “Ship it?”: write it as your next message here.")
     await write(house, "after lunch")
     await phone(house, "✅ after lunch: answered by")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -49,6 +50,16 @@ class Chat:
         where = {"chat_id": self.place} if self.channel == "telegram" else {"place": self.place}
         answers = {"reply_to_message_id": to["message_id"]} if to else {}
         await self.house.post(f"{self.channel}/inbound", {**where, "text": text, **answers})
+
+    async def press_beside(self, card: dict[str, Any], button: str) -> None:
+        """What is not among the answers stands behind the card's small button."""
+        await self.press(card, "…")
+        await until(partial(self.has, card, button))
+        await self.press(card, button)
+
+    async def has(self, card: dict[str, Any], button: str) -> bool:
+        found = await self.house.received(self.channel)
+        return any(one["message_id"] == card["message_id"] and button in str(one) for one in found)
 
     async def press(self, card: dict[str, Any], button: str) -> None:
         by = {} if self.channel == "telegram" else {"from_id": self.place.removeprefix("user:")}
@@ -113,7 +124,7 @@ async def test_after_other_the_next_message_answers_and_the_one_after_it_reaches
     chat = Chat(house, channel)
     ask_id, card = await chat.asked(question=f"Which tea, on {channel}?", options=["green", "black"])
     other, _ = await chat.asked(question=f"Which cake, on {channel}?", options=["plum", "apple"])
-    await chat.press(card, "✏️ Other")
+    await chat.press_beside(card, "✏️ Other")
     await house.arrived(channel, f"Your answer to “Which tea, on {channel}?”: write it as your next message here.")
     await chat.write("white, please")
     assert await chat.answer(ask_id) == "white, please"
@@ -125,7 +136,7 @@ async def test_after_other_the_next_message_answers_and_the_one_after_it_reaches
 async def test_a_message_between_other_and_the_answer_was_the_next_one(house: Talking, channel: str) -> None:
     chat = Chat(house, channel)
     ask_id, card = await chat.asked(question=f"Which road, on {channel}?", options=["left", "right"])
-    await chat.press(card, "✏️ Other")
+    await chat.press_beside(card, "✏️ Other")
     box = await house.arrived(channel, f"Your answer to “Which road, on {channel}?”")
     await chat.write("/status")
     await chat.butler_answers(f"The road is long, on {channel}.")

@@ -11,7 +11,7 @@ from mcp_types import ElicitResult
 
 from postroom.domain.principal import OPERATOR
 from postroom.work.questions import waiting
-from tests.app.asked_household import press
+from tests.app.asked_household import press, press_beside
 from tests.doors.asks.askers import LEGACY, MODERN, Askers, structured
 from tests.museum.house import House
 from tests.patience import PATIENCE_SECONDS
@@ -87,7 +87,7 @@ async def test_an_answer_a_refusal_an_end_and_a_withdrawal_are_four_different_th
     words = ("Answered?", "Refused?", "Over?", "Taken back?")
     answered, refused, over, back = [await house.ask(f"{one} Which is it?") for one in words]
     await house.answer(answered, value="no")
-    await press(house, await house.shows("Refused? Which is it?"), "Rather not")
+    await press_beside(house, await house.shows("Refused? Which is it?"), "Rather not")
     await house.overdue(over)
     await house.call("health", "cancel_ask", {"ask_id": back["ask_id"]})
 

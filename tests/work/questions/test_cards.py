@@ -20,7 +20,7 @@ from postroom.domain.time import seconds
 from postroom.work.questions.card_words import ending_line
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.places import ChannelAbility
-from postroom.work.questions.tokens import hash_of
+from postroom.work.questions.tokens import hash_of, unfolded
 
 MAKER = CardMaker(channels=CHANNELS, key=b"k", base_url="https://home.example")
 DAY = seconds(86_400)
@@ -49,7 +49,7 @@ def test_a_card_on_the_phone_has_the_question_its_context_and_buttons() -> None:
     question = new_question(context="Build 17 is green.", urgency="critical")
     card = MAKER.asking(question, shown())
     assert card.outgoing.message == ("general asks:\nShip it?\n\nBuild 17 is green.\n\nAnswer by 01:00 UTC.")
-    assert labels(question, shown()) == [["ship", "wait"], ["✏️ Other", "Rather not"]]
+    assert labels(question, shown()) == [["ship", "wait", "…"]]
     assert (card.outgoing.channel, card.outgoing.recipient, card.outgoing.idempotency_key) == (
         "telegram",
         "2000",
@@ -57,9 +57,22 @@ def test_a_card_on_the_phone_has_the_question_its_context_and_buttons() -> None:
     )
     assert card.outgoing.priority is Priority.HIGH
     assert card.outgoing.markup is not None
-    pressed = [one.token for one in card.outgoing.markup.every_button]
-    assert [one.hash for one in card.tokens] == [hash_of(token or "") for token in pressed]
-    assert all(len(f"{token}".encode()) <= 64 for token in pressed)
+    rest = MAKER.buttons(question, shown(), "e1", rest=True).markup
+    assert rest is not None
+    pressed = [one.token or "" for one in (*card.outgoing.markup.every_button, *rest.every_button) if one.url is None]
+    assert {one.hash for one in card.tokens} == {hash_of(unfolded(token)[1]) for token in pressed}
+    assert all(len(token.encode()) <= 64 for token in pressed)
+
+
+@pytest.mark.requirement("ask:card-rest")
+def test_what_else_can_be_pressed_stands_in_place_of_the_answers_with_a_way_back() -> None:
+    question = new_question()
+    rest, back = (MAKER.buttons(question, shown(), "e1", rest=one).markup for one in (True, False))
+    assert rest is not None and rest.labels == (("✏️ Other", "Rather not"), ("Open", "‹ Back"))
+    assert rest.buttons[1][0].url == f"https://home.example/console/questions/{question.id}"
+    assert back is not None and back.labels == (("ship", "wait", "…"),)
+    at_home = replace(MAKER, base_url="").buttons(question, shown(), "e1", rest=True).markup
+    assert at_home is not None and at_home.labels == (("✏️ Other", "Rather not"), ("‹ Back",))
 
 
 @pytest.mark.requirement("content:questions-formatted")
@@ -72,7 +85,7 @@ def test_a_card_in_markdown_says_so_and_its_ends_do_too() -> None:
     assert MAKER.asking(question, shown("email")).outgoing.subject == "Question: Ship it?"
     assert "“Ship it?”" in MAKER.reminder(question, shown(revision=1)).message
     assert MAKER.reminder(question, shown()).format is Format.PLAIN
-    ticked = MAKER.ticked(question, shown(), "e1")
+    ticked = MAKER.buttons(question, shown(), "e1")
     assert (ticked.message, ticked.format) == ("", Format.PLAIN)
     missed = MAKER.missed(question, shown(), START_US, START_US + 60)
     assert (missed.format, "I could not hear you" in missed.message) == (Format.MARKDOWN, True)
@@ -109,7 +122,8 @@ def test_an_approval_has_its_two_words_in_two_colours() -> None:
     ("arguments", "rows"),
     [
         ({"options": ["a" * 17, "b"], "allow_text": False}, [["a" * 17], ["b"], ["Rather not"]]),
-        ({"options": ["a", "b", "c"], "multiple": True}, [["✅ a", "b"], ["c"], ["Send"], ["✏️ Other", "Rather not"]]),
+        ({"options": ["a", "b", "c"], "multiple": True}, [["✅ a", "b"], ["c"], ["Send", "…"]]),
+        ({"options": ["this evening", "tomorrow"]}, [["this evening", "tomorrow"], ["…"]]),
         ({"kind": "text", "options": None}, [["✏️ Answer", "Rather not"]]),
     ],
 )
@@ -147,7 +161,7 @@ def test_characters_that_turn_the_reading_are_not_on_a_card() -> None:
     question = new_question(question="Pay\u202e 001 \u2066now\x07?", options=["a\u202eb", "c"])
     card = MAKER.asking(question, shown()).outgoing
     assert "Pay 001 now?" in card.message
-    assert card.markup is not None and card.markup.labels[0] == ("ab", "c")
+    assert card.markup is not None and card.markup.labels[0][:2] == ("ab", "c")
 
 
 def test_a_reminder_and_a_box_answer_the_card_where_there_are_threads() -> None:
@@ -216,16 +230,34 @@ def few(**wording: Any) -> tuple[str, list[str]]:
 @pytest.mark.parametrize(
     ("options", "labels"),
     [
-        (["ship", "wait"], ["ship", "wait", "Rather not"]),
-        (["ship", "wait", "ask again"], ["ship", "wait", "ask again"]),
+        (["ship", "wait"], ["ship", "wait", "Open"]),
+        (["ship", "wait", "ask again"], ["ship", "wait", "ask again", "Open"]),
     ],
 )
-def test_where_few_buttons_fit_the_options_come_first_and_nothing_asks_for_words(
+def test_where_nothing_can_be_written_back_the_options_come_first_and_a_page_has_the_rest(
     options: list[str], labels: list[str]
 ) -> None:
     message, shown_labels = few(options=options)
     assert shown_labels == labels
     assert "Reply" not in message
+
+
+@pytest.mark.requirement("ask:card-rest")
+@pytest.mark.parametrize(
+    ("most", "edits", "labels"),
+    [
+        (None, True, ["ship", "wait", "…"]),
+        (3, True, ["ship", "wait", "…"]),
+        (2, True, ["ship", "wait"]),
+        (None, False, ["ship", "wait", "✏️ Other", "Rather not"]),
+    ],
+)
+def test_the_rest_is_behind_one_button_where_that_has_room_and_a_card_can_be_edited(
+    most: int | None, edits: bool, labels: list[str]
+) -> None:
+    able = replace(CHANNELS["telegram"], most_buttons=most, edits=edits)
+    markup = replace(MAKER, channels={"telegram": able}).asking(new_question(), shown()).outgoing.markup
+    assert markup is not None and [one.label for one in markup.every_button] == labels
 
 
 @pytest.mark.parametrize(

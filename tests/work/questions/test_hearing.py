@@ -12,6 +12,7 @@ from tests.work.questions.asking_office import ANNA, CHANNELS, MINT, Office, ope
 from tests.work.questions.card_post import CardPost
 
 from postroom.domain.answer_attempt import Flag, VerdictKind
+from postroom.domain.delivery import Message, Receipt
 from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.domain.markup import Button
 from postroom.domain.outgoing import Outgoing
@@ -28,10 +29,18 @@ from postroom.work.questions.presenter import Presenter
 @dataclass
 class Bot:
     said: list[tuple[str, str, bool]] = field(default_factory=list)
+    drawn: list[Message] = field(default_factory=list)
 
     async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
         self.said.append((callback_id, text, alert))
         return True
+
+    def prepare(self, message: Message) -> list[Message]:
+        return [message]
+
+    async def send(self, part: Message, timeout_seconds: float) -> Receipt:
+        self.drawn.append(part)
+        return Receipt("edit")
 
 
 @dataclass
@@ -55,6 +64,11 @@ class Chat:
         markup = (card or self.post.sent[0]).markup
         assert markup is not None
         return next(one for one in markup.every_button if one.label == label)
+
+    async def press_beside(self, label: str, card: Outgoing | None = None, **changes: Any) -> str:
+        """What is not among the answers stands behind the small button."""
+        await self.press("…", card)
+        return await self.press(label, self.post.sent[-1], **changes)
 
     async def press(self, label: str, card: Outgoing | None = None, **changes: Any) -> str:
         self.events += 1
@@ -137,7 +151,7 @@ async def test_a_press_that_proves_little_approves_nothing(chat: Chat) -> None:
 
 async def test_declining_is_an_end_of_its_own(chat: Chat) -> None:
     ask_id = await chat.ask()
-    assert await chat.press("Rather not") == "Noted: you would rather not answer."
+    assert await chat.press_beside("Rather not") == "Noted: you would rather not answer."
     assert await chat.status(ask_id) is QuestionStatus.DECLINED
 
 
@@ -183,9 +197,9 @@ async def test_ticks_are_kept_and_drawn_and_sent_in_the_end(chat: Chat) -> None:
 
 async def test_own_words_get_a_box_only_for_those_who_are_asked(chat: Chat) -> None:
     await chat.ask()
-    assert await chat.press("✏️ Other", sender="1000") == "This question is for another person."
-    assert len(chat.post.sent) == 1
-    assert await chat.press("✏️ Other") == "Your next message here is your answer."
+    assert await chat.press_beside("✏️ Other", sender="1000") == "This question is for another person."
+    assert len(chat.post.sent) == 2
+    assert await chat.press_beside("✏️ Other") == "Your next message here is your answer."
     box = chat.post.sent[-1]
     assert box.markup is not None and box.markup.force_reply
 
@@ -196,6 +210,83 @@ async def test_a_reply_to_any_part_of_the_card_answers(chat: Chat) -> None:
     question = await chat.office.store.get(ask_id)
     assert question is not None and question.answer is not None and question.answer.text == "tomorrow"
     assert len(chat.post.sent) == 1
+
+
+@pytest.mark.requirement("ask:card-rest")
+async def test_the_rest_is_drawn_and_taken_away_on_the_same_card_and_nothing_of_it_is_an_attempt(chat: Chat) -> None:
+    ask_id = await chat.ask(options=["a", "b"], multiple=True)
+    await chat.press("b")
+    assert await chat.press("…") == ""
+    rest = chat.post.sent[-1]
+    assert (rest.message, rest.revises) == ("", "d1")
+    assert rest.markup is not None and rest.markup.labels == (("✏️ Other", "Rather not"), ("‹ Back",))
+    assert await chat.press("‹ Back", rest) == ""
+    back = chat.post.sent[-1]
+    assert (back.message, back.revises) == ("", "d1")
+    assert back.markup is not None and back.markup.labels == (("a", "✅ b"), ("Send", "…"))
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert len(await chat.office.store.attempts(ask_id)) == 1
+
+
+@pytest.mark.requirement("ask:card-rest", "ask:who-may-answer")
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"sender": "1000"}, "This question is for another person."),
+        ({"sender": "9999"}, UNKNOWN),
+        ({"flags": frozenset({Flag.BOT})}, "Forwarded, automatic and anonymous messages are not answers."),
+        ({"places": ("3000",)}, NOT_VALID),
+        ({"token": "+guessed"}, NOT_VALID),
+    ],
+)
+async def test_who_may_not_answer_is_told_so_and_opens_nothing(chat: Chat, changes: dict[str, Any], told: str) -> None:
+    ask_id = await chat.ask()
+    assert await chat.press("…", **changes) == told
+    assert chat.bot.said[-1][2]
+    assert (len(chat.post.sent), await chat.office.store.attempts(ask_id)) == (1, [])
+
+
+@pytest.mark.requirement("ask:card-rest")
+async def test_on_a_card_that_is_over_nothing_is_opened_and_the_end_is_told(chat: Chat) -> None:
+    await chat.ask()
+    await chat.press("…")
+    rest = chat.post.sent[-1]
+    assert await chat.press("yes") == "✅ yes"
+    sent = len(chat.post.sent)
+    for label, card in (("…", None), ("‹ Back", rest), ("✏️ Other", rest)):
+        assert await chat.press(label, card) == "Anna was first: yes."
+    assert len(chat.post.sent) == sent
+
+
+@pytest.mark.requirement("ask:card-rest")
+@pytest.mark.parametrize(("label", "asked"), [("…", {}), ("b", {"options": ["a", "b"], "multiple": True})])
+async def test_buttons_that_were_drawn_while_the_question_ended_do_not_stay_on_its_card(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch, label: str, asked: dict[str, Any]
+) -> None:
+    ask_id = await chat.ask(**asked)
+    submit = chat.post.submit
+
+    async def ends_first(outgoing: Outgoing, **how: Any) -> Any:
+        await chat.office.asking.questions.cancel(ask_id, "done")
+        return await submit(outgoing, **how)
+
+    monkeypatch.setattr(CardPost, "submit", lambda _, outgoing, **how: ends_first(outgoing, **how))
+    await chat.press(label)
+    drawn, closed = chat.post.sent[-2:]
+    assert drawn.markup is not None and (closed.markup, closed.revises) == (None, "d1")
+    assert "✖️ Taken back" in closed.message
+
+
+@pytest.mark.requirement("ask:card-rest")
+async def test_the_rest_opens_on_a_copy_that_only_its_press_names(chat: Chat) -> None:
+    await chat.ask()
+    assert await chat.press("…", message_id="d1-2") == ""
+    assert len(chat.post.sent) == 2
+    assert await chat.press("…", message_id="99") == ""
+    assert len(chat.post.sent) == 2
+    [drawn] = chat.bot.drawn
+    assert drawn.revises is not None and drawn.revises.provider_ids == ("99",)
+    assert drawn.text == "" and drawn.markup is not None and drawn.markup.labels[-1] == ("‹ Back",)
 
 
 @pytest.mark.requirement("ask:own-words")
@@ -215,7 +306,7 @@ async def test_a_text_that_replies_to_nothing_is_for_others_however_many_questio
 async def test_after_other_the_next_message_is_the_answer_and_the_box_says_so(chat: Chat) -> None:
     ask_id = await chat.ask()
     await chat.ask(question="Another?")
-    assert await chat.press("✏️ Other") == "Your next message here is your answer."
+    assert await chat.press_beside("✏️ Other") == "Your next message here is your answer."
     assert "“Ship it?”" in chat.post.texts[-1] and "as your next message here" in chat.post.texts[-1]
     assert await chat.write("after lunch", said_at_us=chat.office.clock.now_us() - seconds(3600))
     question = await chat.office.store.get(ask_id)
@@ -227,9 +318,9 @@ async def test_after_other_the_next_message_is_the_answer_and_the_box_says_so(ch
 async def test_of_two_questions_the_one_whose_other_was_pressed_last_gets_the_next_message(chat: Chat) -> None:
     first = await chat.ask()
     second = await chat.ask(question="Another?")
-    await chat.press("✏️ Other")
+    await chat.press_beside("✏️ Other")
     chat.office.clock.jump(1)
-    await chat.press("✏️ Other", chat.post.sent[1])
+    await chat.press_beside("✏️ Other", chat.post.sent[1])
     assert await chat.write("after lunch")
     assert (await chat.status(first), await chat.status(second)) == (QuestionStatus.OPEN, QuestionStatus.ANSWERED)
 
@@ -240,7 +331,7 @@ async def test_after_other_only_the_persons_own_next_words_alone_with_us_count(
     chat: Chat, changes: dict[str, Any]
 ) -> None:
     ask_id = await chat.ask()
-    await chat.press("✏️ Other")
+    await chat.press_beside("✏️ Other")
     assert not await chat.write("after lunch", **changes)
     assert await chat.status(ask_id) is QuestionStatus.OPEN
 

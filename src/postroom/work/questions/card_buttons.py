@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.domain.approval_question import is_approval
@@ -11,13 +12,16 @@ from postroom.domain.presentation import Presentation, Token, TokenAction
 from postroom.domain.question import RATHER_NOT, Question, QuestionKind
 from postroom.domain.question_states import APPROVE
 from postroom.work.questions.card_words import one_line
-from postroom.work.questions.tokens import kept_token, token_of
+from postroom.work.questions.tokens import BACK, MORE, kept_token, token_of
 
 OTHER: Final = "✏️ Other"
 ANSWER: Final = "✏️ Answer"  # of a question that has no options
 SEND: Final = "Send"
+REST: Final = "…"
+TO_ANSWERS: Final = "‹ Back"
 _TICKED: Final = "✅ "
 _SHORT: Final = 16
+_BESIDE: Final = 20  # characters in a row that has room for one small button more; each is as wide as the widest
 _LONGEST_LABEL: Final = 60
 
 
@@ -46,15 +50,34 @@ class ButtonMaker:
         """Whether every answer has its button where there can be so many."""
         return most is None or sum(len(row) for row in self._options()) <= most
 
-    def pressable(self, most: int | None = None, *, own_words: bool = True) -> Buttons:
-        """Options, and what else may be done about the question as far as there is room, on a channel with buttons."""
-        options = self._options()
+    def answers(self) -> Buttons:
+        """The options alone."""
+        return _of(self._options())
+
+    def pressable(self, most: int | None = None, *, own_words: bool = True, folds: bool = False) -> Buttons:
+        """
+        Options, and what else may be done about the question as far as there is room.
+
+        `folds`: the card can show several such things in place of the options, so one small button stands for them.
+        """
+        options, others = self._options(), self._others(own_words)
         room = None if most is None else max(0, most - sum(len(row) for row in options))
-        made = [row for row in [*options, self._others(own_words)[:room]] if row]
-        return Buttons(
-            rows=tuple(tuple(button for button, _ in row) for row in made),
-            tokens=tuple(token for row in made for _, token in row),
-        )
+        if not (folds and options and len(others) > 1 and room != 0):
+            return _of([*options, others[:room]])
+        *before, last = _of(options).rows
+        more = self._fold(REST, MORE)
+        is_beside = all(len(one.label) * len(last) <= _BESIDE for one in last)
+        rows = (*before, (*last, more)) if is_beside else (*before, last, (more,))
+        return Buttons(rows=rows, tokens=_of([*options, others]).tokens)
+
+    def rest(self, opening: Buttons) -> Buttons:
+        """What stood behind that small button, with a page of its own, and the way back."""
+        others, pages = _of([self._others(own_words=True)]), [button for row in opening.rows for button in row]
+        return replace(others, rows=(*others.rows, (*pages, self._fold(TO_ANSWERS, BACK))))
+
+    def _fold(self, label: str, way: str) -> Button:
+        """Of a button that every such card has."""
+        return Button(label=label, token=f"{way}{self._token(TokenAction.DECLINE)}")
 
     def link(self, base_url: str) -> Buttons:
         """A page of its own for this person, on a channel without buttons."""
@@ -102,6 +125,13 @@ class ButtonMaker:
 
     def _kept(self, token: str, action: TokenAction, option: str | None = None) -> Token:
         return kept_token(token, self.shown.id, self.question.revision, action, option)
+
+
+def _of(made: Sequence[Sequence[tuple[Button, Token]]]) -> Buttons:
+    return Buttons(
+        rows=tuple(tuple(button for button, _ in row) for row in made if row),
+        tokens=tuple(token for row in made for _, token in row),
+    )
 
 
 def console_link(base_url: str, question: Question) -> Buttons:

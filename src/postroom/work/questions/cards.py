@@ -97,10 +97,10 @@ class CardMaker:
         key = f"{card.outgoing.idempotency_key}:anew"
         return replace(card, outgoing=replace(card.outgoing, revises=None, idempotency_key=key))
 
-    def ticked(self, question: Question, shown: Presentation, event_id: str) -> Outgoing:
-        """The buttons alone, with what is ticked now."""
-        buttons = self._buttons(question, shown)
-        return self._edit(question, shown, CardText(""), f"ticks:{event_id}", buttons.markup)
+    def buttons(self, question: Question, shown: Presentation, event_id: str, *, rest: bool = False) -> Outgoing:
+        """The buttons alone, with what is ticked now; or, in their place, the `rest` of what can be pressed."""
+        buttons = self._maker(question, shown).rest(self._opening(question)) if rest else self._buttons(question, shown)
+        return self._edit(question, shown, CardText(""), f"buttons:{event_id}", buttons.markup)
 
     def counted(self, question: Question, shown: Presentation, behind: int, at_us: int) -> Outgoing:
         """The open card of an approval, with how many are behind it now."""
@@ -118,7 +118,7 @@ class CardMaker:
     def elsewhere(self, question: Question, shown: Presentation) -> Outgoing:
         """The card that stays open, where a press proves too little: without buttons that decide nothing."""
         card = self.asking(question, shown).outgoing
-        opening = console_link(self.base_url, question) if self.base_url else Buttons()
+        opening = self._opening(question)
         line = "A button here does not prove that it was you who pressed it, so nothing is decided yet. "
         text = composed(CardText(card.message, card.format), CardText(f"{line}Open the console to decide this."))
         return self._edit(question, shown, text, f"elsewhere:{question.revision}", opening.markup)
@@ -173,15 +173,21 @@ class CardMaker:
         return said_moment(at_us, self.zone_of(shown.person_id), question.created_at_us)
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:
-        opening = console_link(self.base_url, question) if self.base_url else Buttons()
+        opening, maker, ability = self._opening(question), self._maker(question, shown), self.ability(shown)
         if is_hidden(question) or not self.outside(question):
             return opening
-        maker = ButtonMaker(key=self.key, question=question, shown=shown)
-        ability = self.ability(shown)
-        if self._is_pressed(question, shown):
-            made = maker.pressable(ability.most_buttons, own_words=ability.replies)
-            return made + opening if is_approval(question) or ability.opens else made
-        return maker.link(self.base_url) if self.base_url else Buttons()
+        if not self._is_pressed(question, shown):
+            return maker.link(self.base_url) if self.base_url else Buttons()
+        if opening.rows and not ability.replies:
+            return maker.answers() + opening  # the few buttons there lead to all that can be done
+        made = maker.pressable(ability.most_buttons, own_words=ability.replies, folds=ability.edits)
+        return made + opening if is_approval(question) or ability.opens else made
+
+    def _opening(self, question: Question) -> Buttons:
+        return console_link(self.base_url, question) if self.base_url else Buttons()
+
+    def _maker(self, question: Question, shown: Presentation) -> ButtonMaker:
+        return ButtonMaker(key=self.key, question=question, shown=shown)
 
     def _is_pressed(self, question: Question, shown: Presentation) -> bool:
         """Whether its answers are on buttons; where nothing can be written back, only if one press is the answer."""
@@ -189,7 +195,7 @@ class CardMaker:
         by_one_press = wording.kind in (QuestionKind.CHOICE, QuestionKind.APPROVE) and not wording.multiple
         if not ability.buttons or not (ability.replies or by_one_press):
             return False
-        return ButtonMaker(key=self.key, question=question, shown=shown).fits(ability.most_buttons)
+        return self._maker(question, shown).fits(ability.most_buttons)
 
     def _how(self, question: Question, shown: Presentation) -> str:
         if not self.outside(question):

@@ -34,7 +34,7 @@ from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
 from postroom.work.questions.judge import NOT_AN_ANSWER, UNSURE
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards
-from postroom.work.questions.tokens import hash_of
+from postroom.work.questions.tokens import MORE, hash_of, unfolded
 
 NOT_VALID: Final = "This button is no longer valid."
 _SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "anonymous", "automatic"})
@@ -67,12 +67,12 @@ class Kept(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PressReaction:
-    """What the person is shown at once, and what is sent after it; `copy` is what a second card is to say."""
+    """What the person is shown at once, and what is sent after it, about which card; `copy` goes on a second one."""
 
     words: str
     alert: bool = False
     then: Outgoing | None = None
-    about: str = ""
+    about: Presentation | None = None
     copy: Message | None = None
 
 
@@ -142,21 +142,30 @@ class Hearing:
                 await self.outbound.submit(edit, request_id=request_id_of(shown.id), wait_seconds=0)
 
     async def _go_on(self, reaction: PressReaction) -> None:
-        if reaction.then is not None:
-            await self.outbound.submit(reaction.then, request_id=reaction.about, wait_seconds=0)
+        """What was drawn while the question ended would else stand on a card that is closed."""
+        then, shown = reaction.then, reaction.about
+        if then is None or shown is None:
+            return
+        await self.outbound.submit(then, request_id=request_id_of(shown.id), wait_seconds=0)
+        question = await self.store.get(shown.question_id) if then.revises else None
+        if question is not None and not question.is_open:
+            again = replace(self._closing(question, shown), idempotency_key=f"{then.idempotency_key}:over")
+            await self.outbound.submit(again, request_id=request_id_of(shown.id), wait_seconds=0)
 
     async def _reaction(self, press: Press) -> PressReaction:
-        pressed = await self.shown.pressed(hash_of(press.token))
+        fold, token = unfolded(press.token)
+        pressed = await self.shown.pressed(hash_of(token))
         if pressed is None or not _is_there(pressed.presentation, press):
             return PressReaction(words=NOT_VALID, alert=True)
-        if pressed.token.action is TokenAction.OTHER:
-            return await self._own_words(press, pressed)
+        if fold or pressed.token.action is TokenAction.OTHER:
+            return await self._undecided(press, pressed, fold)
         said = _said(pressed)
         if said is None:
             return PressReaction(words="")
         heard = await self.questions.hear(await self._attempt_by(press, pressed, said))
-        if heard is None:
-            return PressReaction(words=NOT_VALID, alert=True)
+        return PressReaction(words=NOT_VALID, alert=True) if heard is None else self._told_of(press, pressed, heard)
+
+    def _told_of(self, press: Press, pressed: PressedToken, heard: Heard) -> PressReaction:
         alert = heard.verdict.kind not in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET)
         reaction = PressReaction(words=_toast(heard, pressed), alert=alert, copy=self._copy(press, pressed, heard))
         return self._drawn(press, pressed, heard, reaction)
@@ -165,45 +174,46 @@ class Hearing:
         """A card that was sent twice because a process died: of the copy that no one noted only its press tells."""
         question, shown = heard.question, pressed.presentation
         is_over = not question.is_open and pressed.token.revision == question.revision
-        if press.message_id is None or press.message_id in shown.provider_ids or not is_over:
-            return None
-        card = self.cards.closing(unsaid(question) if ends_with_new_words(question) else question, shown)
-        delivery, place = DeliveryId(shown.delivery_id or ""), press.places[0]
-        return Message(
-            delivery_id=delivery,
-            intent=Intent.SEND,
-            address=place,
-            text=card.message,
-            format=card.format,
-            revises=Revision(delivery_id=delivery, provider_ids=(press.message_id,), conversation=place),
-        )
+        return _over(press, shown, self._closing(question, shown)) if is_over else None
+
+    def _closing(self, question: Question, shown: Presentation) -> Outgoing:
+        return self.cards.closing(unsaid(question) if ends_with_new_words(question) else question, shown)
 
     def _drawn(self, press: Press, pressed: PressedToken, heard: Heard, reaction: PressReaction) -> PressReaction:
         """A tick is kept already; the card shows it by an edit of its buttons, or says where else it is decided."""
         shown, ticks = pressed.presentation, heard.verdict.toggles
         if heard.verdict.code == UNSURE and shown.delivery_id is not None and self.cards.ability(shown).edits:
-            elsewhere = self.cards.elsewhere(heard.question, shown)
-            return replace(reaction, then=elsewhere, about=request_id_of(shown.id))
+            return replace(reaction, then=self.cards.elsewhere(heard.question, shown), about=shown)
         if heard.verdict.kind is not VerdictKind.NOT_YET or shown.delivery_id is None:
             return reaction
         now = shown if ticks is None else replace(shown, toggles=ticks)
-        edit = self.cards.ticked(heard.question, now, press.event_id)
-        return replace(reaction, then=edit, about=request_id_of(shown.id))
+        return replace(reaction, then=self.cards.buttons(heard.question, now, press.event_id), about=shown)
 
-    async def _own_words(self, press: Press, pressed: PressedToken) -> PressReaction:
-        """Nothing is decided: a box to reply in, and where nobody else writes, the next message is the answer, too."""
+    async def _undecided(self, press: Press, pressed: PressedToken, fold: str) -> PressReaction:
+        """Nothing is said yet, so nothing is kept; who could not answer is told so at once."""
         shown = pressed.presentation
-        question, person = await self.store.get(shown.question_id), await self._person(press.channel, press.sender)
-        if question is None or person is None or press.flags or not question.asks(person.id):
-            return PressReaction(words="This question is for another person.", alert=True)
-        if not question.is_open or pressed.token.revision != question.revision:
+        question, attempt = await self.store.get(shown.question_id), await self._attempt_by(press, pressed, Said())
+        if question is None:
             return PressReaction(words=NOT_VALID, alert=True)
+        if refusal := self.questions.refusal(question, attempt):
+            return self._told_of(press, pressed, Heard(question=question, verdict=refusal))
+        return self._folded(press, question, shown, fold) if fold else await self._own_words(press, question, shown)
+
+    def _folded(self, press: Press, question: Question, shown: Presentation, fold: str) -> PressReaction:
+        """On the card that was pressed, also when we do not know it by its number, or not yet."""
+        edit = self.cards.buttons(question, shown, press.event_id, rest=fold == MORE)
+        copy = _over(press, shown, edit)
+        is_known = copy is None and shown.delivery_id is not None
+        return PressReaction(words="", then=edit if is_known else None, about=shown, copy=copy)
+
+    async def _own_words(self, press: Press, question: Question, shown: Presentation) -> PressReaction:
+        """A box to reply in, and where nobody else writes, the next message is the answer, too."""
         alone = press.sender in press.places
         if alone:
             await self.shown.await_words(shown.id, self.clock.now_us())
         box = self.cards.own_words(question, shown, press.event_id, alone=alone)
         told = "Your next message here is your answer." if alone else "Write your answer as a reply."
-        return PressReaction(words=told, then=box, about=request_id_of(shown.id))
+        return PressReaction(words=told, then=box, about=shown)
 
     async def _meant(self, words: InboundMessage) -> Sequence[Presentation]:
         """The card that is replied to, or on which *Other* was pressed just before; nothing else is an answer."""
@@ -297,6 +307,22 @@ async def _draw_over(bot: DrawsOver, copy: Message) -> None:
     with suppress(PostroomError):
         for part in bot.prepare(copy):
             await bot.send(part, _DRAW_SECONDS)
+
+
+def _over(press: Press, shown: Presentation, card: Outgoing) -> Message | None:
+    """The same for a message that we know only from its press; None when we know it."""
+    if press.message_id is None or press.message_id in shown.provider_ids:
+        return None
+    delivery, place = DeliveryId(shown.delivery_id or ""), press.places[0]
+    return Message(
+        delivery_id=delivery,
+        intent=Intent.SEND,
+        address=place,
+        text=card.message,
+        format=card.format,
+        markup=card.markup,
+        revises=Revision(delivery_id=delivery, provider_ids=(press.message_id,), conversation=place),
+    )
 
 
 def _is_there(shown: Presentation, press: Press) -> bool:

@@ -45,13 +45,20 @@ def judge(
     shown: Presentation | None = None,
     policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
 ) -> Verdict:
-    """Who it is comes first: one who may not answer learns nothing about the question."""
+    return refused(question, attempt, now_us, policy) or _answered(question, attempt, shown)
+
+
+def refused(question: Question, attempt: Attempt, now_us: int, policy: AnswerPolicy) -> Verdict | None:
+    """
+    Why this person cannot answer it there and now, whatever they say.
+
+    Who it is comes first: one who may not answer learns nothing about the question.
+    """
     return (
         _refused_person(question, attempt, policy)
         or _too_late(question, attempt, now_us)
         or _other_wording(question, attempt)
         or _refused_place(question, attempt, policy)
-        or _answered(question, attempt, shown)
     )
 
 

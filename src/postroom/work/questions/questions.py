@@ -15,7 +15,7 @@ from postroom.domain.question import Question, Wording
 from postroom.domain.question_change import Asked, QuestionChange
 from postroom.domain.time import seconds
 from postroom.work.questions import moves
-from postroom.work.questions.judge import AnswerPolicy, judge
+from postroom.work.questions.judge import AnswerPolicy, judge, refused
 from postroom.work.questions.plan import Plan, QuestionStep, due
 from postroom.work.questions.ports import Decide, QuestionStore
 
@@ -95,6 +95,10 @@ class Questions:
         if heard is not None and not heard.repeated:
             self._changed(heard.question)
         return heard
+
+    def refusal(self, question: Question, attempt: Attempt) -> Verdict | None:
+        """Of whoever wants to answer and has not said anything yet; nothing of it is kept."""
+        return refused(question, attempt, self._clock.now_us(), self._policy)
 
     async def cancel(self, question_id: str, reason: str | None = None) -> Question | None:
         return await self._change(question_id, partial(moves.cancelled, reason=reason, now_us=self._clock.now_us()))

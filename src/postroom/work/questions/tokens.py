@@ -9,6 +9,8 @@ from typing import Final
 
 from postroom.domain.presentation import Token, TokenAction
 
+MORE: Final = "+"  # before the token of a button that is out of sight: brings those into sight, or takes them out
+BACK: Final = "~"  # no token begins with either
 _BYTES: Final = 16
 
 
@@ -22,6 +24,12 @@ def token_of(key: bytes, presentation_id: str, revision: int, action: TokenActio
     parts = "\x1f".join([presentation_id, str(revision), str(action), option or ""])
     digest = hmac.new(key, parts.encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest[:_BYTES]).rstrip(b"=").decode()
+
+
+def unfolded(token: str) -> tuple[str, str]:
+    """Which of the two it begins with, if any, and the token behind that."""
+    fold = token[:1] if token[:1] in (MORE, BACK) else ""
+    return fold, token.removeprefix(fold)
 
 
 def hash_of(token: str) -> str:

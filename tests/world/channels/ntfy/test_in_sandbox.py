@@ -289,7 +289,7 @@ async def phone(sandbox: Sandbox, ntfy: Ntfy, tmp_path: Path, request: pytest.Fi
 async def test_a_question_is_answered_by_one_press_and_the_card_closes(phone: Phone) -> None:
     ask_id = await phone.ask()
     [card] = await on_the_phone(phone.sandbox)
-    assert [one["label"] for one in card["buttons"]] == ["yes", "no", "Rather not"]
+    assert [one["label"] for one in card["buttons"]] == ["yes", "no", "Open"]
 
     await phone.press("yes")
     await phone.hear()
