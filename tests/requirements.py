@@ -335,7 +335,7 @@ HOUSE: Sections = {
         "webhook-standard": "A webhook is signed as standardwebhooks.com says, with one id and body for all attempts.",
         "webhook-answers": "Each answer to a webhook has one meaning, and no redirect is followed.",
         "private-addresses": "Webhooks and Apprise reach private addresses only with allow_private, judged at connect.",
-        "apprise-evidence": "Apprise gives no receipt; refused, unreachable and unknown are told apart by evidence.",
+        "apprise-evidence": "Apprise gives no receipt; its failures are uncertain, unless it connected to nothing.",
         "apprise-urls": "An Apprise URL is one service without local effects, files, chains or retries of its own.",
         "apprise-secrets": "Nothing of an Apprise URL or message is in a log, an error or a repr.",
     },

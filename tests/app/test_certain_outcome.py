@@ -13,10 +13,12 @@ import pytest
 from postroom.app.ledger_view import ledger_view
 from postroom.cli.trace import timeline
 from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import Message, Receipt
+from postroom.domain.delivery import REPEAT_MARK, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain
 from postroom.domain.inbound_message import LateNews, Listened, NewsKind
+from postroom.world.channels.apprise.channel import AppriseService
 from tests.app.living import QUICK, Living, living
+from tests.contract.bot_api import BotApi, raw_reply
 from tests.patience import PATIENCE_SECONDS
 
 SETTINGS: dict[str, Any] = {
@@ -74,6 +76,24 @@ async def test_what_was_cut_off_is_found_and_its_news_is_shown(home: Path) -> No
     assert len(KEPT) == 1
     assert any("We asked parrot whether it had arrived: it was there." in line for line in story)
     assert any("The provider said that it bounced: the cage is full" in line for line in story)
+
+
+def pager(name: str, url: str) -> AppriseService:
+    return AppriseService(name, url, allow_private=True)
+
+
+@pytest.mark.requirement("house:apprise-evidence")
+async def test_what_apprise_reports_as_failed_is_sent_again_as_perhaps_repeated(home: Path) -> None:
+    async with BotApi() as server:
+        server.behave(raw_reply(401, b"no"), raw_reply(200, b"{}"))
+        options = {"name": "pager", "url": f"json://127.0.0.1:{server.port}/"}
+        own = {"channels": {"pager": {"factory": f"{__name__}:pager", "options": options}}}
+        async with living(home, QUICK, own, {"approvals": {"enabled": False}}) as household:
+            answer = await household.notify(channel="pager", recipient="-", message="The backup failed")
+
+        texts = [request.body["message"] for request in server.requests]
+    assert texts == ["The backup failed", f"The backup failed\n\n{REPEAT_MARK}"]
+    assert (answer["status"], answer["delivery"]["possible_duplicate"]) == ("ok", True)
 
 
 async def told(household: Living, delivery_id: str) -> list[str]:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from contextvars import copy_context
-from typing import Any
+import logging
+import threading
+import time
+from concurrent.futures import Future
+from typing import Any, Final
 
 import apprise
 from apprise.plugins import url_to_dict
 
+from postroom.world.channels.apprise.gate import Departure
 from postroom.world.channels.apprise.parts import ApprisePart, ServiceLimits
-from postroom.world.channels.apprise.trail import TRAIL, Trail
 from postroom.world.channels.apprise.url_rules import form_problem, service_problem
-from postroom.world.channels.apprise.watch import install
 from postroom.world.http.public_address import is_plainly_private
+
+# They write whole URLs, which hold the tokens of many services.
+_TALKERS: Final = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
+_THREAD: Final = "apprise"
 
 
 class OneService:
-    """Blocks while it sends, so it is called from a thread; never from two at once, for plugins keep state."""
+    """Sends in threads that end with the process, one message after the other, for plugins keep state."""
 
     def __init__(self, url: str, *, allow_private: bool) -> None:
-        install()
+        _keep_quiet()
         self._plugin = _opened(url, allow_private=allow_private)
+        self._turn = threading.Lock()
         self.name = str(self._plugin.service_name)
         # The pause between two messages is the household's to keep; a thread that sleeps only uses up the deadline.
         self.spacing_seconds = max(float(self._plugin.request_rate_per_sec), 0.0)
@@ -30,17 +37,29 @@ class OneService:
     def limits(self) -> ServiceLimits:
         return ServiceLimits(body=int(self._plugin.body_maxlen), title=int(self._plugin.title_maxlen))
 
-    def send(self, part: ApprisePart, trail: Trail) -> bool:
-        try:
-            return copy_context().run(self._notify, part, trail)
-        finally:
-            trail.end()
+    def begin(self, part: ApprisePart, departure: Departure, patience_seconds: float) -> Future[None]:
+        """Runs from the moment the library is asked to send: until then it can be cancelled, and nothing has left."""
+        sending: Future[None] = Future()
+        given = (part, departure, sending, time.monotonic() + patience_seconds)
+        threading.Thread(target=self._send, args=given, name=_THREAD, daemon=True).start()
+        return sending
 
-    def _notify(self, part: ApprisePart, trail: Trail) -> bool:
-        TRAIL.set(trail)
+    def _send(self, part: ApprisePart, departure: Departure, sending: Future[None], ends_at: float) -> None:
+        if not self._turn.acquire(timeout=max(ends_at - time.monotonic(), 0.0)):
+            return
+        try:
+            if sending.set_running_or_notify_cancel():
+                departure.begin()
+                departure.worked = self._notify(part, max(ends_at - time.monotonic(), 0.01))
+                sending.set_result(None)
+        finally:
+            self._turn.release()
+
+    def _notify(self, part: ApprisePart, left_seconds: float) -> bool:
+        self._plugin.socket_connect_timeout = self._plugin.socket_read_timeout = left_seconds
         try:
             return bool(self._plugin.notify(body=part.text, title=part.title, body_format=apprise.NotifyFormat.TEXT))
-        except Exception:  # any plugin may raise anything; the trail says what was sent before it did
+        except Exception:  # any plugin may raise anything, at any moment
             return False
 
 
@@ -81,3 +100,20 @@ def _asset() -> apprise.AppriseAsset:
         pgp_autogen=False,
         pem_autogen=False,
     )
+
+
+def _keep_quiet() -> None:
+    """The libraries' own words hold paths, payloads and answers; none of them is written down."""
+    library = logging.getLogger("apprise")
+    library.setLevel(logging.WARNING)
+    library.addFilter(_unheard)
+    for name in _TALKERS:
+        logging.getLogger(name).addFilter(_of_others)
+
+
+def _unheard(_record: logging.LogRecord) -> bool:
+    return False
+
+
+def _of_others(_record: logging.LogRecord) -> bool:
+    return threading.current_thread().name != _THREAD
