@@ -208,7 +208,6 @@ class _TakenBack(Exception):
 
 _GROWING = frozenset(
     {
-        "notifications_log",
         "notifications",
         "inbound_messages",
         "questions",

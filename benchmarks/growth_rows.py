@@ -119,23 +119,6 @@ FILLINGS: Final = (
         },
     ),
     Filling(
-        schema="switchboard",
-        table="notifications_log",
-        every=1,
-        columns={
-            "id": "{id}",
-            "request_id": "CASE WHEN n % 50 = 1 THEN 'refused' ELSE 'r' END || {id}",
-            "source_butler": "'butler' || (n % 4)",
-            "caller": "'butler:butler' || (n % 4)",
-            "channel": "'telegram'",
-            "intent": "'send'",
-            "status": "'accepted'",
-            "delivery_id": "{id}",
-            "duration_ms": "2.0",
-            "created_at": "{at}",
-        },
-    ),
-    Filling(
         schema="messenger",
         table="delivery_dead_letter",
         every=100,

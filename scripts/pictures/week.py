@@ -248,5 +248,4 @@ TIMES = (
     ("delivery_attempts", "delivery_request_id", ("started_at", "completed_at")),
     ("delivery_receipts", "delivery_request_id", ("received_at",)),
     ("delivery_dead_letter", "delivery_request_id", ("created_at",)),
-    ("notifications_log", "delivery_id", ("created_at",)),
 )

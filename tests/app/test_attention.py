@@ -60,6 +60,9 @@ async def test_what_was_held_leaves_once_the_policy_lets_it_and_counts_as_sent(h
         await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
         answer = await alive.notify(message="Dinner at eight")
         assert answer["status"] == "deferred"
+        request_id = answer["request_context"]["request_id"]
+        [held] = (await alive.traced(request_id))["hops"]
+        assert (held["source_butler"], held["part"], held["status"]) == ("health", "switchboard", "deferred")
 
         await attention.set_policy("owner", Policy())
 
@@ -70,6 +73,9 @@ async def test_what_was_held_leaves_once_the_policy_lets_it_and_counts_as_sent(h
         await until(sent)
         assert [text for text in await alive.texts() if "Dinner" in text] == await alive.texts()
         assert len(await alive.texts()) == 1
+        traced = await alive.traced(request_id)
+        assert [(one["status"], one["created_at"]) for one in traced["hops"]] == [("ok", held["created_at"])]
+        assert traced["hops"][0]["delivery_id"] == traced["deliveries"][0]["id"]
         figures = await attention.figures("owner")
         assert (figures.accepted, figures.cells["sent"], figures.unaccounted) == (1, 1, ())
         assert await attention.audit() == ()

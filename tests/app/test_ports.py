@@ -71,7 +71,7 @@ def headers_of(home: Living, who: str) -> dict[str, str]:
 @pytest.mark.parametrize("who", STRANGERS)
 async def test_a_stranger_gets_nothing_but_a_refusal(home_life: Living, part: str, who: str) -> None:
     tool, arguments = CALLS[part]
-    sent, logged = len(await home_life.received()), len(home_life.rows("notifications_log"))
+    sent, logged = len(await home_life.received()), len(home_life.rows("delivery_refusals"))
 
     status, body = await post(home_life, part, headers_of(home_life, who), tool, arguments)
 
@@ -85,7 +85,7 @@ async def test_a_stranger_gets_nothing_but_a_refusal(home_life: Living, part: st
     else:
         assert status == 403
     assert len(await home_life.received()) == sent
-    assert len(home_life.rows("notifications_log")) == logged
+    assert len(home_life.rows("delivery_refusals")) == logged
     assert home_life.rows("delivery_requests") == []
 
 

@@ -207,8 +207,8 @@ async def test_no_messenger(tmp_path: Path) -> None:
 
         assert error(answer)[:3] == ("error", "target_unavailable", True)
         assert "the messenger has not reported" in answer["error"]["message"]
-        row = await home.noted()
-        assert (row["status"], row["error_class"]) == ("error", "target_unavailable")
+        [row] = home.rows("delivery_refusals")
+        assert (row["origin_butler"], row["error_class"]) == ("health", "target_unavailable")
 
 
 async def test_a_message_somebody_has_to_agree_to(tmp_path: Path) -> None:

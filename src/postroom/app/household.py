@@ -69,7 +69,6 @@ from postroom.system.serving.listeners import Listeners
 from postroom.system.serving.server import HttpServer, serving
 from postroom.system.settings import Settings
 from postroom.system.shared_clock import SharedClock
-from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
@@ -343,7 +342,7 @@ class _Builder:
         self._peers.take(messenger_door(server, parts.execute))
 
     async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
-        board = build_board(world, self._stack, HopMeter(self._registry))
+        board = build_board(world)
         own = Principal(Role.BUTLER, SWITCHBOARD)
         butler = await self._butler(config, world, board.as_outbound(own), board.as_peer(own))
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)

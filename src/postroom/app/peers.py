@@ -41,9 +41,6 @@ class Peers:
         """A part of this process to which the others hand messages without a wire."""
         self._doors[door.part] = door
 
-    def takes_here(self, part: str) -> bool:
-        return part in self._doors
-
     def outbound(self, target: str, *, caller: str | None) -> LateOutbound:
         """The way of a message to the switchboard or the messenger; without a caller, of the household itself."""
         return LateOutbound(self, target, caller)

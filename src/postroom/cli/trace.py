@@ -54,9 +54,7 @@ def timeline(found: dict[str, Any]) -> list[str]:
         lines.append(plain(f"{inbound['received_at']}  written on {inbound['channel']}: {inbound['status']}{went}"))
         lines.append(plain(f"{'':29}{inbound['reason']}"))
     for hop in found["hops"]:
-        lines.append(
-            f"{hop['created_at']}  {hop['source_butler']} → switchboard: {hop['status']} in {hop['duration_ms']:.1f} ms"
-        )
+        lines.append(f"{hop['created_at']}  {hop['source_butler']} → {hop['part']}: {hop['status']}")
         if hop["error_message"]:
             lines.append(f"{'':29}{hop['error_class']}: {hop['error_message']}")
     for refusal in found["refusals"]:

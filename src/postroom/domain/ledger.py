@@ -97,6 +97,7 @@ class NewDelivery(Carried):
     asker: str | None = None
     repeats: bool = False
     urgent: bool = False
+    handed_by: str | None = None
 
     @property
     def agent(self) -> str:
@@ -310,3 +311,16 @@ class Refusal:
     limit_type: str | None
     trace_id: str | None
     created_at_us: int
+    handed_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedCall:
+    """A call of the switchboard that led to nothing; of an envelope that may be anything, what can be read from it."""
+
+    request_id: str
+    source: str
+    channel: object
+    intent: object
+    failure: DeliveryFailure
+    at_us: int

@@ -72,6 +72,10 @@ def outcome_of(snapshot: Snapshot, *, request_id: str) -> Outcome:
     )
 
 
+def answer_to(status: Status) -> AnswerStatus:
+    return _ANSWERS[status]
+
+
 _ANSWERS = {
     Status.DELIVERED: AnswerStatus.OK,
     Status.PENDING: AnswerStatus.ACCEPTED,

@@ -34,6 +34,7 @@ class Outgoing:
     with `deletes` the message is to be gone. What `follows` one is a reply to it. What is `released` has waited for its
     moment, or need not: nothing holds it again. `asker` is the agent whose words the household passes on, where it
     speaks itself, and with `repeats` they are those that stand on an earlier message of the same request already.
+    `handed_by` is the part that its sender called, where that was not the messenger itself.
     """
 
     origin_butler: str
@@ -57,3 +58,4 @@ class Outgoing:
     released: bool = False
     asker: str | None = None
     repeats: bool = False
+    handed_by: str | None = None

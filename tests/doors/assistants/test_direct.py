@@ -26,5 +26,7 @@ async def test_a_message_by_an_adapter_at_home_goes_through_the_switchboard_and_
         await line.until(intent_id, "DELIVERED")
 
     with sqlite3.connect(tmp_path / "postroom.db") as database:
-        hops = database.execute("SELECT source_butler, status FROM notifications_log WHERE request_id = ?", [intent_id])
-        assert hops.fetchall() == [("intents", "ok")]
+        handed = database.execute(
+            "SELECT origin_butler, handed_by FROM delivery_requests WHERE request_id = ?", [intent_id]
+        )
+        assert handed.fetchall() == [("intents", "switchboard")]

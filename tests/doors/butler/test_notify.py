@@ -256,16 +256,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 async def test_a_wrong_argument_gets_its_sentence_and_a_row_in_the_log(
     home_life: Living, arguments: dict[str, Any], sentence: str
 ) -> None:
-    sent, logged = len(await home_life.received()), len(home_life.rows("notifications_log"))
+    sent, logged = len(await home_life.received()), len(home_life.rows("delivery_refusals"))
 
     answer = await home_life.notify(**arguments)
 
     assert (answer["status"], answer["error"], answer["error_message"]) == ("error", sentence, sentence)
     assert (answer["error_class"], answer["retryable"]) == ("validation_error", False)
     assert len(await home_life.received()) == sent
-    rows = home_life.rows("notifications_log")
+    rows = home_life.rows("delivery_refusals")
     assert len(rows) == logged + 1
-    assert (rows[-1]["source_butler"], rows[-1]["caller"]) == ("health", "butler:health")
+    assert (rows[-1]["origin_butler"], rows[-1]["error_message"]) == ("health", sentence)
 
 
 ARGUMENTS = (
@@ -318,8 +318,8 @@ async def test_nobody_can_speak_for_another_butler(home_life: Living) -> None:
         {"field": "origin_butler", "error": "is not the caller (butler:health)", "code": "origin_mismatch"}
     ]
     assert "Forged" not in await home_life.texts()
-    row = await home_life.noted()
-    assert (row["caller"], row["status"], row["error_class"]) == ("butler:health", "error", "validation_error")
+    row = home_life.rows("delivery_refusals")[-1]
+    assert (row["origin_butler"], row["error_class"]) == ("health", "validation_error")
 
 
 async def test_no_butler_can_go_past_the_switchboard(home_life: Living) -> None:

@@ -54,8 +54,8 @@ def test_a_delivery_is_told_from_the_call_to_the_receipt() -> None:
     hop = {
         "created_at": at(-61),
         "source_butler": "health",
-        "status": "ok",
-        "duration_ms": 11_000.0,
+        "part": "switchboard",
+        "delivery_id": "d-1",
         "error_message": None,
     }
     refusal = {

@@ -1,10 +1,9 @@
-"""The switchboard: who may say what, a row for every call, and never a silent success."""
+"""The switchboard: who may say what, a note of what it refuses, and never a silent success."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,10 +12,8 @@ from tests.domain.envelopes import REPLY, SEND
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
-from postroom.domain.hop import Hop
 from postroom.domain.ids import IdMint
-from postroom.domain.notify_response import notify_response
-from postroom.domain.outcome import Outcome
+from postroom.domain.ledger import RefusedCall
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
 from postroom.domain.route import read_route_response
@@ -48,33 +45,23 @@ class Messenger:
 
 
 class Log:
-    """The log port as a list; it may fail as a store can, or hang."""
+    """Notes of refused calls as a list; it may fail as a store can, or hang."""
 
     def __init__(self, failure: Exception | None = None, *, hangs: bool = False) -> None:
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[RefusedCall] = []
+        self.lost: list[BaseException] = []
         self.failure = failure
         self.hangs = hangs
 
-    def opened(self, hop: Hop, *, now_us: int) -> tuple[str, asyncio.Future[None]]:
-        row = asdict(hop)
-        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def note(self, call: RefusedCall) -> None:
         if self.failure:
-            written.set_exception(self.failure)
-        else:
-            self.rows.append(row)
-        if not (self.failure or self.hangs):
-            written.set_result(None)
-        return str(len(self.rows) - 1), written
+            raise self.failure
+        if self.hangs:
+            await asyncio.Event().wait()
+        self.rows.append(call)
 
-    def closed(self, row_id: str, outcome: Outcome, *, now_us: int) -> None:
-        self.rows[int(row_id)]["answer"] = notify_response(outcome)
-
-    def hurry(self) -> None:
-        return None
-
-    def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
-        assert written.done()
-        self.rows[int(row_id)]["answer"] = "abandoned"
+    def told(self) -> list[tuple[str, str]]:
+        return [(one.source, one.failure.message) for one in self.rows]
 
 
 class Roster:
@@ -93,10 +80,11 @@ def switchboard(messenger: Messenger, log: Log, roster: Roster | None = None) ->
     return Deliver(
         messenger=MessengerOverWire(messenger, FakeClock()),
         registry=roster or Roster(),  # type: ignore[arg-type]  # a delivery only looks up
-        log=log,
+        refusals=log,
         clock=FakeClock(),
         mint=IdMint().mint,
         channels=KINDS,
+        lost=log.lost.append,
     )
 
 
@@ -116,31 +104,17 @@ async def test_an_envelope_becomes_a_route_and_the_inner_answer_comes_back() -> 
     assert call["timeout"] > 20
     assert call["route"]["input"]["context"]["notify_request"] == SEND
     assert call["route"]["request_context"]["request_id"] == "r-1"
-    assert (log.rows[0]["caller"], log.rows[0]["request_id"], log.rows[0]["answer"]) == ("butler:health", "r-1", OK)
-
-
-async def test_a_caller_who_hangs_up_is_on_record() -> None:
-    messenger, log = Messenger(routed()), Log()
-    messenger.hold = asyncio.Event()
-    calling = asyncio.create_task(switchboard(messenger, log).deliver(HEALTH, SEND, request_id="r-1", wait_seconds=20))
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not messenger.calls:
-            await asyncio.sleep(0)
-
-    calling.cancel()
-
-    with pytest.raises(asyncio.CancelledError):
-        await calling
-    assert [row["answer"] for row in log.rows] == ["abandoned"]
+    assert log.rows == []
 
 
 async def test_the_lineage_of_a_reply_is_its_request() -> None:
     messenger, log = Messenger(routed()), Log()
 
     await switchboard(messenger, log).deliver(HEALTH, REPLY, request_id=None, wait_seconds=0)
+    await switchboard(messenger, log).deliver(HEALTH, {**REPLY, "extra": 1}, request_id=None, wait_seconds=0)
 
     assert messenger.calls[0]["route"]["request_context"]["request_id"] == "inbound-1"
-    assert log.rows[0]["request_id"] == "inbound-1"
+    assert [one.request_id for one in log.rows] == ["inbound-1"]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +146,7 @@ async def test_what_is_refused_reaches_nobody_and_is_on_record(envelope: dict[st
 
     assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
     assert messenger.calls == []
-    assert log.rows[0]["answer"] == answer
+    assert log.told() == [("health", answer["error"]["message"])]
 
 
 async def test_a_refusal_of_the_butler_s_own_is_only_written_down() -> None:
@@ -184,7 +158,7 @@ async def test_a_refusal_of_the_butler_s_own_is_only_written_down() -> None:
 
     assert (answer["status"], answer["error"]["message"]) == ("error", "Unsupported channel 'sms'.")
     assert messenger.calls == []
-    assert log.rows[0]["answer"] == answer
+    assert log.told() == [("health", "Unsupported channel 'sms'.")]
 
 
 @pytest.mark.parametrize(
@@ -214,25 +188,28 @@ async def test_a_messenger_that_is_away_is_told() -> None:
     )
 
     assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
-    assert log.rows[0]["answer"] == answer
+    assert log.told() == [("health", "messenger cannot be reached")]
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
-async def test_an_answer_is_given_even_if_it_cannot_be_written_down(failure: Exception) -> None:
+async def test_a_refusal_is_told_even_if_it_cannot_be_written_down(failure: Exception) -> None:
     log = Log(failure)
 
-    assert await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0) == OK
-    assert log.rows == []
+    answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, {}, request_id="r", wait_seconds=0)
+
+    assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
+    assert log.lost == [failure]
 
 
-async def test_an_answer_does_not_wait_for_a_log_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliver, "_LOG_SECONDS", 0.01)
+async def test_a_refusal_does_not_wait_for_a_store_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliver, "_NOTE_SECONDS", 0.01)
     log = Log(hangs=True)
 
     async with asyncio.timeout(PATIENCE_SECONDS):
-        answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0)
+        answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, {}, request_id="r", wait_seconds=0)
 
-    assert (answer, log.rows[0]["answer"]) == (OK, OK)
+    assert answer["error_class"] == "validation_error"
+    assert [type(one) for one in log.lost] == [TimeoutError]
 
 
 async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:
@@ -244,7 +221,7 @@ async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:
 
     assert answer["status"] == "error"
     assert messenger.calls == []
-    assert log.rows[0]["answer"] == answer
+    assert log.told() == [("health", answer["error"]["message"])]
 
 
 @pytest.mark.requirement("house:buttons-are-the-households-own")

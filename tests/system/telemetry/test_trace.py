@@ -57,8 +57,6 @@ async def test_spans_from_the_tool_call_to_the_provider_share_the_caller_s_trace
         assert mine.count("postroom.send") == 1
         [row] = home.rows("delivery_requests")
         assert row["trace_id"] == PARENT
-        [logged] = home.rows("notifications_log")
-        assert logged["trace_id"] == PARENT
 
 
 async def test_a_retry_belongs_to_the_same_trace(tmp_path: Path) -> None:
@@ -114,7 +112,7 @@ async def test_no_log_no_span_and_no_figure_holds_a_secret_or_a_word_of_a_messag
         await _go_through_everything(home)
         async with home.http.get(home.household.addresses["api"] + "/metrics") as response:
             figures = await response.text()
-        refusals = [row["error_message"] for row in home.rows("delivery_refusals") + home.rows("notifications_log")]
+        refusals = [row["error_message"] for row in home.rows("delivery_refusals")]
 
     spans = json.dumps([json.loads(span.to_json()) for span in exporter.get_finished_spans()])
     assert "postroom.send" in spans

@@ -143,8 +143,10 @@ class Notifier:
         """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
         told = {"channel": arguments.channel, "intent": arguments.intent}
         delivery = {name: text for name, text in told.items() if isinstance(text, str)}
+        context = _decoded(arguments.request_context)
+        lineage = {"request_id": context.get("request_id")} if isinstance(context, Mapping) else None
         call = {
-            "notify_request": {"origin_butler": origin_butler, "delivery": delivery},
+            "notify_request": {"origin_butler": origin_butler, "delivery": delivery, "request_context": lineage},
             "request_id": request_id,
             "refusal": error.message[:_NOTED_CHARACTERS],
         }

@@ -71,13 +71,17 @@ def timeline(file: Row, now_us: int) -> list[TimelineMoment]:
 
 def _hops(file: Row) -> Iterator[TimelineMoment]:
     for hop in file["hops"]:
-        error = f": {hop['error_message']}" if hop["error_message"] else ""
         yield TimelineMoment(
             at_us=parse_text(hop["created_at"]),
             title=f"{hop['source_butler']} asked for it",
-            detail=f"The switchboard answered “{hop['status']}” after {milliseconds(hop['duration_ms'])}{error}.",
-            tone="bad" if hop["error_message"] else "plain",
+            detail=f"By the {hop['part']}{_turned_away(hop)}.",
+            tone="plain" if hop["delivery_id"] or not hop["error_message"] else "bad",
         )
+
+
+def _turned_away(hop: Row) -> str:
+    stored = hop["delivery_id"] or not hop["error_message"]
+    return "" if stored else f", which turned it away: {hop['error_message']}"
 
 
 def _refusals(file: Row, now_us: int) -> Iterator[TimelineMoment]:

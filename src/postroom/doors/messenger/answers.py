@@ -94,7 +94,7 @@ class DeliveryAttempts(TypedDict, total=False):
 
 
 class DeliveryTrace(TypedDict, total=False):
-    """`hops`: what the switchboard was asked and answered; `refusals`: what was turned away unstored."""
+    """`hops`: who called, by which part, and when; `refusals`: what was turned away unstored."""
 
     error: str
     request_id: str

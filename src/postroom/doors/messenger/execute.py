@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify_response import notify_error
 from postroom.domain.notify_within import parse_within
@@ -18,6 +19,8 @@ from postroom.doors.messenger.correction_tools import CorrectionDesk
 from postroom.doors.messenger.deliver_envelope import deliver_envelope
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.sender_status import SenderStatus
+
+_SWITCHBOARD: Final = "switchboard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +53,12 @@ class Execute:
             _check_lineage(route.sender, envelope)
         except ValidationError as error:
             return route_response(context, notify_error(error), self._elapsed_ms(started))
+
+        def parse(payload: object, channels: KnownChannels) -> Outgoing:
+            return _handed(caller, parse_within(payload, channels))
+
         answer = await deliver_envelope(
-            self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds, parse=parse_within
+            self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds, parse=parse
         )
         return route_response(context, answer, self._elapsed_ms(started))
 
@@ -61,7 +68,7 @@ class Execute:
             _check_router(caller)
         except ValidationError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
-        return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+        return await self.plane.submit(_handed(caller, outgoing), request_id=request_id, wait_seconds=wait_seconds)
 
     def _elapsed_ms(self, started_us: int) -> float:
         return (self.clock.now_us() - started_us) / 1000
@@ -83,8 +90,13 @@ def _envelope(context: object) -> Mapping[str, Any]:
 
 
 def _check_router(caller: Principal) -> None:
-    if caller.role is not Role.OPERATOR and not caller.is_butler("switchboard"):
+    if caller.role is not Role.OPERATOR and not caller.is_butler(_SWITCHBOARD):
         raise ValidationError(f"{caller} is not trusted to route")
+
+
+def _handed(caller: Principal, outgoing: Outgoing) -> Outgoing:
+    """Its sender called the switchboard, and not us: that is the hop which a trace shows."""
+    return replace(outgoing, handed_by=_SWITCHBOARD) if caller.is_butler(_SWITCHBOARD) else outgoing
 
 
 def _check_lineage(sender: str, envelope: Mapping[str, Any]) -> None:

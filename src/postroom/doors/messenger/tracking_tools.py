@@ -62,8 +62,8 @@ def _add_lookup_tools(server: MCPServer[Any], tracking: Tracking) -> None:
         """
         Everything that happened on behalf of one upstream request, oldest first.
 
-        All deliveries it led to (replays too), each with content, envelope, attempts, receipts and dead letter; the
-        switchboard's own record of the call (`hops`); and requests that were turned away before they were stored
+        All deliveries it led to (replays too), each with content, envelope, attempts, receipts and dead letter; who
+        called which part, and when (`hops`); and requests that a limit turned away before they were stored
         (`refusals`). A delivery's `request_id` is in messenger_delivery_status and in every notify answer.
         """
         return cast(DeliveryTrace, await tracking.trace(request_id))

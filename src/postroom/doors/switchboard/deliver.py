@@ -1,15 +1,16 @@
-"""`deliver`: a butler's message on to the messenger, with a row for it in the switchboard's log."""
+"""`deliver`: a butler's message on to the messenger, and a note of what was refused."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.delivery import DeliveryFailure
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
-from postroom.domain.hop import Hop
+from postroom.domain.ledger import RefusedCall
 from postroom.domain.notify import parse_notify
 from postroom.domain.notify_response import notify_response
 from postroom.domain.notify_within import parse_within
@@ -19,31 +20,24 @@ from postroom.domain.ports import Clock, Outbound
 from postroom.domain.principal import Principal, Role
 from postroom.doors.switchboard.registry import Registry, look_up_messenger
 
-_LOG_SECONDS = 2.0  # a log that hangs must not turn an answer into a caller's timeout
+_NOTE_SECONDS = 2.0  # a store that hangs must not turn an answer into a caller's timeout
 
 
-class NotificationsLog(Protocol):
-    """One row for every call, refused ones too; it sees itself to what it cannot write."""
+class RefusedCalls(Protocol):
+    """What led to a delivery or a notice is told by its own row; everything else is noted here."""
 
-    def opened(self, hop: Hop, *, now_us: int) -> tuple[str, asyncio.Future[None]]: ...
-
-    def closed(self, row_id: str, outcome: Outcome, *, now_us: int) -> None: ...
-
-    def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None: ...
-
-    def hurry(self) -> None:
-        """What waits for a delivery to go with waits no longer."""
-        ...
+    async def note(self, call: RefusedCall) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
     messenger: Outbound
     registry: Registry
-    log: NotificationsLog
+    refusals: RefusedCalls
     clock: Clock
     mint: Callable[[int], str]
     channels: KnownChannels
+    lost: Callable[[BaseException], None]  # a note that could not be written
 
     async def deliver(
         self,
@@ -60,46 +54,43 @@ class Deliver:
         With a `refusal` the butler has turned the call away itself, and it is only written down.
         """
         request_id = request_id or self.mint(self.clock.now_us())
-
-        async def work() -> Outcome:
+        delivery = envelope.get("delivery")
+        delivery = delivery if isinstance(delivery, Mapping) else {}
+        try:
             if refusal is not None:
-                return refused(ValidationError(refusal), request_id=request_id)
-            try:
-                outgoing = _parser(caller)(envelope, self.channels)
-            except ValidationError as error:
-                return refused(error, request_id=request_id)
-            return await self._hand_on(caller, outgoing, request_id, wait_seconds)
-
-        return notify_response(await self._logged(_hop(caller, envelope, request_id), work))
+                raise ValidationError(refusal)
+            outgoing = _parser(caller)(envelope, self.channels)
+        except ValidationError as error:
+            outcome = refused(error, request_id=request_id)
+            source, lineage = _speaker(caller, envelope.get("origin_butler")), _lineage(envelope) or request_id
+            await self._note(outcome, source, lineage, delivery.get("channel"), delivery.get("intent"))
+            return notify_response(outcome)
+        return notify_response(await self.submit(caller, outgoing, request_id=request_id, wait_seconds=wait_seconds))
 
     async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         """The same for a part of this process, which has checked the message already."""
-        hop = Hop(
-            request_id=outgoing.context.request_id if outgoing.context else request_id,
-            source_butler=_speaker(caller, outgoing.origin_butler),
-            caller=str(caller),
-            channel=outgoing.channel,
-            intent=outgoing.intent,
-        )
-        return await self._logged(hop, lambda: self._hand_on(caller, outgoing, request_id, wait_seconds))
-
-    async def _logged(self, hop: Hop, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        """The row is on disk before the answer, with the delivery's own if it has one; its last words follow later."""
-        row_id, written = self.log.opened(hop, now_us=self.clock.now_us())
-        try:
-            outcome = await work()
-        except asyncio.CancelledError:
-            self.log.abandoned(row_id, written, now_us=self.clock.now_us())
-            raise
-        if not written.done():
-            self.log.hurry()
-            await asyncio.wait([written], timeout=_LOG_SECONDS)
-        if not (written.done() and written.exception()):  # the answer is true whether or not we could note it
-            self.log.closed(row_id, outcome, now_us=self.clock.now_us())
+        request_id = outgoing.context.request_id if outgoing.context else request_id
+        outcome = await self._hand_on(caller, outgoing, request_id, wait_seconds)
+        source = _speaker(caller, outgoing.origin_butler)
+        await self._note(outcome, source, request_id, outgoing.channel, outgoing.intent)
         return outcome
 
+    async def _note(self, outcome: Outcome, source: str, request_id: str, channel: object, intent: object) -> None:
+        """The answer is true whether or not we could note it; what a limit refused, the messenger has noted."""
+        error = outcome.error
+        if error is None or error.retry_after_seconds is not None or outcome.delivery_id or outcome.notice_id:
+            return
+        failure = DeliveryFailure(error.error_class, error.message)
+        now_us = self.clock.now_us()
+        call = RefusedCall(
+            request_id=request_id, source=source, channel=channel, intent=intent, failure=failure, at_us=now_us
+        )
+        try:
+            await asyncio.wait_for(self.refusals.note(call), _NOTE_SECONDS)
+        except Exception as error:
+            self.lost(error)
+
     async def _hand_on(self, caller: Principal, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome:
-        request_id = outgoing.context.request_id if outgoing.context else request_id
         try:
             check_origin(caller, outgoing.origin_butler)
             await look_up_messenger(self.registry, self.clock.now_us())
@@ -118,18 +109,6 @@ def check_origin(caller: Principal, origin_butler: str) -> None:
     if caller.role is Role.OPERATOR or caller.is_butler(origin_butler):
         return
     raise ValidationError.of([FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")])
-
-
-def _hop(caller: Principal, envelope: Mapping[str, Any], request_id: str) -> Hop:
-    delivery = envelope.get("delivery")
-    delivery = delivery if isinstance(delivery, Mapping) else {}
-    return Hop(
-        request_id=_lineage(envelope) or request_id,
-        source_butler=_speaker(caller, envelope.get("origin_butler")),
-        caller=str(caller),
-        channel=delivery.get("channel"),
-        intent=delivery.get("intent"),
-    )
 
 
 def _speaker(caller: Principal, origin: object) -> str:

@@ -314,6 +314,7 @@ class Acceptance:
             limit_type=error.limit_type or "circuit",
             trace_id=new.trace_id,
             created_at_us=new.created_at_us,
+            handed_by=new.handed_by,
         )
         self.meter.refused(refusal)
         with suppress(StoreUnavailable):  # the reason stands whether or not it could be noted
@@ -357,6 +358,7 @@ class Acceptance:
             asker=outgoing.asker,
             repeats=outgoing.repeats,
             urgent=limits.is_urgent(outgoing),
+            handed_by=outgoing.handed_by,
         )
 
     async def _prepared(self, new: NewDelivery) -> Sequence[Any]:

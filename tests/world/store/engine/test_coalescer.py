@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.world.store.engine.coalescer import Coalescer
@@ -98,41 +97,3 @@ async def test_by_halves_some_go_on_while_the_others_are_written() -> None:
     assert results == [10 * number for number in range(200)]
     assert [number for batch in tens.batches for number in batch] == list(range(200))
     assert [len(batch) for batch in tens.batches] == [100, 64, 36]
-
-
-async def test_one_with_patience_goes_with_the_next_who_has_none() -> None:
-    tens = Tens()
-    coalescer = Coalescer(tens.flush)
-    patient = coalescer.put(1, patience_seconds=600)
-    await asyncio.sleep(0)
-    assert tens.batches == []
-
-    assert await coalescer.submit(2) == 20
-
-    assert await patient == 10
-    assert tens.batches == [[1, 2]]
-
-
-async def test_one_that_came_while_others_were_written_still_has_its_patience() -> None:
-    tens = Tens()
-    coalescer = Coalescer(tens.flush)
-    tens.open.clear()
-    first = asyncio.create_task(coalescer.submit(1))
-    while not tens.batches:
-        await asyncio.sleep(0)
-    patient = coalescer.put(2, patience_seconds=600)
-    tens.open.set()
-    await first
-    await asyncio.sleep(0)
-
-    assert not patient.done()
-    coalescer.hurry()
-    assert await patient == 20
-    assert tens.batches == [[1], [2]]
-
-
-async def test_patience_ends() -> None:
-    coalescer = Coalescer(Tens().flush)
-
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        assert await coalescer.put(3, patience_seconds=0.001) == 30

@@ -38,8 +38,6 @@ OVER = {"kind": "text", "status": "answered", "urgency": "normal", "preview": "f
 CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "an old refusal": ("refusals", {}, GOES),
     "a young refusal": ("refusals", {"created_at": NOON_US}, STAYS),
-    "an old hop": ("hops", {}, GOES),
-    "a hop of a delivery in the ledger": ("hops", {"request_id": "kept"}, STAYS),
     "an old route": ("routes", {}, GOES),
     "a session that ended": ("sessions", {"status": "done", "finished_at": OLD_US}, GOES),
     "a session that ended lately": ("sessions", {"status": "failed", "finished_at": NOON_US}, STAYS),

@@ -7,19 +7,19 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, select
 
+from postroom.world.store.tables.attention import notices
 from postroom.world.store.tables.deliveries import delivery_refusals, delivery_requests
 from postroom.world.store.tables.inbox import notifications
-from postroom.world.store.tables.notifications_log import notifications_log
 
 Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
 
 _ledger, _refusals = delivery_requests.c, delivery_refusals.c
-_log, _notes = notifications_log.c, notifications.c
+_notices, _notes = notices.c, notifications.c
 _PLACES: tuple[Place, ...] = (
     (_ledger.id, _ledger.request_id, _ledger.origin_butler),
     (_ledger.request_id, _ledger.request_id, _ledger.origin_butler),
     (_refusals.request_id, _refusals.request_id, _refusals.origin_butler),
-    (_log.request_id, _log.request_id, _log.source_butler),
+    (_notices.request_id, _notices.request_id, _notices.agent),
     (_notes.id, _notes.id, None),
 )
 

@@ -11,8 +11,6 @@ from sqlalchemy import BigInteger, Boolean, Float, Integer, SmallInteger, Table,
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.world.store.deliveries.hop_lines import Line, sorted_out
-from postroom.world.store.deliveries.hop_log_statements import line_columns, lines_written
 from postroom.world.store.deliveries.ledger_rows import (
     CLAIMED,
     INITIALLY,
@@ -35,7 +33,6 @@ from postroom.world.store.deliveries.ledger_rows import (
     settling,
     snapshot_of,
 )
-from postroom.world.store.engine.along import carrying
 from postroom.world.store.engine.coalescer import Coalescer
 from postroom.world.store.engine.columns import MARKS, columns, taking_apart
 from postroom.world.store.engine.postgres import PostgresDatabase
@@ -78,8 +75,8 @@ _LEASED = {
     "lease_until": "CASE WHEN free THEN new.lease_until END",
     "sending": "free AND new.sending",
 }
-_INSERT_PARTS = f"""
-    written AS (
+_INSERT = taking_apart(f"""
+    WITH written AS (
     INSERT INTO messenger.delivery_requests ({", ".join((*INSERT_COLUMNS, *INITIALLY))})
     SELECT {", ".join((*(_LEASED.get(name, f"new.{name}") for name in INSERT_COLUMNS), *INITIALLY.values()))}
     FROM {_unnest(_typed(delivery_requests, INSERT_COLUMNS), "new")}
@@ -93,9 +90,7 @@ _INSERT_PARTS = f"""
         SELECT pg_notify('{PENDING_CHANNEL}', '')
         WHERE ${len(INSERT_COLUMNS) + 1} AND EXISTS (SELECT 1 FROM written WHERE status = 'pending'))
     SELECT id, status, (SELECT count(*) FROM told) FROM written
-"""
-_INSERT = taking_apart(f"WITH {_INSERT_PARTS}")
-_INSERT_WITH_LINES = taking_apart(f"WITH {lines_written(len(INSERT_COLUMNS) + 2)}, {_INSERT_PARTS}")
+""")
 _BY_KEYS = f"""
     SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)
 """
@@ -306,17 +301,13 @@ class PostgresLedger:
             leased.add(thread)
         rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
 
-        async def write(lines: Sequence[Line]) -> tuple[dict[str, str], dict[str, Snapshot]]:
-            async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
-                found = await connection.fetch(statement, *columns(rows), self._tell, *more, *MARKS)
-                written = {row[0]: row[1] for row in found}
-                known = [new.idempotency_key for new, _ in batch if new.id not in written]
-                return written, await _find(connection, known) if known else {}
+        async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
+            found = await connection.fetch(_INSERT, *columns(rows), self._tell, *MARKS)
+            written = {row[0]: row[1] for row in found}
+            known = [new.idempotency_key for new, _ in batch if new.id not in written]
+            return written, await _find(connection, known) if known else {}
 
-            statement, more = (_INSERT_WITH_LINES, line_columns(sorted_out(lines))) if lines else (_INSERT, [])
-            return await self._database.hot(work)
-
-        written, existing = await carrying(self._database.along, write)
+        written, existing = await self._database.hot(work)
         return [_inserted(new, lease, written.get(new.id), existing) for new, lease in batch]
 
     async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:

@@ -170,6 +170,7 @@ REFUSAL_COLUMNS: Final = (
     "retry_after_seconds",
     "trace_id",
     "created_at",
+    "handed_by",
 )
 
 
@@ -188,6 +189,7 @@ def refusal_values(refusal: Refusal) -> tuple[Any, ...]:
         refusal.failure.retry_after_seconds,
         refusal.trace_id,
         refusal.created_at_us,
+        refusal.handed_by,
     )
 
 

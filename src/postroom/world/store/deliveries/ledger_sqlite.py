@@ -12,8 +12,6 @@ from sqlalchemy import Connection
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.world.store.deliveries.hop_lines import Line, sorted_out
-from postroom.world.store.deliveries.hop_log_statements import write_sqlite
 from postroom.world.store.deliveries.ledger_rows import (
     CLAIMED,
     INITIALLY,
@@ -36,7 +34,6 @@ from postroom.world.store.deliveries.ledger_rows import (
     settling,
     snapshot_of,
 )
-from postroom.world.store.engine.along import carrying
 from postroom.world.store.engine.coalescer import Coalescer
 from postroom.world.store.engine.many_rows import ManyRows, marks
 from postroom.world.store.engine.sqlite import SqliteDatabase
@@ -223,14 +220,7 @@ class SqliteLedger:
         return self._settles.put(done)
 
     async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
-        async def write(lines: Sequence[Line]) -> list[Inserted]:
-            def work(driver: sqlite3.Connection) -> list[Inserted]:
-                write_sqlite(driver, sorted_out(lines))
-                return _insert(driver, batch)
-
-            return await self._write(work)
-
-        return await carrying(self._database.along, write)
+        return await self._write(lambda driver: _insert(driver, batch))
 
     async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
         return await self._database.read(lambda connection: [_find(_driver(connection), key) for key in keys])

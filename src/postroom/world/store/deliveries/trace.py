@@ -13,6 +13,7 @@ from postroom.domain.attachment import attachment_object, attachments_of_text
 from postroom.domain.markup import revision_of_text
 from postroom.domain.time import to_text
 from postroom.world.store.deliveries.correction_rows import corrections_around
+from postroom.world.store.deliveries.hops import hops
 from postroom.world.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
@@ -23,7 +24,6 @@ from postroom.world.store.tables.deliveries import (
     delivery_requests,
 )
 from postroom.world.store.tables.delivery_columns import PRIORITIES, read_format
-from postroom.world.store.tables.notifications_log import notifications_log
 
 _MOMENTS = frozenset(
     {
@@ -40,7 +40,9 @@ _MOMENTS = frozenset(
     }
 )
 # What stands under a message can be as good as an answer to it, so that only the person may see it.
-_INTERNAL = frozenset({"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id", "markup"})
+_INTERNAL = frozenset(
+    {"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id", "markup", "handed_by"}
+)
 
 
 def request_ids(connection: Connection, identifier: str) -> list[str]:
@@ -65,12 +67,13 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
         | {"replies": replies[row["id"]]}
         for row in rows
     ]
+    refusals = _rows(connection, _by_request(delivery_refusals, request_id))
     return {
         "request_id": request_id,
-        "hops": [readable(hop) for hop in _rows(connection, _by_request(notifications_log, request_id))],
+        "hops": hops(connection, request_id, rows, refusals),
         "deliveries": deliveries,
         "delivery_count": len(deliveries),
-        "refusals": [readable(row) for row in _rows(connection, _by_request(delivery_refusals, request_id))],
+        "refusals": [readable(row) for row in refusals if row["limit_type"]],
     }
 
 

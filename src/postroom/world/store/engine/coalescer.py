@@ -38,57 +38,25 @@ class Coalescer(Generic[Item, Result]):
         self._most = most
         self._by_halves = by_halves
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
-        self._hurry = False
         self._flushing: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None  # one for all who have patience
         self._loop: asyncio.AbstractEventLoop | None = None  # asking for it costs a call of the system
 
     async def submit(self, item: Item) -> Result:
         return await self.put(item)
 
-    def put(self, item: Item, *, patience_seconds: float = 0.0) -> asyncio.Future[Result]:
-        """
-        For whoever has something else to do meanwhile: it takes no task to wait in.
-
-        With patience, it goes with the next who has none, and by itself only when nobody came.
-        """
+    def put(self, item: Item) -> asyncio.Future[Result]:
+        """For whoever has something else to do meanwhile: it takes no task to wait in."""
         self._loop = self._loop or asyncio.get_running_loop()
         future: asyncio.Future[Result] = self._loop.create_future()
         self._waiting.append((item, future))
-        if patience_seconds:
-            self._timer = self._timer or self._loop.call_later(patience_seconds, self._time_is_up)
-        else:
-            self.hurry()
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush_while_any_wait())
         return future
 
-    def _time_is_up(self) -> None:
-        self._timer = None
-        self.hurry()
-
-    def take(self) -> list[tuple[Item, asyncio.Future[Result]]]:
-        """For another flush that takes along what waits here, and answers it."""
-        return self._taken(self._most)
-
-    def put_back(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
-        """What could not be taken along goes by itself, and first."""
-        self._waiting.extendleft(reversed(batch))
-        self.hurry()
-
-    def hurry(self) -> None:
-        """Whoever waits has waited long enough."""
-        self._hurry = True
-        if self._waiting and (self._flushing is None or self._flushing.done()):
-            self._flushing = asyncio.create_task(self._flush_while_in_a_hurry())
-
-    async def _flush_while_in_a_hurry(self) -> None:
-        while self._hurry and (waiting := len(self._waiting)):
+    async def _flush_while_any_wait(self) -> None:
+        while waiting := len(self._waiting):
             share = max(_SMALLEST_HALF, waiting // 2) if self._by_halves else waiting
-            batch = self._taken(min(waiting, share, self._most))
-            self._hurry = bool(self._waiting)
-            await self._answer(batch)
-
-    def _taken(self, many: int) -> list[tuple[Item, asyncio.Future[Result]]]:
-        return [self._waiting.popleft() for _ in range(min(many, len(self._waiting)))]
+            await self._answer([self._waiting.popleft() for _ in range(min(waiting, share, self._most))])
 
     async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:

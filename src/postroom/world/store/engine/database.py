@@ -7,15 +7,11 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from postroom.world.store.engine.along import Along
-
 Result = TypeVar("Result")
 
 
 class Database(Protocol):
     """Work is a plain function of a connection; a write is one transaction and may run again if it failed."""
-
-    along: Along | None  # what goes with the deliveries that are stored here
 
     async def read(self, work: Callable[[Connection], Result]) -> Result: ...
 

@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from postroom.domain.errors import StoreUnavailable
 from postroom.system.overdue import Overdue
 from postroom.world.store.engine import migrate
-from postroom.world.store.engine.along import Along
 from postroom.world.store.engine.connections import Connection, DatabaseConnections
 
 Result = TypeVar("Result")
@@ -71,7 +70,6 @@ class PostgresDatabase:
         listen_url: str | None = None,
     ) -> None:
         self._url = url
-        self.along: Along | None = None
         self._listen_url = listen_url or url
         self._prepared = prepared
         self._hot = DatabaseConnections(self._connect_hot, most=pool_size)

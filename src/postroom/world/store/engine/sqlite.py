@@ -17,7 +17,6 @@ from sqlalchemy.exc import DBAPIError
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.world.store.engine import migrate
-from postroom.world.store.engine.along import Along
 from postroom.world.store.tables import SCHEMAS
 
 Result = TypeVar("Result")
@@ -45,7 +44,6 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.along: Along | None = None
         self._engine = _engine(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False

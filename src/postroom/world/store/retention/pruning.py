@@ -65,7 +65,6 @@ class Pruner:
         return counts | {FILES: len(await self._orphans(keep.now_us - UPLOAD_LIFE_US))}
 
     async def prune(self, keep: Retention) -> dict[str, int]:
-        """Deliveries first: a hop may go only when no delivery of its request is left."""
         done = {DELIVERIES: await self._deliveries(keep)}
         for stale in (*STALE, UPLOADS):
             done[stale.name] = await self._records(stale, keep)

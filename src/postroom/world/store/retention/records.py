@@ -32,11 +32,10 @@ from postroom.world.store.tables.audit import audit_entries
 from postroom.world.store.tables.butlers import appointments, routing_log
 from postroom.world.store.tables.contacts import contact_offers
 from postroom.world.store.tables.conversations import ERASED, inbound_messages
-from postroom.world.store.tables.deliveries import delivery_refusals, delivery_requests
+from postroom.world.store.tables.deliveries import delivery_refusals
 from postroom.world.store.tables.idempotency_keys import idempotency_keys
 from postroom.world.store.tables.inbox import deferred_emails, notifications
 from postroom.world.store.tables.intents import intents, webhook_deliveries
-from postroom.world.store.tables.notifications_log import notifications_log
 from postroom.world.store.tables.questions import questions
 from postroom.world.store.tables.sessions import sessions
 from postroom.world.store.tables.uploads import uploads
@@ -143,13 +142,6 @@ def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
     return looked_up(intents.c.id == intent_id, intents.c.status.not_in(sorted(map(str, ENDED))))
 
 
-def _hops(keep: Retention) -> ColumnElement[bool]:
-    """A hop stays as long as a delivery of its request is in the ledger."""
-    log = notifications_log.c
-    needed = looked_up(delivery_requests.c.request_id == log.request_id)
-    return and_(log.created_at < keep.settled_before_us, not_(needed))
-
-
 def _notes(keep: Retention) -> ColumnElement[bool]:
     """What a person has read, put away or dismissed; an unread note waits for as long as it takes."""
     note, copy = notifications.c, deferred_emails.c
@@ -180,7 +172,6 @@ def _older(column: ColumnElement[int]) -> Callable[[Retention], ColumnElement[bo
 
 STALE: Final = (
     Stale(name="refusals", table=delivery_refusals, condition=_older(delivery_refusals.c.created_at)),
-    Stale(name="hops", table=notifications_log, condition=_hops),
     Stale(name="routes", table=routing_log, condition=_older(routing_log.c.created_at)),
     Stale(name="sessions", table=sessions, condition=_sessions),
     Stale(name="notes", table=notifications, condition=_notes),

@@ -15,7 +15,6 @@ from postroom.world.store.tables import idempotency_keys as idempotency_keys
 from postroom.world.store.tables import inbound_troubles as inbound_troubles
 from postroom.world.store.tables import inbox as inbox
 from postroom.world.store.tables import intents as intents
-from postroom.world.store.tables import notifications_log as notifications_log
 from postroom.world.store.tables import pairings as pairings
 from postroom.world.store.tables import people as people
 from postroom.world.store.tables import push_devices as push_devices

@@ -48,6 +48,7 @@ notices = Table(
     Index("ix_notices_person_created_at", "person", "created_at", "id"),
     Index("ix_notices_person_state", "person", "state", "agent"),
     Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
+    Index("ix_notices_request_id", "request_id"),
     partial_index("ix_notices_closed", "created_at", where=CLOSED),
     partial_index("ix_notices_open", "person", where=OPEN),
     partial_index("ix_notices_key", "person", "agent", "key", where=_KEYED),

@@ -145,6 +145,7 @@ delivery_refusals = Table(
     Column("retry_after_seconds", Float),
     Column("trace_id", Text),
     Column("created_at", BigInteger, nullable=False),
+    Column("handed_by", Text),
     Index("ix_delivery_refusals_request_id", "request_id"),
     Index("ix_delivery_refusals_created_at", "created_at"),
     schema=MESSENGER,

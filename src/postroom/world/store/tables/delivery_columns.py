@@ -205,4 +205,5 @@ DELIVERY_COLUMNS: Final = (
         claim="attachments",
         read=attachments_of_text,
     ),
+    DeliveryColumn(name="handed_by", required=False, new="handed_by"),
 )
