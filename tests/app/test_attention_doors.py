@@ -168,6 +168,8 @@ async def test_by_tool_an_agent_is_refused_in_words_and_a_person_is_not(quiet: T
                 await tool(quiet, "api", name, more, caller)
         stranger = await tool(quiet, "api", name, more, ANN)
         assert not stranger["ok"], stranger
+    far = await tool(quiet, "api", "away", {"until": "5156-01-01T00:00:00Z"}, OWNER)
+    assert far["error"]["message"] == "until: is more than a year ahead", far
     snoozed = await tool(quiet, "api", "snooze", {"notice_id": notice_id, "for_seconds": 600}, OWNER)
     assert snoozed["ok"] and "snooze" in snoozed["notice"]["reasons"], snoozed
     done = await tool(quiet, "api", "ack", {"notice_id": notice_id}, OWNER)
@@ -319,8 +321,9 @@ async def test_a_snooze_is_at_least_a_minute(quiet: Telephone) -> None:
 
 @pytest.mark.requirement("attention:rest")
 async def test_while_a_person_is_away_notices_wait_and_back_ends_it(line: Telephone) -> None:
-    away = await line.post("/v1/people/owner/away", {"until": "2999-01-01T00:00:00Z"}, OWNER)
-    assert (away.status, away.body["away"]["until"][:4]) == (200, "2999")
+    until = to_text(SystemClock().now_us() + seconds(365 * 86_400))
+    away = await line.post("/v1/people/owner/away", {"until": until}, OWNER)
+    assert (away.status, away.body["away"]["until"]) == (200, until)
 
     assert (await notify(line, "Not now")).body["reasons"] == ["away"]
     assert len((await line.get("/v1/people/owner/attention")).body["away"]) == 1
@@ -345,6 +348,8 @@ SILENCE: dict[str, tuple[str, Any, str]] = {
         "until",
     ),
     "an end that is over": ("away", {"from": "2001-01-01T00:00:00Z", "until": "2001-01-02T00:00:00Z"}, "until"),
+    "an end beyond all reason": ("away", {"until": "5156-01-01T00:00:00Z"}, "until"),
+    "an absence that is for ever": ("away", {"from": "2998-01-01T00:00:00Z", "until": "2999-01-01T00:00:00Z"}, "until"),
     "a stranger who stands in": ("away", {"until": "2999-01-01T00:00:00Z", "delegate": "No One"}, "delegate"),
     "who stands in for themselves": ("away", {"until": "2999-01-01T00:00:00Z", "delegate": "owner"}, "delegate"),
 }

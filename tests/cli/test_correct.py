@@ -103,13 +103,15 @@ async def test_a_question_is_changed_and_taken_back_by_its_id(home: Path) -> Non
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("notify", "Hello", "--wait", "98765432101"), "--wait"),
-        (("revise", "0123", "Hello", "--wait", "98765432101"), "--wait"),
-        (("recall", "0123", "--wait", "98765432101"), "--wait"),
+        (("notify", "Hello", "--wait", "98765432101"), "'--wait': must be at most 600"),
+        (("revise", "0123", "Hello", "--wait", "98765432101"), "'--wait': must be at most 600"),
+        (("recall", "0123", "--wait", "98765432101"), "'--wait': must be at most 600"),
+        (("people", "edit", "owner", "--rank", "99"), "'--rank': must be at most 50"),
+        (("people", "history", "owner", "--limit", "0"), "'--limit': must be at least 1"),
         (("attention", "away", "--for", "98765432101"), "more than a year"),
     ],
 )
-def test_a_length_of_time_beyond_all_reason_is_refused_in_a_sentence(
+def test_a_number_beyond_all_reason_is_refused_in_a_sentence_of_ours(
     home: Path, command: tuple[str, ...], words: str
 ) -> None:
     done = postroom(*command)

@@ -13,6 +13,7 @@ from postroom.cli.duration import seconds_of
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.policy_file import quiet_window, read_policy_file, read_toml
 from postroom.cli.progress import bar
+from postroom.doors.attention.arguments import LONGEST_ABSENCE
 from postroom.system.settings import SettingsError
 from postroom.system.settings.load import from_process
 
@@ -25,7 +26,6 @@ _NEXT = 5
 Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an alias or an id; the owner by default.")]
 _NOTICE_ID = "The id that the answer of `notify` named."
 Notice = Annotated[str, typer.Argument(metavar="NOTICE", help=_NOTICE_ID)]
-_LONGEST_SECONDS = 366 * 86_400
 For = Annotated[str | None, typer.Option("--for", help="How long: 30m, 2h, 1d; an hour by default.")]
 Until = Annotated[str | None, typer.Option("--until", help="Until when, such as 2026-01-05T09:00:00+01:00.")]
 
@@ -229,7 +229,7 @@ def _given(**values: Any) -> Document:
 def _seconds(length: str | None, option: str) -> int | None:
     if length is None:
         return None
-    if (wanted := seconds_of(length, option)) > _LONGEST_SECONDS:
+    if (wanted := seconds_of(length, option)) > LONGEST_ABSENCE:
         raise SettingsError(f"{option}: '{length}' is more than a year; write it like 90s, 15m, 1h or 2d.")
     return int(wanted)
 

@@ -38,6 +38,8 @@ class Listed(TyperCommand):
         module, _, attribute = self._place.partition(":")
         found = getattr(import_module(f"postroom.cli.{module}"), attribute)
         if isinstance(found, typer.Typer):
+            for one in found.registered_commands:
+                one.cls = Single
             return get_group_from_info(
                 TyperInfo(found, name=self.name, cls=Group),
                 pretty_exceptions_short=False,

@@ -13,6 +13,7 @@ _PLAIN: Final = {
     "missing": "is required",
     "extra_forbidden": "unknown field",
     "string_type": "must be text",
+    "string_unicode": "is not valid Unicode",
     "string_pattern_mismatch": "does not have the right form",
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",

@@ -19,6 +19,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from pydantic import Field
 from tests.system.telemetry.spans import recording
 
+from postroom.domain.errors import Code, StoreUnavailable
+from postroom.domain.hints import HINTS
 from postroom.domain.principal import OPERATOR, TOKEN_META, Principal
 from postroom.doors.guard.caller import caller
 from postroom.doors.guard.guarded_server import GuardedServer
@@ -131,7 +133,21 @@ async def test_a_tool_that_breaks_tells_no_more_than_over_the_wire(tool: str) ->
     with pytest.raises(ToolError) as broken:
         await one.from_inside("good", tool, {})
     assert str(broken.value) == result.content[0].text  # type: ignore[union-attr]
-    assert "secret" not in str(broken.value)
+    assert str(broken.value) == HINTS[Code.INTERNAL]
+
+
+async def test_a_database_that_is_away_is_said_to_be_that() -> None:
+    one = server(Tokens())
+
+    async def lost() -> dict[str, Any]:
+        raise StoreUnavailable("the database cannot be reached")
+
+    one.add_tool(lost)
+    one.policy.allow({"lost": operator})
+    async with Client(one) as client:
+        result = await client.call_tool("lost", {}, meta={TOKEN_META: "good"})  # type: ignore[arg-type]
+    told = result.content[0].text  # type: ignore[union-attr]
+    assert "the database cannot be reached" in told and "`postroom doctor` checks the database" in told
 
 
 async def test_a_tool_that_was_taken_away_is_gone() -> None:
@@ -186,9 +202,9 @@ async def test_a_span_is_made_when_somebody_keeps_it_or_when_there_is_none() -> 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"times": 9}, "Error executing tool who: times: must be at most 3"),
-        ({"times": "many"}, "Error executing tool who: times: must be a whole number"),
-        ({"tims": 1}, "Error executing tool who: Unknown argument tims: allowed are times; did you mean 'times'?"),
+        ({"times": 9}, "times: must be at most 3"),
+        ({"times": "many"}, "times: must be a whole number"),
+        ({"tims": 1}, "Unknown argument tims: allowed are times; did you mean 'times'?"),
     ],
     ids=["out of range", "not a number", "misspelt"],
 )

@@ -15,6 +15,7 @@ HOUR: Final = 3600
 DAY: Final = 86_400
 LONGEST_SNOOZE: Final = 90 * DAY
 LONGEST_MUTE: Final = 30 * DAY
+LONGEST_ABSENCE: Final = 366 * DAY
 UNTIL_UNMUTED: Final = "unmuted"
 _WHAT: Final = ("agent", "thread", "category")
 _NAME: Final = 200

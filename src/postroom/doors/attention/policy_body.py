@@ -11,7 +11,8 @@ from postroom.domain.errors import Code, FieldError, Refused, ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.person import Person
 from postroom.domain.principal import Principal
-from postroom.domain.time import to_text
+from postroom.domain.time import seconds, to_text
+from postroom.doors.attention.arguments import LONGEST_ABSENCE
 from postroom.work.attention.absence import Absence, parse_absence
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.policy import Policy
@@ -59,6 +60,8 @@ class PolicyBodies:
         absence = parse_absence(written, person=person, people=chain.keys(), absences=chain)
         if absence.end_us <= now_us:
             raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
+        if absence.end_us > now_us + seconds(LONGEST_ABSENCE):
+            raise ValidationError.of([FieldError("until", "is more than a year ahead", "out_of_range")])
         return absence
 
     async def _chain(self, first: str | None) -> dict[str, tuple[Absence, ...]]:

@@ -7,29 +7,26 @@ from functools import partial
 from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
-from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
-from pydantic import ValidationError
 
 from postroom.domain.arguments import unknown_argument
-from postroom.domain.errors import sentence
-from postroom.domain.field_words import field_error
 from postroom.domain.principal import Principal
 from postroom.doors.guard.caller import Inside
 from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.system.mcp_sdk.inside import answer_of, call_context, run
+from postroom.system.mcp_sdk.own_words import OwnWordsServer, in_our_words
 from postroom.system.mcp_sdk.tool_shapes import add_tool, tool_of
 from postroom.system.mcp_sdk.tools import Tool, arguments_of, declared_arguments
 from postroom.system.settings.version import package_version
 from postroom.system.telemetry.trace import needs_a_span
 
-_MOST_FIELDS: Final = 20
 _MOST_SAID: Final = 200
 
 
-class GuardedServer(MCPServer[Any]):
+class GuardedServer(OwnWordsServer):
     """
     From inside comes the same token to the same policy, the same checks of arguments and the same tool as over HTTP.
 
@@ -69,13 +66,8 @@ class GuardedServer(MCPServer[Any]):
         if name in self.not_here:
             raise ToolError(self.not_here[name])
         if name not in self.takes_more and (declared := declared_arguments(self, name)) is not None:
-            _refuse_unknown(name, declared, arguments)
-        try:
-            return await super().call_tool(name, arguments, context)
-        except ToolError as error:
-            if wrong := _wrong_arguments(name, error):
-                raise wrong from None
-            raise
+            _refuse_unknown(declared, arguments)
+        return await super().call_tool(name, arguments, context)
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
@@ -107,14 +99,11 @@ class GuardedServer(MCPServer[Any]):
     async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
         params = context.params or {}
         tool = self._tool(params["name"])
-        _refuse_unknown(tool.name, arguments_of(tool), params["arguments"])
+        _refuse_unknown(arguments_of(tool), params["arguments"])
         try:
-            result = await run(tool, params["arguments"], context.request)
+            return answer_of(tool, await run(tool, params["arguments"], context.request))
         except ToolError as error:
-            if wrong := _wrong_arguments(tool.name, error):
-                raise wrong from None
-            raise
-        return answer_of(tool, result)
+            raise in_our_words(error) from error.__cause__
 
     def _tool(self, name: str) -> Tool:
         """Made again from its function at the first call."""
@@ -125,18 +114,10 @@ class GuardedServer(MCPServer[Any]):
         return self._called_inside[name]
 
 
-def _refuse_unknown(tool: str, declared: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def _refuse_unknown(declared: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """The framework drops arguments it does not know; a misspelt one would be as if it had not been given."""
     if problem := unknown_argument(given, declared):
-        raise ToolError(f"Error executing tool {tool}: {problem}")
-
-
-def _wrong_arguments(name: str, error: ToolError) -> ToolError | None:
-    """Which arguments are wrong, without what was in them and without the library's text about it."""
-    if isinstance(error, UnexpectedToolError) or not isinstance(error.__cause__, ValidationError):
-        return None
-    fields = [field_error(item) for item in error.__cause__.errors()[:_MOST_FIELDS]]
-    return ToolError(f"Error executing tool {name}: {sentence(fields)}")
+        raise ToolError(problem)
 
 
 def _structured(result: HandlerResult) -> dict[str, Any] | None:

@@ -22,6 +22,7 @@ from postroom.programs.desk.desk import Desk
 from postroom.programs.desk.household_address import HouseholdAddress
 from postroom.programs.desk.settings import DEFAULT_PORT, PopupSettings
 from postroom.programs.desk.tool import notify_tool
+from postroom.system.mcp_sdk.own_words import OwnWordsServer
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.settings import SettingsError
 from postroom.system.settings.version import package_version
@@ -47,7 +48,7 @@ _OPENAPI = {
 
 
 def build_server(settings: PopupSettings, desk: Desk | None = None) -> MCPServer[Any]:
-    server: MCPServer[Any] = MCPServer(
+    server = OwnWordsServer(
         "postroom-desk",
         version=package_version(),
         instructions=INSTRUCTIONS,

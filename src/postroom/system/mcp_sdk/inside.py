@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.session import ServerSession
 from pydantic_core import to_jsonable_python
@@ -39,4 +39,4 @@ def answer_of(tool: Tool, result: Any) -> HandlerResult:
             return cast(dict[str, Any], to_jsonable_python(result))
         return tool.fn_metadata.convert_result(result)
     except ValueError as error:  # also what pydantic raises
-        raise ToolError(f"Error executing tool {tool.name}") from error
+        raise UnexpectedToolError(tool.name) from error
