@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from postroom.domain.push_device import PushSubscription
 
@@ -12,8 +15,18 @@ MOST_TEXT_BYTES: Final = MOST_BODY_BYTES - _ADDED_BYTES
 
 
 def encrypted(text: bytes, subscription: PushSubscription) -> bytes:
-    from pywebpush import WebPusher  # brings a whole HTTP client, for those who have a browser to push to
+    from http_ece import encrypt  # for those who have a browser to push to
 
-    keys = {"p256dh": subscription.p256dh, "auth": subscription.auth}
-    pusher = WebPusher({"endpoint": subscription.endpoint, "keys": keys})
-    return bytes(pusher.encode(text, content_encoding="aes128gcm")["body"])
+    body = encrypt(
+        text,
+        private_key=ec.generate_private_key(ec.SECP256R1()),  # one for each message
+        dh=_bytes(subscription.p256dh),
+        auth_secret=_bytes(subscription.auth),
+        version="aes128gcm",
+    )
+    return bytes(body)
+
+
+def _bytes(key: str) -> bytes:
+    """Browsers leave out the padding."""
+    return base64.urlsafe_b64decode(key + "=" * (-len(key) % 4))

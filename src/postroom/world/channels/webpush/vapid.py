@@ -32,7 +32,7 @@ class PushIdentity:
 
     def proof(self, origin: str, now_seconds: int) -> str:
         """The header `Authorization`, for one service and half a day."""
-        from pywebpush import Vapid  # brings a whole HTTP client, for those who have a browser to push to
+        from py_vapid import Vapid  # for those who have a browser to push to
 
         claims = {"aud": origin, "exp": now_seconds + _GOOD_FOR_SECONDS, "sub": self.contact}
         return str(Vapid(private_key=self.key).sign(claims)["Authorization"])
