@@ -34,7 +34,7 @@ async def mails(http: aiohttp.ClientSession, household: RunningHousehold, count:
 
 
 async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) -> None:
-    wanted = {"home": str(home), "inbox.email_enabled": True, "approvals.enabled": True, **NO_PORTS}
+    wanted = {"home": str(home), "approvals.enabled": True, **NO_PORTS}
     settings, _ = load({}, wanted)
     token = TokenFile(settings.tokens_file).create(Principal(Role.USER, "ada"))
     own = {"Authorization": f"Bearer {token}"}
@@ -74,7 +74,7 @@ async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) ->
 
 
 async def test_no_mail_that_asks_leaves_while_copies_are_off(home: Path) -> None:
-    settings, _ = load({}, {"home": str(home), **NO_PORTS})
+    settings, _ = load({}, {"home": str(home), "inbox.email_enabled": False, **NO_PORTS})
     token = TokenFile(settings.tokens_file).create(Principal(Role.USER, "ada"))
     async with running(settings, ("sandbox", "messenger", "api")) as household, aiohttp.ClientSession() as http:
         url, headers = f"{household.addresses['api']}/notifications/preferences", {"Authorization": f"Bearer {token}"}

@@ -18,8 +18,10 @@ from tests.doors.notifications.api import NO_PORTS
 
 
 @pytest.mark.requirement("inbox:side-effect-email")
-async def test_a_notification_reaches_the_mailbox_of_somebody_who_asked_for_that(home: Path) -> None:
-    settings, _ = load({}, {"home": str(home), "inbox.email_enabled": True, **NO_PORTS})
+async def test_in_a_fresh_household_a_note_reaches_the_mailbox_of_somebody_who_asked_for_that(
+    home: Path,
+) -> None:
+    settings, _ = load({}, {"home": str(home), **NO_PORTS})
     await remember_address(settings, "ada", "ada@example.com")
     token = TokenFile(settings.tokens_file).create(Principal(Role.USER, "ada"))
     async with running(settings, ("sandbox", "messenger", "api")) as household, aiohttp.ClientSession() as http:

@@ -107,7 +107,7 @@ async def running_inbox(
                 meter=meter,
                 mint=mint.mint,
                 hourly_cap=settings.inbox.hourly_cap,
-                email_enabled=settings.inbox.email_enabled,
+                email_enabled=settings.email_copies_on,
                 household=book.household,
                 zone=book.zone,
             ),
@@ -162,7 +162,7 @@ async def releasing(
 
 def release_policy(settings: Settings) -> ReleasePolicy:
     return ReleasePolicy(
-        email_enabled=settings.inbox.email_enabled,
+        email_enabled=settings.email_copies_on,
         digest=settings.inbox.digest,
         lease_seconds=settings.inbox.lease_seconds,
         sweep_seconds=settings.inbox.sweep_seconds,

@@ -75,7 +75,7 @@ class LedgerView:
         return await StoredInbound(self.database, IdMint().mint).with_name(identifier)
 
     def _explained(self, connection: Connection) -> Explained:
-        now_us, email_enabled = self.clock.now_us(), self.settings.inbox.email_enabled
+        now_us, email_enabled = self.clock.now_us(), self.settings.email_copies_on
         policy, _ = household_policy(self.settings)
         return Explained(
             attempts_for=retry_policy(self.settings).attempts_for,

@@ -79,7 +79,9 @@ class Api:
 
 @asynccontextmanager
 async def running_api(home: Path, **overrides: Any) -> AsyncIterator[Api]:
-    settings, _ = load({}, {"home": str(home), "inbox.hourly_cap": 1000, **NO_PORTS, **overrides})
+    settings, _ = load(
+        {}, {"home": str(home), "inbox.hourly_cap": 1000, "inbox.email_enabled": False, **NO_PORTS, **overrides}
+    )
     async with started(settings, only=("api",)) as household:
         timeout = aiohttp.ClientTimeout(total=20)
         async with aiohttp.ClientSession(household.addresses["api"], timeout=timeout) as http:

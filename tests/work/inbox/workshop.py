@@ -120,7 +120,7 @@ async def workshop(
                     meter=meter,
                     mint=mint.mint,
                     hourly_cap=settings.inbox.hourly_cap,
-                    email_enabled=settings.inbox.email_enabled,
+                    email_enabled=settings.email_copies_on,
                 ),
                 releaser=Releaser(
                     emails=StoredEmails(store.database),

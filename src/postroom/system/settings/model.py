@@ -145,8 +145,8 @@ class InboxSettings(SettingsSection):
 
     hourly_cap: Positive = 10
     """Notes one person may be left within an hour."""
-    email_enabled: bool = False
-    """Off: nobody gets e-mail copies, whatever their preferences say."""
+    email_enabled: bool | None = None
+    """Off: nobody gets e-mail copies, whatever their preferences say; unset: on in the sandbox alone."""
     digest: bool = True
     """What waited for the end of quiet hours leaves as one e-mail."""
     lease_seconds: Seconds = 60.0
@@ -356,6 +356,10 @@ class Settings(SettingsSection):
     @property
     def approvals_on(self) -> bool:
         return self.approvals.enabled if self.approvals.enabled is not None else not self.in_sandbox
+
+    @property
+    def email_copies_on(self) -> bool:
+        return self.inbox.email_enabled if self.inbox.email_enabled is not None else self.in_sandbox
 
     @property
     def ask_owner_on(self) -> bool:
