@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from tests.fakes.accounts import channels_at
+
 from chaos.receiver import SECRET, Receiver
 from chaos.rig import Rig
 from chaos.scenario import World
@@ -17,7 +19,7 @@ async def certain_rig(world: World, database: str, channel: str, name: str) -> A
     open_rig = world.sqlite if database == "sqlite" else world.postgres
     async with open_rig(f"{name} {channel}") as rig:
         if channel != "webhook":
-            yield rig
+            yield reached(rig, rig.provider.bot_api_port)
             return
         async with Receiver() as receiver:
             yield reached(replace(rig, receiver=receiver), receiver.port)
@@ -25,10 +27,10 @@ async def certain_rig(world: World, database: str, channel: str, name: str) -> A
 
 def reached(rig: Rig, port: int) -> Rig:
     """The same rig with its provider behind this port."""
-    if rig.receiver is None:
-        return rig.having(ports__sandbox=str(port))
-    hook = {"kind": "webhook", "url": f"http://127.0.0.1:{port}/hook", "secret": SECRET, "allow_private": True}
-    return rig.having(sandbox="false", approvals__enabled="false", channels=json.dumps({"webhook": hook}))
+    url = f"http://127.0.0.1:{port}"
+    hook = {"kind": "webhook", "url": f"{url}/hook", "secret": SECRET, "allow_private": True}
+    channels = channels_at(url) if rig.receiver is None else {"webhook": hook}
+    return rig.having(sandbox="false", approvals__enabled="false", channels=json.dumps(channels))
 
 
 def doubts_of(rig: Rig) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The sandbox in a process of its own: it outlives our crashes and counts what it received."""
+"""The sandbox and the fake services in a process of their own: it outlives our crashes and counts what it received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sandbox with a clock that can be set: `python -m chaos.provider_process CLOCK_FILE [its own options]`."""
+"""The sandbox and the fake services; their clock can be set: `python -m chaos.provider_process CLOCK_FILE …`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import signal
 import sys
 from pathlib import Path
 
+from tests.fakes.server import Fakes
+
 from chaos.offset_clock import OffsetClock
 from postroom.domain.time import seconds
 from postroom.programs.sandbox.__main__ import read_options, ready_line
-from postroom.programs.sandbox.server import Sandbox, SandboxOptions
+from postroom.programs.sandbox.server import SandboxOptions
 
 
 class FileClock(OffsetClock):
@@ -28,7 +30,7 @@ class FileClock(OffsetClock):
 async def run(options: SandboxOptions, clock: FileClock) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with Sandbox(options, clock) as sandbox:
+    async with Fakes(options, clock) as sandbox:
         print(ready_line(sandbox), flush=True)
         await stop.wait()
 

@@ -357,7 +357,6 @@ HOUSE: Sections = {
         "slack-acknowledged-after-handling": "What people do is acknowledged once it was handled, and given again "
         "until then, over broken and renewed connections and restarts.",
         "slack-presses": "A press says who pressed, where and what, and is answered to that person alone.",
-        "slack-sandbox": "The sandbox plays Slack: messages, threads, reactions, cards, presses and faults.",
     },
     "ntfy": {
         "ntfy-one-name": "The same part of a delivery has the same sequence id, so a second copy replaces the first.",
@@ -374,7 +373,6 @@ HOUSE: Sections = {
         "discord-direct": "A direct message goes to the person's own channel there, and is edited in that channel.",
         "discord-presses": "A press is answered within three seconds, for the eyes of the one who pressed alone.",
         "discord-gateway": "A cut connection is taken up again without losing or repeating what people did.",
-        "sandbox-discord": "The sandbox's Discord meets Discord's own rules, errors and deadlines.",
     },
     "Sandbox, the person's side": {
         "sandbox-press": "A button is pressed by its label or its data, by any member of a chat.",
@@ -384,7 +382,6 @@ HOUSE: Sections = {
         "sandbox-is-bounded": "The sandbox keeps a bounded number of messages of each chat.",
         "sandbox-mail": "The person answers a mail, and the answer is kept with its headers.",
         "sandbox-phone": "The console's phone shows buttons, edits, answers to presses and a box to reply in.",
-        "sandbox-services": "The Sandbox page shows Slack, Discord and ntfy, presses buttons and lets people write.",
     },
 }
 
@@ -609,7 +606,7 @@ CONTENT: Sections = {
         "discord-files": "Discord gets the files with the last part of the text, under the same nonce.",
         "ntfy-files": "ntfy gets each file as a notification of its own that can be found again.",
         "webhook-files": "A webhook gets small files in the signed event, with their hashes.",
-        "sandbox-files": "The sandbox takes files on every face, lists and shows them, and its faults spoil them too.",
+        "sandbox-files": "The sandbox takes files by phone and mail, lists and shows them, and its faults spoil them.",
         "suite-files": "The channel suite finds a channel that loses, changes, repeats or renames a file.",
     },
     "Corrections": {

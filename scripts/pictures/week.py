@@ -33,12 +33,12 @@ PEOPLE: tuple[dict[str, Any], ...] = (
         "name": "Ben Ortega",
         "role": "approver",
         "trusted": True,
-        "addresses": [["telegram", "2002"], ["slack", "U2002"]],
+        "addresses": [["telegram", "2002"], ["email", "ben@ortega.example"]],
     },
     {"name": "Rosa Lindqvist", "aliases": ["Grandma"], "trusted": True, "addresses": [["email", "rosa@example.org"]]},
     {"name": "Dr. Amara Okafor", "aliases": ["the dentist"], "addresses": [["email", "practice@okafor.example"]]},
     {"name": "Jürgen Müller", "aliases": ["the plumber"], "addresses": [["telegram", "2005"]]},
-    {"name": "Mei-Ling Chen", "trusted": True, "addresses": [["discord", "user:2006"]]},
+    {"name": "Mei-Ling Chen", "trusted": True, "addresses": [["telegram", "2006"]]},
 )
 TOLD: tuple[tuple[str, str, str | None, str], ...] = (
     ("general", "telegram", None, "Good morning. Two things today: the dentist at ten, and Ben for tea at four."),
@@ -49,8 +49,8 @@ TOLD: tuple[tuple[str, str, str | None, str], ...] = (
     ("builder", "telegram", "Ben Ortega", "The staging database was migrated. Nothing is left to do."),
     ("health", "telegram", None, "You walked 9,120 steps yesterday, the most since June."),
     ("kitchen", "telegram", "Anna Winter", "Dinner: lentil curry, 35 minutes. Everything for it is in the house."),
-    ("general", "discord", "Mei-Ling Chen", "The tickets for Friday are booked: row 7, seats 11 and 12."),
-    ("builder", "slack", "Ben Ortega", "Deployment of shop 2.14 is done; error rate 0.02 %."),
+    ("general", "telegram", "Mei-Ling Chen", "The tickets for Friday are booked: row 7, seats 11 and 12."),
+    ("builder", "email", "Ben Ortega", "Deployment of shop 2.14 is done; error rate 0.02 %."),
     ("general", "telegram", None, "The parcel with the lamp was handed to the neighbours at number 14."),
     ("health", "email", "Anna Winter", "Reminder: blood test on Thursday at 8:15, without breakfast."),
     ("builder", "telegram", None, "The nightly backup took 4 min 40 s and holds 18.2 GB."),
@@ -94,7 +94,7 @@ class Week:
             await self._post("/v1/people", {**one, "addresses": ranked})
         await self._ask_api("PATCH", "/v1/people/owner", {"default_butler": "general"})
         with self._record() as record:  # as pairing would
-            record.execute("UPDATE person_addresses SET verified_at = 1 WHERE channel IN ('telegram', 'slack')")
+            record.execute("UPDATE person_addresses SET verified_at = 1 WHERE channel = 'telegram'")
 
     async def _messages(self) -> None:
         for butler, channel, to, message in TOLD * 2:

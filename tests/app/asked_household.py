@@ -48,7 +48,7 @@ async def phone(house: Living, words: str) -> dict[str, Any]:
 
 async def press(house: Living, message: dict[str, Any], button: str, **more: Any) -> dict[str, Any]:
     body = {"message_id": message["message_id"], "button": button, **more}
-    async with house.http.post(house.household.addresses["sandbox"] + "telegram/press", json=body) as response:
+    async with house.http.post(house.played_at + "telegram/press", json=body) as response:
         assert response.status == 200, await response.text()
         pressed: dict[str, Any] = await response.json()
         return pressed
@@ -68,7 +68,7 @@ async def _has(house: Living, message: dict[str, Any], button: str) -> dict[str,
 
 async def write(house: Living, text: str, **more: Any) -> None:
     body = {"chat_id": OWNER_CHAT, "text": text, **more}
-    async with house.http.post(house.household.addresses["sandbox"] + "telegram/inbound", json=body) as response:
+    async with house.http.post(house.played_at + "telegram/inbound", json=body) as response:
         assert response.status == 200, await response.text()
 
 

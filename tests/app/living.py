@@ -38,6 +38,12 @@ class Living:
     def tokens(self) -> TokenFile:
         return TokenFile(self.settings.tokens_file)
 
+    @property
+    def played_at(self) -> str:
+        """Where the person's side is: the household's own sandbox, or the servers that its accounts are at."""
+        own = self.household.addresses.get("sandbox")
+        return own or f"{self.settings.telegram.api_base_url}/sandbox/"
+
     def token(self, who: str) -> str:
         principal = OPERATOR if who == "operator" else Principal(Role.BUTLER, who)
         return self.tokens.token_of(principal) or ""
@@ -55,11 +61,11 @@ class Living:
         return await self.call(butler, "notify", {"channel": "telegram", "message": "Hello", **arguments})
 
     async def fault(self, **fault: Any) -> None:
-        async with self.http.post(self.household.addresses["sandbox"] + "faults", json=fault) as response:
+        async with self.http.post(self.played_at + "faults", json=fault) as response:
             assert response.status == 200, await response.text()
 
     async def received(self, channel: str = "telegram") -> list[dict[str, Any]]:
-        async with self.http.get(self.household.addresses["sandbox"] + f"{channel}/messages?limit=500") as response:
+        async with self.http.get(self.played_at + f"{channel}/messages?limit=500") as response:
             messages: list[dict[str, Any]] = (await response.json())["messages"]
             return messages
 

@@ -16,17 +16,21 @@ from postroom.app.parts import shipped
 from postroom.system.roster.config import ButlerConfig, RuntimeKind
 from postroom.system.settings import Settings
 from tests.app.living import LIFTED, QUICK, Living, settings_for, started
+from tests.fakes.accounts import accounts_at
+from tests.fakes.server import Fakes
 from tests.world.runtimes.installed import install
 
 SECONDS = 30.0
-ELSEWHERE = {"name": "Eve", "email": "eve@example.org", "addresses": ["slack:U7", "discord:user:7"]}
-PEOPLE = {
-    "contacts": [
-        *({"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2031)),
-        ELSEWHERE,
-        {"name": "Finn", "email": "finn@example.org"},
-    ]
-}
+CHATS = [{"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2031)]
+EVE = {"name": "Eve", "email": "eve@example.org"}
+FINN = {"name": "Finn", "email": "finn@example.org"}
+PEOPLE = {"contacts": [*CHATS, EVE, FINN]}
+
+
+def accounts_everywhere(services: Fakes) -> dict[str, Any]:
+    """With accounts at these servers, where Eve is, too."""
+    eve = {**EVE, "addresses": ["slack:U7", "discord:user:7"]}
+    return {**accounts_at(services), "contacts": [*CHATS, eve, FINN]}
 
 
 def script(*steps: Mapping[str, Any], say: str = "Done.") -> str:
@@ -61,7 +65,7 @@ async def talking(
 class Talking(Living):
     async def write(self, chat: int, text: str, **more: Any) -> int:
         body = {"chat_id": chat, "text": text, **more}
-        async with self.http.post(f"{self.household.addresses['sandbox']}telegram/inbound", json=body) as response:
+        async with self.http.post(f"{self.played_at}telegram/inbound", json=body) as response:
             assert response.status == 200, await response.text()
             return int((await response.json())["message_id"])
 
@@ -73,7 +77,7 @@ class Talking(Living):
         return sorted(found, key=lambda one: int(one["message_id"]))
 
     async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        async with self.http.post(self.household.addresses["sandbox"] + path, json=body) as response:
+        async with self.http.post(self.played_at + path, json=body) as response:
             assert response.status == 200, await response.text()
             told: dict[str, Any] = await response.json()
             return told
@@ -87,7 +91,7 @@ class Talking(Living):
                 await asyncio.sleep(0.05)
 
     async def typed(self) -> list[dict[str, Any]]:
-        async with self.http.get(f"{self.household.addresses['sandbox']}telegram/actions") as response:
+        async with self.http.get(f"{self.played_at}telegram/actions") as response:
             actions: list[dict[str, Any]] = (await response.json())["actions"]
             return actions
 
@@ -95,7 +99,7 @@ class Talking(Living):
         """Until people see this last of the app in a thread in Slack."""
         async with asyncio.timeout(SECONDS):
             while True:
-                async with self.http.get(f"{self.household.addresses['sandbox']}slack/statuses") as response:
+                async with self.http.get(f"{self.played_at}slack/statuses") as response:
                     seen: list[dict[str, Any]] = (await response.json())["statuses"]
                 if [one["status"] for one in seen if one["thread_ts"] == thread][-1:] == [status]:
                     return

@@ -24,7 +24,7 @@ def examples_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_shipped_channels_are_known_without_credentials(home: Path) -> None:
     forms = address_forms(Settings(home=home))
 
-    assert sorted(forms) == ["discord", "email", "ntfy", "slack", "telegram"]
+    assert sorted(forms) == ["email", "telegram"]
     assert (forms["telegram"]("@Bob_Miller"), forms["email"]("b@Example.ORG")) == ("@bob_miller", "b@example.org")
 
 

@@ -16,7 +16,8 @@ from postroom.work.conversations.texts import ENGLISH, GERMAN
 from postroom.world.channels.slack.work_sign import WORDS
 from postroom.world.peers.http import HttpPeer
 from tests.app.asked_household import ask, parts, phone, write
-from tests.app.talking import Talking, reply, script, talking
+from tests.app.talking import Talking, accounts_everywhere, reply, script, talking
+from tests.fakes.server import serve
 from tests.world.runtimes.installed import MeetingPlace, meeting_place
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Talking]:
     folder = tmp_path_factory.mktemp("talk")
-    async with talking(folder / "home", folder, {"conversations": {"sessions_per_day": 4}}) as one:
+    few = {"conversations": {"sessions_per_day": 4}}
+    async with serve() as services, talking(folder / "home", folder, accounts_everywhere(services), few) as one:
         yield one
 
 

@@ -12,8 +12,10 @@ import pytest_asyncio
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.app.test_sandbox_accounts import OWNERS
+from tests.app.test_other_accounts import OWNERS
 from tests.app.test_two_accounts import has_address
+from tests.fakes.accounts import accounts_at
+from tests.fakes.server import serve
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 SCRIPT = Principal(Role.PROGRAM, "backup", person="owner")
@@ -84,7 +86,7 @@ def lines(messages: list[dict[str, Any]]) -> str:
 async def test_a_longer_text_goes_on_in_answers_and_a_shorter_one_leaves_nothing_behind(
     tmp_path: Path, channel: str
 ) -> None:
-    async with living(tmp_path, LIFTED, QUICK) as house:
+    async with serve() as services, living(tmp_path, LIFTED, QUICK, accounts_at(services)) as house:
         if channel in OWNERS:
             await has_address(house, channel, rank=1, address=OWNERS[channel])
         delivery_id = await sent(house, "Short", channel=channel)

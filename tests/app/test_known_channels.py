@@ -8,8 +8,8 @@ import pytest
 
 from postroom.app.known_channels import account_kinds, configured_channels, known_channels, usable_channels
 from postroom.app.policy import delivery_policy
-from postroom.app.sandbox_channel import FACED
 from postroom.domain.capabilities import UNDECLARED, Capabilities
+from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.kinds import KINDS
 from tests.app.living import settings_for
 from tests.architecture.tree import ROOT
@@ -22,7 +22,7 @@ def test_without_a_word_in_the_settings_the_shipped_channels_are_as_they_declare
     settings = settings_for(home)
     policy = delivery_policy(settings, known_channels(settings))
 
-    assert known_channels(settings) == {name: KINDS[name] for name in FACED}
+    assert known_channels(settings) == {name: KINDS[name] for name in SHIPPED}
     assert (policy.timeout_seconds("telegram"), policy.timeout_seconds("email")) == (15.0, 45.0)
     assert {KINDS[kind].timeout_seconds for kind in ("slack", "discord", "ntfy")} == {None}  # as on any channel: 30 s
     assert (policy.spacing_seconds["telegram"], policy.spacing_seconds["email"]) == (1.0, 0.0)
@@ -79,7 +79,7 @@ def test_a_factory_says_what_its_channel_can_and_one_that_is_not_here_says_nothi
 def test_channels_are_tried_in_the_order_they_are_set_up(home: Path) -> None:
     own = settings_for(home, BEEPER, {"email": {"address": "us@example.org", "password": "x"}})
 
-    assert usable_channels(settings_for(home)) == FACED
+    assert usable_channels(settings_for(home)) == SHIPPED
     assert usable_channels(own) == ("email", "beeper")
     assert usable_channels(settings_for(home, {"sandbox": False})) == ("telegram",)
     assert configured_channels(settings_for(home, {"sandbox": False})) == ()
@@ -126,7 +126,7 @@ def test_pauses_go_by_kind_and_limits_by_account(home: Path) -> None:
 def test_in_the_sandbox_every_account_of_a_kind_it_plays_can_be_used(home: Path) -> None:
     settings = settings_for(home, TWO_BOTS, {"sandbox": True})
 
-    assert configured_channels(settings) == (*FACED, "work")
+    assert configured_channels(settings) == (*SHIPPED, "work")
     assert "calls" in known_channels(settings)
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from postroom.programs.sandbox.server import serve
 from tests.app.living import QUICK, living
+from tests.fakes.server import serve
 
 FACTORY = "postroom.world.channels.ntfy.channel:Ntfy"
 
@@ -22,7 +22,7 @@ async def test_a_message_reaches_the_topic_with_its_priority_and_who_speaks(
         async with living(home, QUICK, own) as household:
             answer = await household.notify(channel="ntfy", recipient="anna", message="Tea is ready", priority=priority)
 
-        [kept] = sandbox.ledger.of_face("ntfy").messages()
+        [kept] = sandbox.faces["ntfy"].ledger.messages()
 
     assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", kept.message_id)
     assert (kept.text, kept.body["title"], kept.body["priority"]) == ("Tea is ready", "health", number)

@@ -13,7 +13,8 @@ import pytest_asyncio
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationStatus
 from tests.app.asked_household import ask, parts, shown, until
-from tests.app.talking import SECONDS, Talking, reply, script, talking
+from tests.app.talking import SECONDS, Talking, accounts_everywhere, reply, script, talking
+from tests.fakes.server import serve
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("ask:own-words")]
 PLACES = {"telegram": "1000", "slack": "U7", "discord": "user:7"}
@@ -29,7 +30,11 @@ everywhere = pytest.mark.parametrize("channel", PLACES)
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Talking]:
     folder = tmp_path_factory.mktemp("words")
-    async with talking(folder / "home", folder, models=["general"]) as one:
+    models = ["general"]
+    async with (
+        serve() as services,
+        talking(folder / "home", folder, accounts_everywhere(services), models=models) as one,
+    ):
         yield one
 
 

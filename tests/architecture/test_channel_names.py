@@ -17,7 +17,7 @@ NAMED_FOR_A_REASON = {
     "system/settings/shipped.py": "the one table of sections of the settings that are accounts",
     "system/settings/accounts.py": "the kinds of accounts, and what stands in the section of each",
     "system/settings/gather.py": "BUTLER_TELEGRAM_TOKEN and its like are public",
-    "app/sandbox_channel.py": "makes an account against the sandbox's face of its kind",
+    "app/sandbox_channel.py": "makes an account against the sandbox's phone or mailbox",
     "doors/butler/modules/credentials.py": "the sections [telegram] and [email] of the messenger's file",
     "doors/butler/modules/channels.py": "the modules of those sections",
     "doors/butler/modules/catalogue.py": "their names in the catalogue of modules",

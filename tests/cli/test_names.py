@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("home")
         pytest.param(["notify", "x", "-c", "telegran"], "no 'telegran', did you mean 'telegram'?", id="channel"),
         pytest.param(
             ["notify", "x", "-c", "pigeon"],
-            "no 'pigeon'. There are auto, discord, email, ntfy, slack, telegram.",
+            "no 'pigeon'. There are auto, email, telegram.",
             id="nothing near",
         ),
         pytest.param(["notify", "x", "--priority", "hihg"], "no 'hihg', did you mean 'high'?", id="priority"),

@@ -83,7 +83,7 @@ def test_a_name_of_several_people_is_answered_with_all_of_them(home: Path) -> No
 
 
 WRONG = {
-    "an unknown channel": (("--address", "fax:1"), "--address: must be one of discord, email, ntfy, slack, telegram"),
+    "an unknown channel": (("--address", "fax:1"), "--address: must be one of email, telegram"),
     "no address": (("--address", "email:nowhere"), "--address: is no address of email"),
     "no channel": (("--address", "bob@example.org"), "write CHANNEL:ADDRESS"),
     "an unknown zone": (("--zone", "Mars/Olympus"), "--zone: must be an IANA time zone"),

@@ -56,7 +56,7 @@ class House(Living):
 
     async def sandbox(self, path: str, body: Any = None) -> Any:
         method = "GET" if body is None else "POST"
-        async with self.http.request(method, self.household.addresses["sandbox"] + path, json=body) as response:
+        async with self.http.request(method, self.played_at + path, json=body) as response:
             assert response.status == 200, await response.text()
             return await response.json()
 

@@ -9,20 +9,23 @@ import pytest
 
 from tests.app.asked_household import until
 from tests.app.test_two_accounts import has_address
+from tests.fakes.accounts import accounts_at
+from tests.fakes.server import serve
 from tests.museum.house import House, open_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.mark.exhibit("openclaw-22780")
-async def test_a_message_that_slack_took_before_the_line_broke_is_not_posted_again(house: House) -> None:
-    await has_address(house, "slack", rank=1, address="U0OWNER01")
-    await house.fault(channel="slack", times=1, mode="accept_then_cut")
+async def test_a_message_that_slack_took_before_the_line_broke_is_not_posted_again(home: Path) -> None:
+    async with serve() as services, open_house(home, accounts_at(services)) as house:
+        await has_address(house, "slack", rank=1, address="U0OWNER01")
+        await house.fault(channel="slack", times=1, mode="accept_then_cut")
 
-    answer = await house.notify(channel="slack", message="Posted once")
+        answer = await house.notify(channel="slack", message="Posted once")
 
-    assert (answer["status"], answer["delivery"].get("possible_duplicate")) == ("ok", None), answer
-    assert len(await house.saying("Posted once", "slack")) == 1
+        assert (answer["status"], answer["delivery"].get("possible_duplicate")) == ("ok", None), answer
+        assert len(await house.saying("Posted once", "slack")) == 1
 
 
 @pytest.mark.exhibit("openclaw-83710")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from postroom.app.account_channel import account_channel
 from postroom.app.known_channels import account_kinds
-from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
 from postroom.domain.ports import Channel
 from postroom.system.settings import Settings
 from postroom.world.channels.address_forms import ADDRESS_FORMS
@@ -26,12 +25,10 @@ def address_forms(settings: Settings) -> AddressForms:
 def _by_its_channel(settings: Settings, name: str) -> Callable[[str], str | None]:
     """Made when the first address is looked at: a factory may need what only a running household has."""
 
+    account = next(one for one in settings.accounts if one.name == name)
+
     @cache
     def channel() -> Channel:
-        account = next((one for one in settings.accounts if one.name == name), None)
-        if account is not None:
-            return account_channel(account, settings.home)
-        sandbox = SandboxAddress(settings.host, settings.ports.sandbox, settings.ports.sandbox_smtp)
-        return sandbox_channel(name, account_kinds(settings)[name], sandbox, settings.home)
+        return account_channel(account, settings.home)
 
     return lambda text: channel().address(text)

@@ -20,7 +20,6 @@ from postroom.app.console_sections import (
 )
 from postroom.app.known_channels import known_channels
 from postroom.app.machine_facts import machine_facts
-from postroom.app.played_channels import sandbox_news
 from postroom.app.policy import breaker_policy, retry_policy
 from postroom.app.sign_in import Admissions
 from postroom.domain.delivery import Priority
@@ -73,7 +72,7 @@ def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Fa
     parts = ConsoleParts(
         sections=[*_sections(world, bulk, failing), *admissions.sections(sessions, audit)],
         badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
-        sandbox=sandbox_news(world.settings),
+        sandbox=world.settings.in_sandbox,
         more_pages=[events_page(changes, world.clock, sessions)],
         sessions=sessions,
         links=admissions.links,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from postroom.app.own_channel import declared
-from postroom.app.sandbox_channel import FACED
 from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.ports import Channel
 from postroom.system.settings import Settings
@@ -25,15 +24,14 @@ def known_channels(settings: Settings, channels: Mapping[str, Channel] | None = 
 
 def account_kinds(settings: Settings) -> dict[str, str]:
     """Of every account that may be named; one that the settings name by its factory is a kind of its own."""
-    always = FACED if settings.in_sandbox else SHIPPED
-    return {name: name for name in always} | {one.name: one.kind for one in settings.accounts}
+    return {name: name for name in SHIPPED} | {one.name: one.kind for one in settings.accounts}
 
 
 def configured_channels(settings: Settings) -> tuple[str, ...]:
     """Those with credentials, or the sandbox's, in the order they are tried."""
     if not settings.in_sandbox:
         return tuple(account.name for account in settings.accounts)
-    return tuple(name for name, kind in account_kinds(settings).items() if kind in FACED)
+    return tuple(name for name, kind in account_kinds(settings).items() if kind in SHIPPED)
 
 
 def usable_channels(settings: Settings) -> tuple[str, ...]:

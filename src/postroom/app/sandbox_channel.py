@@ -1,29 +1,18 @@
-"""One account, made against the sandbox's face of its kind."""
+"""One account, made against the sandbox: its phone or its mailbox."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from postroom.app.account_channel import answers_topic, reports_key
+from postroom.app.account_channel import reports_key
 from postroom.domain.ports import Channel, FileContents
 from postroom.domain.web_address import in_url, web_address
 from postroom.programs.sandbox.bot_name import sandbox_token
-from postroom.programs.sandbox.faces.known import FACES
 from postroom.programs.sandbox.imap.mail_bytes import AUTHSERV_ID
-from postroom.system.settings.shipped import SHIPPED
-from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
-from postroom.world.channels.ntfy.channel import Ntfy
-from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
-
-FACED: Final = (*SHIPPED, *FACES)
-"""The kinds the sandbox can play."""
-_SLACK_TOKENS: Final = ("xoxb-40290-sandbox", "xapp-1-40290-sandbox")  # the bot's and the app's
-_DISCORD_TOKEN: Final = "sandbox.40290.bot"  # noqa: S105 - opens nothing but the sandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +56,8 @@ def sandbox_channel(
             imap = _imap(sandbox, sender)
             host, port, key = sandbox.host, sandbox.smtp_port, reports_key(home)
             return Email(host, port, "none", None, None, sender, name=name, imap=imap, key=key, files=files)
-        case "ntfy":
-            return Ntfy(name, f"{url}/ntfy", answers_topic=answers_topic(home, name), files=files)
-        case "slack":
-            return Slack(name, *_SLACK_TOKENS, f"{url}/api", files=files)
-        case "discord":
-            return Discord(name, _DISCORD_TOKEN, f"{url}/api/v10", files=files)
         case _:
-            raise ValueError(f"the sandbox has no face for {kind}")
+            raise ValueError(f"the sandbox does not play {kind}")
 
 
 def _imap(sandbox: SandboxAddress, address: str) -> ImapAccount | None:

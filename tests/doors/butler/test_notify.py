@@ -199,7 +199,7 @@ async def test_the_same_call_twice_is_one_message(home_life: Living) -> None:
 
 # -- what is refused ---------------------------------------------------------------------------------------------
 
-SUPPORTED = "Supported channels: discord, email, ntfy, slack, telegram."
+SUPPORTED = "Supported channels: email, telegram."
 MISSING = "Missing required 'message' parameter: say what should be delivered."
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no message": ({"message": None}, MISSING),

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.app.living import Living, living, settings_for
+from tests.app.living import Living, living
 from tests.doors.console.http import calling
 
-from postroom.app.played_channels import sandbox_news
 from postroom.doors.console.rendering import Templates
-from postroom.doors.console.sandbox_news import SandboxNews
 
 
 @pytest.mark.requirement("side:sandbox-said")
@@ -31,13 +29,6 @@ async def _link(home: Living) -> str:
 
 
 @pytest.mark.requirement("side:sandbox-said")
-def test_a_live_household_has_no_such_banner(tmp_path: Path) -> None:
-    assert sandbox_news(settings_for(tmp_path, {"sandbox": False})) is None
-    page = Templates(None).render("message.html", title="Sign in", text="", way=("On", "/"), theme="auto")
+def test_a_live_household_has_no_such_banner() -> None:
+    page = Templates().render("message.html", title="Sign in", text="", way=("On", "/"), theme="auto")
     assert 'aria-label="Sandbox"' not in page and "Sign in" in page
-
-
-def test_one_that_is_partly_live_says_which_channels_stay() -> None:
-    news = SandboxNews(played=["telegram", "email"], live=["webpush"])
-
-    assert news.words == "Telegram and E-mail stay on this machine; Webpush reaches people."

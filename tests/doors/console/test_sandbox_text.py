@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.domain.markdown_texts import inked, markdown
+from tests.domain.markdown_texts import markdown
 
 from postroom.domain.delivery import Format, Intent, Message
 from postroom.domain.ids import DeliveryId
-from postroom.doors.console.sandbox_text import LookedText, slack_looks, telegram_looks
-from postroom.world.channels.slack.rich_shown import content, rich_of, rich_parts
+from postroom.doors.console.sandbox_text import LookedText, telegram_looks
 from postroom.world.channels.telegram_entities import bodies
 
 TAGS = {"strong", "em", "s", "code", "q"}
@@ -95,23 +94,3 @@ def test_what_our_channels_send_is_seen_whole(source: str) -> None:
     message = Message(delivery_id=DeliveryId("d"), intent=Intent.SEND, address="1", text=source, format=Format.MARKDOWN)
     for body in bodies(message) if source.strip() else ():
         assert "".join(one.text for one in telegram_looks(body["text"], body.get("entities"))) == body["text"]
-    for part in rich_parts(rich_of(source)):
-        seen = "".join(one.text for one in slack_looks(content(part)["blocks"]))
-        assert inked(part.text) == inked(seen) or part.links
-
-
-def test_slacks_code_quotes_and_looks_are_told_apart() -> None:
-    [block] = content(rich_of("**b**\n\n> q\n\n```\nc\n```\n\n[l](https://a.example)"))["blocks"]
-
-    looks = [(one.text, one.tags, one.url) for one in slack_looks([block, {"type": "actions"}, 7])]
-    assert looks == [
-        ("b", ("strong",), None),
-        ("\n", (), None),
-        ("q", ("q",), None),
-        ("\n", (), None),
-        ("c", ("code",), None),
-        ("\n", (), None),
-        ("l", (), "https://a.example"),
-        (" (a.example)", (), None),
-        ("\n", (), None),
-    ]

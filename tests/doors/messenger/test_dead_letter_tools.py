@@ -343,7 +343,7 @@ BAD = {
     "discard long": ("discard", {"dead_letter_id": UNKNOWN, "reason": "x" * 1001}, "1000"),
     "discard NUL": ("discard", {"dead_letter_id": UNKNOWN, "reason": "a\x00b"}, "Invalid reason"),
     "discard unsaid": ("discard", {"dead_letter_id": UNKNOWN}, "Missing argument reason"),
-    "list channel": ("list", {"channel": "sms"}, "slack, telegram"),
+    "list channel": ("list", {"channel": "sms"}, "email, telegram"),
     "list class": ("list", {"error_class": "sad"}, "validation_error, overload_rejected"),
     "list since": ("list", {"since": "yesterday"}, "Invalid since timestamp"),
     "list limit": ("list", {"limit": "many"}, "Invalid limit"),

@@ -293,7 +293,7 @@ async def test_the_queue_is_counted_by_status_and_channel(settings: Settings) ->
         assert empty == {
             "total_in_flight": 0,
             "by_status": {"pending": 0, "in_progress": 0},
-            "by_channel": {"discord": 0, "email": 0, "ntfy": 0, "slack": 0, "telegram": 0},
+            "by_channel": {"email": 0, "telegram": 0},
             "oldest_age_seconds": None,
         }
         assert (told["total_in_flight"], told["by_status"]) == (3, {"pending": 2, "in_progress": 1})
@@ -367,9 +367,9 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "stats until": ("delivery_stats", {"until": "2026-13-01T00:00:00Z"}, "Invalid until timestamp"),
     "stats future": ("delivery_stats", {"since": "2999-01-01T00:00:00Z"}, "since is in the future"),
     "stats unknown": ("delivery_stats", {"window": "1h"}, "allowed are since, until, group_by"),
-    "queue": ("queue_depth", {"channel": "sms"}, "slack, telegram"),
-    "circuit": ("circuit_status", {"channel": 5}, "slack, telegram"),
-    "limits channel": ("rate_limit_status", {"channel": "fax"}, "slack, telegram"),
+    "queue": ("queue_depth", {"channel": "sms"}, "email, telegram"),
+    "circuit": ("circuit_status", {"channel": 5}, "email, telegram"),
+    "limits channel": ("rate_limit_status", {"channel": "fax"}, "email, telegram"),
     "limits scope": ("rate_limit_status", {"identity_scope": "root"}, "bot, user"),
     "dry run nothing": ("dry_run", {}, "Missing argument notify_request"),
 }

@@ -220,7 +220,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "trace number": ("trace", {"request_id": 5}, "Invalid request_id format"),
     "search status": ("search", {"status": "sent"}, "awaiting_approval, pending, in_progress, delivered"),
     "search intent": ("search", {"intent": "shout"}, "send, reply, react"),
-    "search channel": ("search", {"channel": "pigeon"}, "slack, telegram"),
+    "search channel": ("search", {"channel": "pigeon"}, "email, telegram"),
     "search origin": ("search", {"origin_butler": ["health"]}, "Invalid origin_butler"),
     "search naive time": ("search", {"since": "2026-01-31T08:00:00"}, "Invalid since timestamp"),
     "search no time": ("search", {"until": "soon"}, "Invalid until timestamp"),

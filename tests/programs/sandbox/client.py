@@ -4,12 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from email.message import EmailMessage
 from typing import Any
 
 import aiohttp
 
-from postroom.programs.sandbox.server import SANDBOX_TOKEN, Sandbox
+from postroom.domain.ports import Clock
+from postroom.programs.sandbox.server import SANDBOX_TOKEN, Sandbox, SandboxOptions
+
+Start = Callable[..., Awaitable["Client"]]
+
+
+@asynccontextmanager
+async def starting(make: Callable[[SandboxOptions, Clock], Sandbox], clock: Clock) -> AsyncIterator[Start]:
+    """Starts sandboxes that end together."""
+    opened: list[Client] = []
+
+    async def start_one(**options: Any) -> Client:
+        sandbox = make(SandboxOptions(**options), clock)
+        await sandbox.start()
+        timeout = aiohttp.ClientTimeout(total=20)
+        client = Client(sandbox, aiohttp.ClientSession(sandbox.bot_api_url, timeout=timeout))
+        opened.append(client)
+        return client
+
+    try:
+        yield start_one
+    finally:
+        for client in opened:
+            await client.http.close()
+            await client.sandbox.stop()
 
 
 class Client:

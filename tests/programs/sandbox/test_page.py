@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage
 from postroom.programs.sandbox.faults import Fault, FaultChannel
 from postroom.programs.sandbox.page import NOTICE, PAGE_HEADERS, render
 from postroom.programs.sandbox.records import ReceivedMail, StoredMail, TelegramMessage
@@ -54,24 +53,6 @@ def test_an_empty_sandbox_says_so_and_an_armed_fault_is_announced() -> None:
     assert page.count(NOTICE) == 2
     assert "No messages yet." in page and "No e-mail yet." in page
     assert "1 fault armed" in page
-
-
-@given(text, text)
-def test_a_message_of_a_service_is_shown_with_its_buttons_and_as_data(said: str, label: str) -> None:
-    message = FaceMessage(number=1, place=said, message_id="1.2", text=said, body={}, earlier=("before",))
-
-    page = render([], [], [], {"slack": [(message, (FaceButton(label=label), FaceButton(label="No")))], "ntfy": []})
-
-    parsed = Elements()
-    parsed.feed(page)
-    assert set(parsed.tags) <= KNOWN and parsed.tags.count("li") == 1
-    assert (
-        ', No">' in page
-        and "<span>No</span>" in page
-        and ", edited" in page
-        and "<h2>Slack</h2>" in page
-        and "<h2>ntfy</h2>" in page
-    )
 
 
 def test_the_policy_allows_exactly_the_pages_own_style() -> None:

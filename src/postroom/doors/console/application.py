@@ -33,7 +33,6 @@ from postroom.doors.console.passkey_routes import PasskeyDoor
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
-from postroom.doors.console.sandbox_news import SandboxNews
 from postroom.doors.console.sign_in import AskedLinks, SignInPages, sign_in_page, sign_out_page, theme_page
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.questions.asked_people import person_id_of
@@ -49,7 +48,7 @@ _BROKEN = ("Something went wrong", "The error is ours and has been written to th
 class ConsoleParts:
     sections: Sequence[ConsoleSection]
     badges: Badges
-    sandbox: SandboxNews | None
+    sandbox: bool
     more_pages: Sequence[ConsolePage]
     sessions: ConsoleSessions
     links: AskedLinks

@@ -6,14 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from postroom.doors.console import words
-from postroom.doors.console.sandbox_news import SandboxNews
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 
 class Templates:
-    def __init__(self, sandbox: SandboxNews | None = None) -> None:
+    def __init__(self, sandbox: bool = False) -> None:
         """`sandbox` is known to every page, also to those of nobody who is signed in."""
         self._sandbox = sandbox
 

@@ -1,4 +1,4 @@
-"""The sandbox's phone, mailbox and services: see what arrived, and play the person who got it."""
+"""The sandbox's phone and mailbox: see what arrived, and play the person who got it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from postroom.doors.console.names import Place
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sandbox_files import file_answer, shown_files
 from postroom.doors.console.sandbox_keys import linked
-from postroom.doors.console.sandbox_services import SERVICES, Chosen, ServiceRoom, service_room
 from postroom.doors.console.sandbox_view import MOST_SHOWN, Bubble, Phone, awaited, fingerprint, letters, phone
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
@@ -41,15 +40,13 @@ class SandboxPages:
 
     async def show(self, visit: Visit) -> Response:
         try:
-            sent, typed, received, written, *others = await asyncio.gather(
-                *(self.door.messages(f"{path}?limit={MOST_SHOWN}") for path in (*_LISTINGS, *_SERVICE_LISTINGS))
+            sent, typed, received, written = await asyncio.gather(
+                *(self.door.messages(f"{path}?limit={MOST_SHOWN}") for path in _LISTINGS)
             )
         except TargetUnavailable:
             return visit.show("sandbox.html", **_BLANK)
         shown = phone(sent, typed, visit.query.get("chat", ""))
-        chosen = _chosen(visit.query)
-        rooms = _rooms(others, chosen)
-        seen = fingerprint(shown.chat, [room.place for room in rooms], sent, typed, received, written, others)
+        seen = fingerprint(shown.chat, sent, typed, received, written)
         if visit.query.get("seen") == seen:
             return Response(status_code=204)  # nothing to bring up to date
         answered = visit.query.get("mail", "")
@@ -58,15 +55,13 @@ class SandboxPages:
             is_away=False,
             phone=shown,
             letters=letters(received, written),
-            rooms=rooms,
-            names=await visit.names(_places(shown, rooms, received, written)),
+            names=await visit.names(_places(shown, received, written)),
             reply_to=_replied(shown, visit.query.get("reply_to")),
             answered=next((one for one in received if str(one["id"]) == answered), None),
             emojis=EMOJI,
             linked=linked,
             shown_files=shown_files,
-            same_page=f"{ROOT}/sandbox?"
-            + urlencode({"chat": shown.chat or "", "service": chosen.service, "place": chosen.place, "seen": seen}),
+            same_page=f"{ROOT}/sandbox?" + urlencode({"chat": shown.chat or "", "seen": seen}),
         )
 
     async def file(self, visit: Visit) -> Response:
@@ -101,29 +96,8 @@ class SandboxPages:
         body = {name: visit.form.get(name).replace("\r\n", "\n") for name in fields}
         return await self._done(visit, "email/inbound", {name: text for name, text in body.items() if text}, "Written.")
 
-    async def write_there(self, visit: Visit) -> Response:
-        """As somebody who uses one of the services."""
-        text = visit.form.get("text").replace("\r\n", "\n")
-        body = {"place": visit.form.get("place").strip(), "text": text}
-        body |= _given(visit, {"from_id": "from_id", "reply_to": "reply_to_message_id"})
-        return await self._done_there(visit, "inbound", body, "Written.")
-
-    async def press_there(self, visit: Visit) -> Response:
-        body = {name: visit.form.get(name) for name in ("place", "message_id", "button")}
-        return await self._done_there(visit, "press", body | _given(visit, {"from_id": "from_id"}), "Pressed.")
-
-    async def _done_there(self, visit: Visit, act: str, body: Mapping[str, Any], said: str) -> Response:
-        name = visit.path["service"]
-        if name not in _SERVICE_NAMES:
-            return visit.go("/sandbox", "The sandbox does not play this service.", "bad")
-        back = "/sandbox?" + urlencode({"service": name, "place": visit.form.get("place").strip()}) + f"#{name}"
-        return await self._posted(visit, f"{name}/{act}", body, said, back)
-
     async def _done(self, visit: Visit, path: str, body: Mapping[str, Any], said: str) -> Response:
         back = "/sandbox?" + urlencode({"chat": visit.form.get("chat")})
-        return await self._posted(visit, path, body, said, back)
-
-    async def _posted(self, visit: Visit, path: str, body: Mapping[str, Any], said: str, back: str) -> Response:
         try:
             await self.door.post(path, body)
         except PostroomError as error:
@@ -142,20 +116,15 @@ def sandbox_section(door: SandboxDoor) -> ConsoleSection:
             ConsolePage("/sandbox/reaction", pages.tap, "POST"),
             ConsolePage("/sandbox/press", pages.press, "POST"),
             ConsolePage("/sandbox/mail", pages.write, "POST"),
-            ConsolePage("/sandbox/service/{service}/message", pages.write_there, "POST"),
-            ConsolePage("/sandbox/service/{service}/press", pages.press_there, "POST"),
         ),
     )
 
 
 _LISTINGS: Final = ("telegram/messages", "telegram/inbound", "email/messages", "email/inbound")
-_SERVICE_NAMES: Final = tuple(one.name for one in SERVICES)
-_SERVICE_LISTINGS: Final = tuple(f"{name}/{side}" for name in _SERVICE_NAMES for side in ("messages", "inbound"))
 _BLANK: Final[Mapping[str, Any]] = {
     "is_away": True,
     "phone": None,
     "letters": (),
-    "rooms": (),
     "names": None,
     "reply_to": None,
     "answered": None,
@@ -166,30 +135,12 @@ _BLANK: Final[Mapping[str, Any]] = {
 }
 
 
-def _places(shown: Phone, rooms: Sequence[ServiceRoom], *mails: Sequence[Mapping[str, Any]]) -> Iterator[Place]:
+def _places(shown: Phone, *mails: Sequence[Mapping[str, Any]]) -> Iterator[Place]:
     """Everybody who writes or is written to here."""
     yield from (("telegram", chat) for chat in shown.chats)
     yield from (("telegram", str(one.from_id)) for one in shown.bubbles if one.from_id)
-    for room in rooms:
-        yield from ((room.service.name, room.service.called(one)) for one in room.places)
-        yield from ((room.service.name, one.author) for one in room.notes if one.author)
     for mail in (one for listed in mails for one in listed):
         yield from (("email", str(mail[side])) for side in ("from", "to"))
-
-
-def _chosen(query: Mapping[str, str]) -> Chosen:
-    return Chosen(service=query.get("service", ""), place=query.get("place", ""), reply_to=query.get("reply_there", ""))
-
-
-def _rooms(listings: Sequence[list[dict[str, Any]]], chosen: Chosen) -> Sequence[ServiceRoom]:
-    """What was sent and what was typed take turns."""
-    pairs = zip(SERVICES, listings[::2], listings[1::2], strict=True)
-    return [service_room(one, sent, typed, chosen, MOST_SHOWN) for one, sent, typed in pairs]
-
-
-def _given(visit: Visit, fields: Mapping[str, str]) -> dict[str, str]:
-    """Of these fields of the form, by the sandbox's name for each, the ones that are filled in."""
-    return {name: text for field, name in fields.items() if (text := visit.form.get(field).strip())}
 
 
 def _replied(shown: Phone, asked: str | None) -> Bubble | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from postroom.doors.console.sandbox_keys import web_only
@@ -19,8 +19,6 @@ _TELEGRAM: Final = {
     "blockquote": "q",
     "text_link": "",
 }
-_SLACK_PARTS: Final = {"rich_text_preformatted": "code", "rich_text_quote": "q"}
-_SLACK_STYLES: Final = {"bold": "strong", "italic": "em", "strike": "s", "code": "code"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +48,6 @@ def telegram_looks(text: str, entities: object) -> Sequence[LookedText]:
     return [_looked(text, start, end, spans) for start, end in pairwise(edges)]
 
 
-def slack_looks(blocks: object) -> Sequence[LookedText]:
-    """Of what is formatted; nothing for a message without."""
-    rich = [one for one in _mappings(blocks) if one.get("type") == "rich_text"]
-    return [piece for block in rich for part in _mappings(block.get("elements")) for piece in _slack_part(part)]
-
-
 def _looked(text: str, start: int, end: int, spans: Sequence[_Span]) -> LookedText:
     around = [span for span in spans if span.start <= start and end <= span.end]
     link = next((span for span in around if span.url), None)
@@ -83,20 +75,6 @@ def _utf16_places(text: str) -> dict[int, int]:
         unit += 2 if character > "\uffff" else 1
         places[unit] = number
     return places
-
-
-def _slack_part(part: Mapping[str, Any]) -> Iterator[LookedText]:
-    own = _SLACK_PARTS.get(str(part.get("type")))
-    for element in _mappings(part.get("elements")):
-        style = element.get("style")
-        looks = [_SLACK_STYLES[name] for name in style if name in _SLACK_STYLES] if isinstance(style, Mapping) else []
-        tags = tuple(dict.fromkeys([*([own] if own else []), *looks]))
-        yield LookedText(text=str(element.get("text") or ""), tags=tags, url=web_only(element.get("url")))
-    yield LookedText(text="\n")
-
-
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def _host(url: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -11,8 +11,6 @@ from postroom.domain.error_shapes import error_object
 from postroom.domain.errors import ValidationError
 from postroom.programs.sandbox.bot_api import BotApi
 from postroom.programs.sandbox.control import Control
-from postroom.programs.sandbox.faces.control import FaceControl
-from postroom.programs.sandbox.faces.face import SandboxFace
 from postroom.programs.sandbox.guard import refusal_reason
 from postroom.programs.sandbox.requests import answer
 
@@ -20,16 +18,12 @@ MAX_BODY_BYTES = 1_048_576
 _SIGN = {"X-Postroom-Sandbox": "nothing leaves this machine", "Cache-Control": "no-store"}
 
 
-def build_application(
-    *, bot_api: BotApi, control: Control, faces: Sequence[SandboxFace], hosts: Collection[str]
-) -> web.Application:
+def build_application(*, bot_api: BotApi, control: Control, hosts: Collection[str]) -> web.Application:
     application = web.Application(
         middlewares=[in_json, only_from_here(frozenset(host.lower() for host in hosts))],
         client_max_size=MAX_BODY_BYTES,
     )
     application.add_routes([*control.routes(), *bot_api.routes()])
-    for face in faces:
-        application.add_routes([*FaceControl(face).routes(), *face.routes()])
     application.on_response_prepare.append(_sign)
     return application
 

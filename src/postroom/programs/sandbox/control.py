@@ -10,7 +10,6 @@ from aiohttp import web
 from postroom.domain.ports import Clock
 from postroom.programs.sandbox import faults as fault_rules
 from postroom.programs.sandbox import inbound
-from postroom.programs.sandbox.faces.face import SandboxFace
 from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.kept_files import picture_type, shown, with_room
 from postroom.programs.sandbox.keyboards import pressed_data
@@ -38,9 +37,7 @@ class Control:
         news: Signal,
         token: str,
         household: str | None = None,
-        faces: Sequence[SandboxFace] = (),
     ) -> None:
-        self._faces = faces
         self._ledger = ledger
         self._faults = faults
         self._clock = clock
@@ -83,11 +80,7 @@ class Control:
     async def page(self, request: web.Request) -> web.StreamResponse:
         chat = self._ledger.telegram.messages(from_person=None, chat_id=None, since=None, limit=_ON_PAGE)
         received = self._ledger.email.mails(from_person=False, since=None, limit=_ON_PAGE)
-        others = {
-            face.name: [(one, face.buttons(one)) for one in face.ledger.messages(limit=_ON_PAGE)]
-            for face in self._faces
-        }
-        text = render(chat, received, self._faults.listed(), others)
+        text = render(chat, received, self._faults.listed())
         return web.Response(text=text, content_type="text/html", headers=PAGE_HEADERS)
 
     async def health(self, request: web.Request) -> web.StreamResponse:
@@ -227,15 +220,13 @@ class Control:
 
     async def clear(self, request: web.Request) -> web.StreamResponse:
         self._ledger.clear()
-        for face in self._faces:
-            face.ledger.clear()
         return answer({"cleared": True})
 
     async def list_faults(self, request: web.Request) -> web.StreamResponse:
         return self._faults_now()
 
     async def arm_fault(self, request: web.Request) -> web.StreamResponse:
-        fault = fault_rules.parse(await read_json(request))
+        fault = fault_rules.parse(await read_json(request), self._faults.channels)
         if len(self._faults.listed()) >= fault_rules.MAX_ARMED:
             raise invalid("body", f"at most {fault_rules.MAX_ARMED} faults can be armed", "too_many")
         self._faults.arm(fault)

@@ -44,9 +44,6 @@ _SMTP_CODES = frozenset({421, 432, 450, 451, 452, 454, 455, 530, 534, 535, 538, 
 class FaultChannel(StrEnum):
     TELEGRAM = "telegram"
     EMAIL = "email"
-    NTFY = "ntfy"
-    SLACK = "slack"
-    DISCORD = "discord"
 
 
 class Mode(StrEnum):
@@ -57,7 +54,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    channel: FaultChannel
+    channel: str
     times: int = 1
     status: int | None = None
     retry_after: int | None = None
@@ -68,11 +65,11 @@ class Fault:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def parse(payload: object) -> Fault:
+def parse(payload: object, channels: Sequence[str] = tuple(FaultChannel)) -> Fault:
     """Raises ValidationError that carries every complaint."""
     fields = Fields(payload)
     fields.refuse_unknown({"channel", "times", "retry_after", *_KINDS})
-    channel = fields.choice("channel", list(FaultChannel))
+    channel = fields.choice("channel", list(channels))
     mode = fields.choice("mode", list(Mode)) if fields.has("mode") else None
     times = _times(fields)
     status = _integer(fields, "status", 400, 599)
@@ -81,7 +78,7 @@ def parse(payload: object) -> Fault:
     _exactly_one_kind(fields)
     fields.finish()
     return Fault(
-        channel=FaultChannel(channel),
+        channel=channel,
         times=times,
         status=status,
         retry_after=retry_after,
@@ -90,8 +87,8 @@ def parse(payload: object) -> Fault:
     )
 
 
-def next_of(armed: Sequence[Fault], channel: FaultChannel) -> Fault | None:
-    return next((fault for fault in armed if fault.channel is channel), None)
+def next_of(armed: Sequence[Fault], channel: str) -> Fault | None:
+    return next((fault for fault in armed if fault.channel == channel), None)
 
 
 def use_up(armed: Sequence[Fault], fault: Fault) -> tuple[Fault, ...]:
@@ -110,9 +107,10 @@ def smtp_code(status: int) -> int:
 
 
 class ArmedFaults:
-    """The one list both servers of a sandbox take from."""
+    """The one list all servers take from; `channels` are theirs."""
 
-    def __init__(self) -> None:
+    def __init__(self, channels: Sequence[str] = tuple(FaultChannel)) -> None:
+        self.channels = channels
         self._armed: tuple[Fault, ...] = ()
 
     def arm(self, fault: Fault) -> None:
@@ -125,10 +123,10 @@ class ArmedFaults:
         cleared, self._armed = len(self._armed), ()
         return cleared
 
-    def peek(self, channel: FaultChannel) -> Fault | None:
+    def peek(self, channel: str) -> Fault | None:
         return next_of(self._armed, channel)
 
-    def take(self, channel: FaultChannel) -> Fault | None:
+    def take(self, channel: str) -> Fault | None:
         fault = self.peek(channel)
         if fault is not None:
             self._armed = use_up(self._armed, fault)

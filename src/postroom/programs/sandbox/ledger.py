@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from postroom.programs.sandbox.email_ledger import EMAIL_COLUMNS, EMAIL_TABLES, EmailLedger
-from postroom.programs.sandbox.faces.ledger import FACE_TABLES, FaceLedger
 from postroom.programs.sandbox.kept_files import FILE_TABLES, FileShelf
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.telegram_ledger import TELEGRAM_COLUMNS, TELEGRAM_TABLES, TelegramLedger
@@ -22,16 +21,13 @@ class SandboxLedger:
     def __init__(self, path: Path | None = None) -> None:
         self._file = LedgerFile(
             path,
-            TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES + FACE_TABLES + FILE_TABLES,
+            TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES + FILE_TABLES,
             (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS, *EMAIL_COLUMNS),
         )
         self.files = FileShelf(self._file)
         self.updates = UpdateQueue(self._file)
         self.telegram = TelegramLedger(self._file)
         self.email = EmailLedger(self._file)
-
-    def of_face(self, name: str) -> FaceLedger:
-        return FaceLedger(self._file, name)
 
     def clear(self) -> None:
         with self._file.writing() as connection:

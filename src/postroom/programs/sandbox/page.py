@@ -1,26 +1,20 @@
-"""The page that shows a person what the sandbox caught: a phone, a mailbox, and the services it plays."""
+"""The page that shows a person what the sandbox caught: a phone and a mailbox."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from types import MappingProxyType
 
 from postroom.domain.time import to_text
-from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage
 from postroom.programs.sandbox.faults import Fault
 from postroom.programs.sandbox.kept_files import SHOWN_TYPES, SandboxFile
 from postroom.programs.sandbox.keyboards import keys
 from postroom.programs.sandbox.records import StoredMail, TelegramMessage
 
 NOTICE = "SANDBOX: nothing leaves this machine"
-_TITLES = {"ntfy": "ntfy"}  # it writes itself with a small letter
-
-FaceNote = tuple[FaceMessage, Sequence[FaceButton]]
-"""A message, and the buttons under it now."""
 
 _STYLE = """
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
@@ -50,7 +44,6 @@ def render(
     chat: Sequence[TelegramMessage],
     mails: Sequence[StoredMail],
     faults: Sequence[Fault],
-    others: Mapping[str, Sequence[FaceNote]] = MappingProxyType({}),
 ) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -61,7 +54,6 @@ def render(
         '<main class="rooms">'
         f"{_room('Phone', 'No messages yet.', [_bubble(message) for message in reversed(chat)])}"
         f"{_room('Mailbox', 'No e-mail yet.', [_letter(stored) for stored in reversed(mails)])}"
-        f"{''.join(_face(name, messages) for name, messages in others.items())}"
         "</main></body></html>"
     )
 
@@ -75,23 +67,6 @@ def _fault_line(faults: Sequence[Fault]) -> str:
 def _room(name: str, empty: str, entries: Sequence[str]) -> str:
     content = f"<ol>{''.join(entries)}</ol>" if entries else f"<p>{empty}</p>"
     return f'<section aria-label="{name}"><h2>{name}</h2>{content}</section>'
-
-
-def _face(name: str, notes: Sequence[FaceNote]) -> str:
-    entries = [_note(message, buttons) for message, buttons in reversed(notes)]
-    return _room(_TITLES.get(name, name.capitalize()), "No messages yet.", entries)
-
-
-def _note(message: FaceMessage, buttons: Sequence[FaceButton]) -> str:
-    side, who = ("person", message.author or "Person") if message.from_person else ("bot", "Bot")
-    notes = [f"{who}, {message.place}, message {message.message_id}, {to_text(message.at_us)}"]
-    if message.thread:
-        notes.append(f"in reply to {message.thread}")
-    notes += [word for word, is_so in (("edited", message.earlier), ("deleted", message.is_deleted)) if is_so]
-    if message.reactions:
-        notes.append(f"reactions {' '.join(message.reactions)}")
-    shown = f'<p class="text">{escape(message.text)}</p>{_keys([one.label for one in buttons])}'
-    return f'<li class="{side}">{_files(message.files)}{shown}{_about(notes)}</li>'
 
 
 def _bubble(message: TelegramMessage) -> str:

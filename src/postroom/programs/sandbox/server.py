@@ -19,8 +19,6 @@ from postroom.programs.sandbox.application import build_application
 from postroom.programs.sandbox.bot_api import BotApi
 from postroom.programs.sandbox.bot_name import SANDBOX_TOKEN
 from postroom.programs.sandbox.control import Control
-from postroom.programs.sandbox.faces.face import FaceParts, SandboxFace
-from postroom.programs.sandbox.faces.known import FACES
 from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.imap.server import ImapServer
 from postroom.programs.sandbox.ledger import SandboxLedger
@@ -77,11 +75,11 @@ class Sandbox:
         self.bot_api_port = 0
         self.smtp_port = 0
         self.imap_port = 0
-        self._clock = clock or SystemClock()
-        self._stopping = asyncio.Event()
+        self.clock = clock or SystemClock()
+        self.stopping = asyncio.Event()
         self._news = Signal()
-        self.faces = self._made_faces()
         self._bot_api = self._made_bot_api()
+        self.application = self._made_application()
         self._runner = self._http()
         self._smtp = self._mail()
         self._imap = ImapServer(self.ledger.email, self._news)
@@ -110,7 +108,7 @@ class Sandbox:
 
     async def stop(self) -> None:
         """Long polls, delays and hanging calls end at once."""
-        self._stopping.set()
+        self.stopping.set()
         self._news.ring()
         await self._bot_api.close()
         await self._smtp.stop()
@@ -125,44 +123,35 @@ class Sandbox:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    def _made_faces(self) -> tuple[SandboxFace, ...]:
-        return tuple(make(self._parts(name)) for name, make in FACES.items())
-
-    def _parts(self, name: str) -> FaceParts:
-        ledger = self.ledger.of_face(name)
-        return FaceParts(
-            ledger=ledger, files=self.ledger.files, faults=self.faults, clock=self._clock, stopping=self._stopping
-        )
-
     def _made_bot_api(self) -> BotApi:
         return BotApi(
             ledger=self.ledger.telegram,
             files=self.ledger.files,
             faults=self.faults,
-            clock=self._clock,
+            clock=self.clock,
             news=self._news,
-            stopping=self._stopping,
+            stopping=self.stopping,
             token=self.options.token,
         )
 
-    def _http(self) -> web.AppRunner:
+    def _made_application(self) -> web.Application:
         options = self.options
-        application = build_application(
+        return build_application(
             bot_api=self._bot_api,
             control=Control(
                 ledger=self.ledger,
                 faults=self.faults,
-                clock=self._clock,
+                clock=self.clock,
                 news=self._news,
                 token=options.token or SANDBOX_TOKEN,
                 household=options.household,
-                faces=self.faces,
             ),
-            faces=self.faces,
             hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
         )
+
+    def _http(self) -> web.AppRunner:
         return web.AppRunner(
-            application,
+            self.application,
             access_log=None,  # the bot token is part of every URL
             logger=http_logger(),
             handler_cancellation=True,
@@ -177,7 +166,7 @@ class Sandbox:
         return web.TCPSite(self._runner, options.host, options.bot_api_port)
 
     def _mail(self) -> SmtpServer:
-        mailroom = Mailroom(ledger=self.ledger.email, faults=self.faults, clock=self._clock, stopping=self._stopping)
+        mailroom = Mailroom(ledger=self.ledger.email, faults=self.faults, clock=self.clock, stopping=self.stopping)
         options = self.options
         return SmtpServer(mailroom, starttls=options.smtp_starttls, implicit_tls=options.smtp_implicit_tls)
 

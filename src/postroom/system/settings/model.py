@@ -15,7 +15,6 @@ from postroom.domain.delivery import OnUncertain, Priority
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.web_address import in_url, web_address
 from postroom.system.settings.accounts import (
-    ACCOUNT_SECTIONS,
     Account,
     AccountOptions,
     AccountTable,
@@ -329,7 +328,7 @@ class Settings(SettingsSection):
     @model_validator(mode="after")
     def _asked_where_there_is_an_account(self) -> Settings:
         wished = self.approvals.ask_channel
-        known = {*SHIPPED, *self.channels, *(ACCOUNT_SECTIONS if self.in_sandbox else ())}
+        known = {*SHIPPED, *self.channels}
         if wished and wished not in known:
             near = did_you_mean(wished, known)
             raise wrong_key(

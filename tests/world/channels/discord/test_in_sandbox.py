@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.fakes.server import Fakes, serve
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.delivery import Intent, Message, Receipt
@@ -24,7 +25,6 @@ from postroom.domain.errors import (
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage, Listened, Press
 from postroom.domain.markup import Button, ButtonStyle, Markup, Revision
-from postroom.programs.sandbox.server import Sandbox, serve
 from postroom.world.channels.discord.channel import Discord
 
 YES = Button(label="Yes", token="q1:yes", style=ButtonStyle.SUCCESS)
@@ -32,13 +32,13 @@ CARD = Markup(buttons=((YES, Button(label="No", token="q1:no"), Button(label="Op
 
 
 @pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
+async def sandbox() -> AsyncIterator[Fakes]:
     async with serve() as one:
         yield one
 
 
 @pytest.fixture
-async def discord(sandbox: Sandbox) -> AsyncIterator[Discord]:
+async def discord(sandbox: Fakes) -> AsyncIterator[Discord]:
     channel = Discord("discord", "sandbox.bot.token", f"{sandbox.bot_api_url}/api/v10")
     yield channel
     await channel.close()
@@ -58,14 +58,14 @@ async def send(discord: Discord, **changes: Any) -> list[Receipt]:
     return [await discord.send(part, 5.0) for part in discord.prepare(message(**changes))]
 
 
-async def post(sandbox: Sandbox, path: str, body: dict[str, Any]) -> dict[str, Any]:
+async def post(sandbox: Fakes, path: str, body: dict[str, Any]) -> dict[str, Any]:
     async with aiohttp.ClientSession() as http, http.post(f"{sandbox.bot_api_url}/sandbox/{path}", json=body) as answer:
         assert answer.status == 200, await answer.text()
         told: dict[str, Any] = await answer.json()
         return told
 
 
-async def shown(sandbox: Sandbox, **query: str) -> list[dict[str, Any]]:
+async def shown(sandbox: Fakes, **query: str) -> list[dict[str, Any]]:
     url = f"{sandbox.bot_api_url}/sandbox/discord/messages"
     async with aiohttp.ClientSession() as http, http.get(url, params=query) as answer:
         return list((await answer.json())["messages"])
@@ -82,7 +82,7 @@ async def one_event(discord: Discord) -> InboundMessage | Press:
 
 
 @asynccontextmanager
-async def overhearing(sandbox: Sandbox) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
+async def overhearing(sandbox: Fakes) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
     """Another bot at the Gateway, to wait for what it is told."""
     url = f"{sandbox.bot_api_url}/discord/gateway?v=10&encoding=json"
     async with aiohttp.ClientSession() as http, http.ws_connect(url) as socket:
@@ -97,7 +97,7 @@ async def overhearing(sandbox: Sandbox) -> AsyncIterator[Callable[[str], Awaitab
         yield told
 
 
-async def test_a_probe_and_a_message(sandbox: Sandbox, discord: Discord) -> None:
+async def test_a_probe_and_a_message(sandbox: Fakes, discord: Discord) -> None:
     assert await discord.probe(5.0) == "@sandbox"
     [receipt] = await send(discord, text="*exactly* this @everyone")
     [kept] = await shown(sandbox)
@@ -110,7 +110,7 @@ async def test_a_probe_and_a_message(sandbox: Sandbox, discord: Discord) -> None
 
 
 @pytest.mark.requirement("house:discord-direct")
-async def test_a_direct_message_is_answered_there_and_edited_there(sandbox: Sandbox, discord: Discord) -> None:
+async def test_a_direct_message_is_answered_there_and_edited_there(sandbox: Fakes, discord: Discord) -> None:
     await discord.listen(None, 0)
     [receipt] = await send(discord, address="user:7", markup=CARD)
     wrote = {"place": "user:7", "text": "Yes, ship", "reply_to_message_id": receipt.provider_id}
@@ -129,7 +129,7 @@ async def test_a_direct_message_is_answered_there_and_edited_there(sandbox: Sand
     assert (kept["text"], kept["earlier_texts"], kept["buttons"]) == ("Answered: yes", ["Ship it?"], [])
 
 
-async def test_a_reply_and_a_reaction_name_their_message(sandbox: Sandbox, discord: Discord) -> None:
+async def test_a_reply_and_a_reaction_name_their_message(sandbox: Fakes, discord: Discord) -> None:
     wrote = await post(sandbox, "discord/inbound", {"channel_id": "42", "text": "Tea?", "from_id": "7"})
     number = wrote["message_id"]
 
@@ -141,11 +141,11 @@ async def test_a_reply_and_a_reaction_name_their_message(sandbox: Sandbox, disco
         ("On its way", number),
         ("To nothing", None),
     ]
-    assert sandbox.ledger.of_face("discord").messages(from_person=True)[0].reactions == ("👍",)
+    assert sandbox.faces["discord"].ledger.messages(from_person=True)[0].reactions == ("👍",)
 
 
 @pytest.mark.requirement("house:discord-presses")
-async def test_a_press_is_heard_answered_and_shown_to_the_one_who_pressed(sandbox: Sandbox, discord: Discord) -> None:
+async def test_a_press_is_heard_answered_and_shown_to_the_one_who_pressed(sandbox: Fakes, discord: Discord) -> None:
     await discord.listen(None, 0)
     [receipt] = await send(discord, markup=CARD)
     pressing = asyncio.create_task(
@@ -165,7 +165,7 @@ async def test_a_press_is_heard_answered_and_shown_to_the_one_who_pressed(sandbo
 
 
 async def test_a_press_without_words_leaves_no_trace_and_the_card_is_closed_by_an_edit(
-    sandbox: Sandbox, discord: Discord
+    sandbox: Fakes, discord: Discord
 ) -> None:
     await discord.listen(None, 0)
     [receipt] = await send(discord, address="user:7", markup=CARD)
@@ -186,12 +186,12 @@ async def test_a_press_without_words_leaves_no_trace_and_the_card_is_closed_by_a
     assert (kept["text"], [one["label"] for one in kept["buttons"]]) == ("Ship it?", ["☑ Yes"])
 
 
-async def arm(sandbox: Sandbox, **fault: Any) -> None:
+async def arm(sandbox: Fakes, **fault: Any) -> None:
     await post(sandbox, "faults", {"channel": "discord", **fault})
 
 
 @pytest.mark.requirement("house:discord-key")
-async def test_cut_after_it_was_taken_and_sent_again_it_stands_there_once(sandbox: Sandbox, discord: Discord) -> None:
+async def test_cut_after_it_was_taken_and_sent_again_it_stands_there_once(sandbox: Fakes, discord: Discord) -> None:
     parts = discord.prepare(message(text="word " * 900, address="user:7"))
     await arm(sandbox, mode="accept_then_cut", times=len(parts))
     for part in parts:
@@ -220,7 +220,7 @@ asyncio.run(main())
 
 
 @pytest.mark.requirement("house:discord-key")
-async def test_killed_before_the_answer_and_sent_again_it_stands_there_once(sandbox: Sandbox, discord: Discord) -> None:
+async def test_killed_before_the_answer_and_sent_again_it_stands_there_once(sandbox: Fakes, discord: Discord) -> None:
     await arm(sandbox, delay_seconds=60)
     async with overhearing(sandbox) as told:
         killed = await asyncio.create_subprocess_exec(sys.executable, "-c", _KILLED, f"{sandbox.bot_api_url}/api/v10")
@@ -235,7 +235,7 @@ async def test_killed_before_the_answer_and_sent_again_it_stands_there_once(sand
     assert kept["message_id"] == receipt.provider_id == before[0]["message_id"]
 
 
-async def test_an_edit_that_was_cut_off_is_made_and_may_be_made_again(sandbox: Sandbox, discord: Discord) -> None:
+async def test_an_edit_that_was_cut_off_is_made_and_may_be_made_again(sandbox: Fakes, discord: Discord) -> None:
     [receipt] = await send(discord)
     revises = Revision(delivery_id=DeliveryId("d1"), provider_ids=(receipt.provider_id,), conversation="42")
     await arm(sandbox, mode="accept_then_cut")
@@ -260,7 +260,7 @@ async def test_an_edit_that_was_cut_off_is_made_and_may_be_made_again(sandbox: S
     ids=str,
 )
 async def test_a_fault_is_met_as_discord_shows_it(
-    sandbox: Sandbox, discord: Discord, fault: dict[str, Any], raises: type[Exception], wait: float | None
+    sandbox: Fakes, discord: Discord, fault: dict[str, Any], raises: type[Exception], wait: float | None
 ) -> None:
     await arm(sandbox, **fault)
 
@@ -291,7 +291,7 @@ async def test_an_address_that_is_an_errors_number_is_that_error(
     assert type(caught.value) is raises
 
 
-async def test_a_token_that_was_taken_back_is_refused_everywhere(sandbox: Sandbox) -> None:
+async def test_a_token_that_was_taken_back_is_refused_everywhere(sandbox: Fakes) -> None:
     channel = Discord("discord", "revoked", f"{sandbox.bot_api_url}/api/v10")
     for act in (send(channel), channel.probe(5.0), channel.listen(None, 0)):
         with pytest.raises(TargetUnavailable, match="does not accept our bot token"):
@@ -301,10 +301,10 @@ async def test_a_token_that_was_taken_back_is_refused_everywhere(sandbox: Sandbo
 
 @pytest.mark.requirement("house:discord-gateway")
 async def test_what_people_did_while_the_connection_was_cut_is_heard_in_order_once(
-    sandbox: Sandbox, discord: Discord
+    sandbox: Fakes, discord: Discord
 ) -> None:
     heard = await discord.listen(None, 0)
-    face = next(face for face in sandbox.faces if face.name == "discord")
+    face = sandbox.faces["discord"]
     [session] = face._sessions._sessions.values()  # type: ignore[attr-defined]
     session.socket._req.transport.abort()
     for number in range(3):
@@ -318,7 +318,7 @@ async def test_what_people_did_while_the_connection_was_cut_is_heard_in_order_on
     assert await discord.listen(heard.position, 0) == Listened()
 
 
-async def test_a_message_is_taken_back(sandbox: Sandbox, discord: Discord) -> None:
+async def test_a_message_is_taken_back(sandbox: Fakes, discord: Discord) -> None:
     [receipt] = await send(discord)
 
     gone = Revision(

@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.clock import FakeClock
+from tests.fakes.server import Fakes, serve
 from tests.opened_database import opened_database
 from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.asking_office import MINT, Book, Office, office_on, person
@@ -27,7 +28,6 @@ from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import OWNER
 from postroom.domain.question_states import QuestionStatus
-from postroom.programs.sandbox.server import Sandbox, serve
 from postroom.system.signal import Signal
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.hearing import Hearing
@@ -54,13 +54,13 @@ asyncio.run(send())
 
 
 @pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
+async def sandbox() -> AsyncIterator[Fakes]:
     async with asyncio.timeout(PATIENCE_SECONDS), serve() as one:
         yield one
 
 
 @pytest.fixture
-async def ntfy(sandbox: Sandbox) -> AsyncIterator[Ntfy]:
+async def ntfy(sandbox: Fakes) -> AsyncIterator[Ntfy]:
     channel = Ntfy("ntfy", f"{sandbox.bot_api_url}/ntfy", "tk_sandbox", "answers")
     yield channel
     await channel.close()
@@ -75,14 +75,14 @@ async def send(ntfy: Ntfy, one: Message) -> list[Receipt]:
     return [await ntfy.send(part, 5.0) for part in ntfy.prepare(one)]
 
 
-async def post(sandbox: Sandbox, path: str, body: dict[str, Any]) -> dict[str, Any]:
+async def post(sandbox: Fakes, path: str, body: dict[str, Any]) -> dict[str, Any]:
     async with aiohttp.ClientSession() as http, http.post(f"{sandbox.bot_api_url}/sandbox/{path}", json=body) as answer:
         assert answer.status == 200, await answer.text()
         told: dict[str, Any] = await answer.json()
         return told
 
 
-async def on_the_phone(sandbox: Sandbox, topic: str = "anna") -> list[dict[str, Any]]:
+async def on_the_phone(sandbox: Fakes, topic: str = "anna") -> list[dict[str, Any]]:
     url = f"{sandbox.bot_api_url}/sandbox/ntfy/messages?topic={topic}"
     async with aiohttp.ClientSession() as http, http.get(url) as answer:
         return [one for one in (await answer.json())["messages"] if not one["deleted"]]
@@ -94,7 +94,7 @@ def a_minute_ago() -> datetime:
 
 @pytest.mark.requirement("house:ntfy-one-name")
 async def test_a_message_is_shown_with_its_title_and_a_second_copy_of_it_replaces_it(
-    sandbox: Sandbox, ntfy: Ntfy
+    sandbox: Fakes, ntfy: Ntfy
 ) -> None:
     await send(ntfy, message(subject="Kitchen"))
     await send(ntfy, message(subject="Kitchen", repeated=True))
@@ -104,7 +104,7 @@ async def test_a_message_is_shown_with_its_title_and_a_second_copy_of_it_replace
     assert (shown["body"]["title"], shown["body"]["priority"]) == ("Kitchen", 3)
 
 
-async def test_a_long_text_arrives_in_parts_and_never_as_a_file(sandbox: Sandbox, ntfy: Ntfy) -> None:
+async def test_a_long_text_arrives_in_parts_and_never_as_a_file(sandbox: Fakes, ntfy: Ntfy) -> None:
     text = 'a "quoted" line, ünd möre\n' * 500
     receipts = await send(ntfy, message(text))
 
@@ -115,7 +115,7 @@ async def test_a_long_text_arrives_in_parts_and_never_as_a_file(sandbox: Sandbox
     assert "".join("".join(one["text"].split()) for one in shown) == "".join(text.split())
 
 
-async def test_an_edit_takes_the_place_of_every_part(sandbox: Sandbox, ntfy: Ntfy) -> None:
+async def test_an_edit_takes_the_place_of_every_part(sandbox: Fakes, ntfy: Ntfy) -> None:
     receipts = await send(ntfy, message("word " * 1500, markup=Markup(buttons=((YES,),))))
     revises = Revision(delivery_id=DeliveryId("d1"), provider_ids=tuple(one.provider_id for one in receipts))
     for _ in range(2):
@@ -128,7 +128,7 @@ async def test_an_edit_takes_the_place_of_every_part(sandbox: Sandbox, ntfy: Ntf
 
 @pytest.mark.requirement("house:ntfy-certain-after-a-cut")
 async def test_what_was_cut_off_after_it_was_taken_is_found_and_what_was_not_taken_is_not(
-    sandbox: Sandbox, ntfy: Ntfy
+    sandbox: Fakes, ntfy: Ntfy
 ) -> None:
     [part] = ntfy.prepare(message())
     for mode in ("refuse", "accept_then_cut"):
@@ -142,7 +142,7 @@ async def test_what_was_cut_off_after_it_was_taken_is_found_and_what_was_not_tak
 
 
 @pytest.mark.requirement("house:ntfy-certain-after-a-cut")
-async def test_what_a_process_sent_before_it_was_killed_is_found_by_the_next(sandbox: Sandbox, ntfy: Ntfy) -> None:
+async def test_what_a_process_sent_before_it_was_killed_is_found_by_the_next(sandbox: Fakes, ntfy: Ntfy) -> None:
     await post(sandbox, "faults", {"channel": "ntfy", "delay_seconds": 3600})
     sender = await asyncio.create_subprocess_exec(sys.executable, "-c", SENDER, f"{sandbox.bot_api_url}/ntfy")
     while not await on_the_phone(sandbox):
@@ -156,7 +156,7 @@ async def test_what_a_process_sent_before_it_was_killed_is_found_by_the_next(san
 
 @pytest.mark.parametrize(("retry_after", "wait"), [(None, 5.0), (7, 7.0)])
 async def test_too_many_requests_are_a_matter_of_seconds(
-    sandbox: Sandbox, ntfy: Ntfy, retry_after: int | None, wait: float
+    sandbox: Fakes, ntfy: Ntfy, retry_after: int | None, wait: float
 ) -> None:
     fault = {"channel": "ntfy", "status": 429} | ({"retry_after": retry_after} if retry_after else {})
     await post(sandbox, "faults", fault)
@@ -166,7 +166,7 @@ async def test_too_many_requests_are_a_matter_of_seconds(
 
 
 @pytest.mark.requirement("house:ntfy-daily-quota")
-async def test_a_daily_quota_is_a_matter_of_the_day(sandbox: Sandbox) -> None:
+async def test_a_daily_quota_is_a_matter_of_the_day(sandbox: Fakes) -> None:
     evening = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)
     ntfy = Ntfy("ntfy", f"{sandbox.bot_api_url}/ntfy", now=lambda: evening)
     await post(sandbox, "faults", {"channel": "ntfy", "status": 429, "retry_after": 86_400})
@@ -222,7 +222,7 @@ class NtfyPost(CardPost):
 class Phone:
     """Anna's telephone, and a household that asks her something."""
 
-    sandbox: Sandbox
+    sandbox: Fakes
     ntfy: Ntfy
     office: Office
     planning: Planning
@@ -255,7 +255,7 @@ class Phone:
 
 
 @pytest.fixture
-async def phone(sandbox: Sandbox, ntfy: Ntfy, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Phone]:
+async def phone(sandbox: Fakes, ntfy: Ntfy, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Phone]:
     anna, ben = (person(name.lower(), name, ("ntfy", name.lower())) for name in ("Anna", "Ben"))
     book = Book((person(OWNER, "Olga"), anna, ben))
     async with opened_database("sqlite", tmp_path, request) as database:

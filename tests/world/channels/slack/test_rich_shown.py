@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domain.markdown_texts import inked, markdown
+from tests.fakes.slack.block_kit import checked
 
 from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Button, Markup, Revision
-from postroom.programs.sandbox.faces.slack.block_kit import checked
 from postroom.world.channels.slack.build import build, marking_key
 from postroom.world.channels.slack.call import SlackCall
 from postroom.world.channels.slack.rich_shown import LONGEST_BLOCK, rich_block, rich_of, rich_parts

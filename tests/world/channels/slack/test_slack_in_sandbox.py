@@ -9,6 +9,8 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.fakes.record import FaceMessage
+from tests.fakes.server import Fakes, serve
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.domain.delivery import Format, Intent, Message, Receipt
@@ -16,8 +18,6 @@ from postroom.domain.errors import OutcomeUncertain, ProviderThrottled, TargetUn
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage, Listened, Press
 from postroom.domain.markup import Button, ButtonStyle, Markup, Revision
-from postroom.programs.sandbox.faces.record import FaceMessage
-from postroom.programs.sandbox.server import Sandbox, serve
 from postroom.world.channels.slack.channel import Slack
 
 CARD = Markup(
@@ -30,17 +30,17 @@ HOSTILE = "<!channel> *bold* & <https://evil.example|home>"
 
 
 @pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
+async def sandbox() -> AsyncIterator[Fakes]:
     async with serve() as sandbox:
         yield sandbox
 
 
-def made(sandbox: Sandbox) -> Slack:
+def made(sandbox: Fakes) -> Slack:
     return Slack("slack", "xoxb-sandbox", "xapp-sandbox", f"{sandbox.bot_api_url}/api")
 
 
 @pytest.fixture
-async def slack(sandbox: Sandbox) -> AsyncIterator[Slack]:
+async def slack(sandbox: Fakes) -> AsyncIterator[Slack]:
     slack = made(sandbox)
     yield slack
     await slack.close()
@@ -60,20 +60,19 @@ async def send(slack: Slack, **changes: Any) -> list[Receipt]:
     return [await slack.send(part, 5.0) for part in slack.prepare(message(**changes))]
 
 
-async def post(sandbox: Sandbox, path: str, body: dict[str, Any]) -> dict[str, Any]:
+async def post(sandbox: Fakes, path: str, body: dict[str, Any]) -> dict[str, Any]:
     async with aiohttp.ClientSession() as http, http.post(f"{sandbox.bot_api_url}/sandbox/{path}", json=body) as answer:
         assert answer.status == 200, await answer.text()
         told: dict[str, Any] = await answer.json()
         return told
 
 
-def shown(sandbox: Sandbox) -> list[FaceMessage]:
-    return list(sandbox.ledger.of_face("slack").messages(from_person=False))
+def shown(sandbox: Fakes) -> list[FaceMessage]:
+    return list(sandbox.faces["slack"].ledger.messages(from_person=False))
 
 
-def labels(sandbox: Sandbox, message: FaceMessage) -> list[str]:
-    [face] = [one for one in sandbox.faces if one.name == "slack"]
-    return [button.label for button in face.buttons(message)]
+def labels(sandbox: Fakes, message: FaceMessage) -> list[str]:
+    return [button.label for button in sandbox.faces["slack"].buttons(message)]
 
 
 def edit(receipts: list[Receipt]) -> Revision:
@@ -86,9 +85,8 @@ async def hear(slack: Slack, position: int | None = None) -> Listened:
         return await slack.listen(position, 10.0)
 
 
-@pytest.mark.requirement("house:slack-sandbox")
 async def test_a_person_is_written_to_in_their_direct_message_and_sees_the_very_text(
-    sandbox: Sandbox, slack: Slack
+    sandbox: Fakes, slack: Slack
 ) -> None:
     [receipt] = await send(slack, text=HOSTILE)
     [seen] = shown(sandbox)
@@ -99,7 +97,7 @@ async def test_a_person_is_written_to_in_their_direct_message_and_sees_the_very_
     assert (seen.body["unfurl_links"], seen.body["unfurl_media"]) == (False, False)
 
 
-async def test_a_long_text_arrives_whole_in_several_messages(sandbox: Sandbox, slack: Slack) -> None:
+async def test_a_long_text_arrives_whole_in_several_messages(sandbox: Fakes, slack: Slack) -> None:
     text = " ".join(f"word{number}&" for number in range(2000))
     receipts = await send(slack, text=text, address="C1")
 
@@ -107,7 +105,7 @@ async def test_a_long_text_arrives_whole_in_several_messages(sandbox: Sandbox, s
     assert " ".join(one.text for one in shown(sandbox)) == text
 
 
-async def test_a_reply_and_a_reaction_stand_at_what_the_person_wrote(sandbox: Sandbox, slack: Slack) -> None:
+async def test_a_reply_and_a_reaction_stand_at_what_the_person_wrote(sandbox: Fakes, slack: Slack) -> None:
     said = await post(sandbox, "slack/inbound", {"place": "U1", "text": "Is it done?"})
     thread = said["message_id"]
     for address in ("D1", "U1"):
@@ -115,13 +113,12 @@ async def test_a_reply_and_a_reaction_stand_at_what_the_person_wrote(sandbox: Sa
         await send(slack, intent=Intent.REACT, address=address, thread=thread, emoji="👍")
 
     assert [one.thread for one in shown(sandbox)] == [thread, thread]
-    [asked] = sandbox.ledger.of_face("slack").messages(from_person=True)
+    [asked] = sandbox.faces["slack"].ledger.messages(from_person=True)
     assert list(asked.reactions) == ["+1"]
 
 
-@pytest.mark.requirement("house:slack-sandbox")
 @pytest.mark.requirement("house:slack-presses")
-async def test_a_card_is_shown_pressed_answered_ticked_and_closed(sandbox: Sandbox, slack: Slack) -> None:
+async def test_a_card_is_shown_pressed_answered_ticked_and_closed(sandbox: Fakes, slack: Slack) -> None:
     await slack.listen(None, 0.05)
     receipts = await send(slack, markup=CARD)
     [card] = shown(sandbox)
@@ -148,7 +145,7 @@ async def test_a_card_is_shown_pressed_answered_ticked_and_closed(sandbox: Sandb
     assert await slack.listen(heard.position, 0.05) == Listened()
 
 
-async def test_what_people_write_is_heard_with_who_and_where(sandbox: Sandbox, slack: Slack) -> None:
+async def test_what_people_write_is_heard_with_who_and_where(sandbox: Fakes, slack: Slack) -> None:
     [card] = await send(slack, address="C1")
     await post(sandbox, "slack/inbound", {"channel": "C1", "from_id": "U2", "text": "Hm & so"})
     answer = {"from_id": "U2", "text": "@postroom yes", "reply_to_message_id": card.provider_id}
@@ -168,9 +165,7 @@ async def test_what_people_write_is_heard_with_who_and_where(sandbox: Sandbox, s
 
 
 @pytest.mark.requirement("house:slack-acknowledged-after-handling")
-async def test_a_process_that_dies_before_it_acknowledged_hears_the_person_again(
-    sandbox: Sandbox, slack: Slack
-) -> None:
+async def test_a_process_that_dies_before_it_acknowledged_hears_the_person_again(sandbox: Fakes, slack: Slack) -> None:
     await post(sandbox, "slack/inbound", {"place": "U1", "text": "Yes"})
     dying = made(sandbox)
     first = await hear(dying)
@@ -184,7 +179,7 @@ async def test_a_process_that_dies_before_it_acknowledged_hears_the_person_again
 @pytest.mark.requirement("house:slack-found-again")
 @pytest.mark.parametrize("address", ["U1", "C1"])
 async def test_a_message_whose_answer_was_cut_off_is_found_even_after_a_crash(
-    sandbox: Sandbox, slack: Slack, address: str
+    sandbox: Fakes, slack: Slack, address: str
 ) -> None:
     began = datetime.now(UTC)
     await post(sandbox, "faults", {"channel": "slack", "mode": "accept_then_cut"})
@@ -203,7 +198,7 @@ async def test_a_message_whose_answer_was_cut_off_is_found_even_after_a_crash(
     assert absent is None
 
 
-async def test_a_reply_whose_answer_was_cut_off_is_found_in_its_thread(sandbox: Sandbox, slack: Slack) -> None:
+async def test_a_reply_whose_answer_was_cut_off_is_found_in_its_thread(sandbox: Fakes, slack: Slack) -> None:
     [root] = await send(slack, address="C1")
     await post(sandbox, "faults", {"channel": "slack", "mode": "accept_then_cut"})
     reply = message(delivery_id=DeliveryId("d2"), address="C1", intent=Intent.REPLY, thread=root.provider_id)
@@ -225,7 +220,7 @@ async def test_a_reply_whose_answer_was_cut_off_is_found_in_its_thread(sandbox: 
     ],
 )
 async def test_a_fault_keeps_nothing(
-    sandbox: Sandbox, slack: Slack, fault: dict[str, Any], raises: type[Exception]
+    sandbox: Fakes, slack: Slack, fault: dict[str, Any], raises: type[Exception]
 ) -> None:
     await post(sandbox, "faults", {"channel": "slack", **fault})
     with pytest.raises(raises) as caught:
@@ -238,7 +233,7 @@ async def test_a_fault_keeps_nothing(
     assert len(shown(sandbox)) == 1
 
 
-async def test_an_edit_that_was_cut_off_is_made_and_may_be_made_again(sandbox: Sandbox, slack: Slack) -> None:
+async def test_an_edit_that_was_cut_off_is_made_and_may_be_made_again(sandbox: Fakes, slack: Slack) -> None:
     receipts = await send(slack, markup=CARD)
     await post(sandbox, "faults", {"channel": "slack", "mode": "accept_then_cut"})
     with pytest.raises(OutcomeUncertain):
@@ -258,18 +253,18 @@ async def test_an_edit_that_was_cut_off_is_made_and_may_be_made_again(sandbox: S
         ("UNODM", "Messages tab"),
     ],
 )
-async def test_a_place_that_refuses_says_why(sandbox: Sandbox, slack: Slack, address: str, words: str) -> None:
+async def test_a_place_that_refuses_says_why(sandbox: Fakes, slack: Slack, address: str, words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         await send(slack, address=address)
 
 
-async def test_the_credentials_are_tried_without_sending(sandbox: Sandbox, slack: Slack) -> None:
+async def test_the_credentials_are_tried_without_sending(sandbox: Fakes, slack: Slack) -> None:
     assert await slack.probe(5.0) == "@postroom in Sandbox"
     assert shown(sandbox) == []
 
 
 @pytest.mark.requirement("content:slack-formatted", "content:no-injection")
-async def test_markdown_is_taken_shown_and_kept_when_only_buttons_change(sandbox: Sandbox, slack: Slack) -> None:
+async def test_markdown_is_taken_shown_and_kept_when_only_buttons_change(sandbox: Fakes, slack: Slack) -> None:
     source = f"**Ship** [it](https://ci.example/1)?\n\n> q\n\n```\ncode\n```\n{HOSTILE}"
     receipts = await send(slack, text=source, format=Format.MARKDOWN, markup=CARD)
     [kept] = shown(sandbox)

@@ -1,0 +1,112 @@
+"""Discord's face: a bot writes over REST and hears over the Gateway; the person reads, writes and presses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aiohttp import web
+
+from postroom.programs.sandbox.requests import invalid
+from tests.fakes.discord.form import every_button
+from tests.fakes.discord.gateway import GatewayDoor
+from tests.fakes.discord.objects import BOTS_MARK, created
+from tests.fakes.discord.places import SOMEBODY, channel_of, is_person, person_in, snowflake
+from tests.fakes.discord.presses import DiscordPresses
+from tests.fakes.discord.rest import DiscordRest
+from tests.fakes.discord.room import Room
+from tests.fakes.discord.sessions import BotSessions
+from tests.fakes.face import FaceParts
+from tests.fakes.ledger import FaceLedger
+from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote
+
+
+class DiscordFace:
+    name = "discord"
+
+    def __init__(self, parts: FaceParts) -> None:
+        self._parts = parts
+        self._sessions = BotSessions(parts.clock.now_us)
+        self._presses = DiscordPresses(parts.clock)
+        self._rest = DiscordRest(parts, Room(parts, self._sessions), self._presses)
+        self._gateway = GatewayDoor(self._sessions, parts.stopping)
+        self._shown = ByAddress(parts.ledger)
+
+    @property
+    def ledger(self) -> FaceLedger:
+        return self._shown
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        return [*self._gateway.routes(), *self._rest.routes()]
+
+    def buttons(self, message: FaceMessage) -> Sequence[FaceButton]:
+        return [
+            FaceButton(label=key["label"], data=key.get("custom_id"), url=key.get("url"))
+            for key in every_button(message.body)
+        ]
+
+    async def written(self, wrote: Wrote) -> FaceMessage:
+        channel_id = channel_of(wrote.place)
+        if channel_id is None:
+            raise invalid("place", "must be the number of a channel, or user: and a person's number", "invalid")
+        if wrote.reply_to is not None and self._parts.ledger.find(wrote.reply_to, channel_id) is None:
+            raise invalid("reply_to_message_id", "no such message", "not_found")
+        now_us = self._parts.clock.now_us()
+        kept = self._parts.ledger.keep(
+            place=channel_id,
+            text=wrote.text,
+            body={BOTS_MARK: True} if wrote.is_bot else {},
+            name=lambda number: snowflake(now_us, number),
+            now_us=now_us,
+            from_person=True,
+            author=_person(wrote.author, channel_id),
+            thread=wrote.reply_to,
+        )
+        await self._sessions.tell("MESSAGE_CREATE", created(kept))
+        return kept
+
+    async def pressed(self, pressed: PressedKey) -> dict[str, Any]:
+        """Waits for the bot's answer, as the person does, for three seconds at most."""
+        by = _person(pressed.author, pressed.message.place)
+        press, told = self._presses.begin(pressed, by)
+        await self._sessions.tell("INTERACTION_CREATE", told)
+        await self._presses.end(press)
+        shown = press.shown(by)
+        self._note(pressed.message, shown)
+        return shown
+
+    def _note(self, message: FaceMessage, shown: dict[str, Any]) -> None:
+        """Beside the message that was pressed, which may have been edited meanwhile."""
+        if (now := self._parts.ledger.find(message.message_id, message.place)) is not None:
+            presses = [*now.body.get("presses", []), shown]
+            self._parts.ledger.edit(now, now.text, {**now.body, "presses": presses})
+
+
+class ByAddress(FaceLedger):
+    """For a person at the sandbox a direct channel is also called `user:` and the person's number."""
+
+    def __init__(self, ledger: FaceLedger) -> None:
+        super().__init__(ledger._file, ledger._face)
+
+    def find(self, message_id: str, place: str | None = None) -> FaceMessage | None:
+        return super().find(message_id, _channel(place))
+
+    def messages(
+        self, *, from_person: bool | None = None, place: str | None = None, since: int | None = None, limit: int = 1000
+    ) -> list[FaceMessage]:
+        return super().messages(from_person=from_person, place=_channel(place), since=since, limit=limit)
+
+
+def _channel(place: str | None) -> str | None:
+    return place if place is None else channel_of(place) or place
+
+
+def _person(given: str | None, channel_id: str) -> str:
+    """In a direct channel there is one."""
+    there = person_in(channel_id)
+    person = (given or there or SOMEBODY).removeprefix("user:")
+    if not is_person(person):
+        raise invalid("from_id", "must be a person's number", "invalid")
+    if there is not None and person != there:
+        raise invalid("from_id", "is not in this direct channel", "not_allowed")
+    return person

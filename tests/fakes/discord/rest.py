@@ -1,0 +1,150 @@
+"""Discord's REST API, as far as a bot that writes to people needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from tests.fakes.discord.gateway import PATH
+from tests.fakes.discord.objects import BOT
+from tests.fakes.discord.pace import BotPace
+from tests.fakes.discord.places import direct_channel, is_person
+from tests.fakes.discord.presses import DiscordPresses
+from tests.fakes.discord.refusal import DiscordRefusal, by_status, slow_down
+from tests.fakes.discord.room import Room
+from tests.fakes.discord.tokens import token_in
+from tests.fakes.discord.uploads import read_form, read_json
+from tests.fakes.face import FaceParts, Spoiled
+
+ROOT: Final = "/api/v10"
+_MESSAGES: Final = ROOT + "/channels/{channel}/messages"
+_MESSAGE: Final = _MESSAGES + "/{message}"
+_REACTION: Final = _MESSAGE + "/reactions/{emoji}/@me"
+_EVERY_START: Final = {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 1}
+Handle = Callable[[web.Request, Mapping[str, Any]], Awaitable[web.Response]]
+
+
+class DiscordRest:
+    def __init__(self, parts: FaceParts, room: Room, presses: DiscordPresses) -> None:
+        self._parts = parts
+        self._room = room
+        self._presses = presses
+        self._pace = BotPace(parts.clock.now_us)
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.get(f"{ROOT}/users/@me", self._known(self._me)),
+            web.post(f"{ROOT}/users/@me/channels", self._known(self._open)),
+            web.get(f"{ROOT}/gateway", self._gateway),
+            web.get(f"{ROOT}/gateway/bot", self._known(self._gateway_bot)),
+            web.post(_MESSAGES, self._sent(self._write)),
+            web.post(f"{ROOT}/channels/{{channel}}/typing", self._known(self._typing)),
+            web.patch(_MESSAGE, self._sent(self._edit)),
+            web.delete(_MESSAGE, self._sent(self._delete)),
+            web.put(_REACTION, self._sent(self._react)),
+            web.delete(_REACTION, self._sent(self._unreact)),
+            web.post(f"{ROOT}/interactions/{{interaction}}/{{token}}/callback", self._answer),
+            web.route("*", ROOT + "/{rest:.*}", self._nothing),
+        ]
+
+    async def _me(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        return web.json_response(BOT)
+
+    async def _typing(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        return web.Response(status=204)
+
+    async def _open(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        person = body.get("recipient_id")
+        person = str(person) if isinstance(person, int) and not isinstance(person, bool) else person
+        if not isinstance(person, str) or not is_person(person) or person == "50033":
+            raise DiscordRefusal(50033)
+        recipient = {"id": person, "username": f"person{person}", "discriminator": "0"}
+        return web.json_response({"id": direct_channel(person), "type": 1, "recipients": [recipient]})
+
+    async def _gateway(self, request: web.Request) -> web.Response:
+        return web.json_response({"url": f"ws://{request.host}{PATH}"})
+
+    async def _gateway_bot(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        return web.json_response(
+            {"url": f"ws://{request.host}{PATH}", "shards": 1, "session_start_limit": _EVERY_START}
+        )
+
+    async def _write(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        return web.json_response(await self._room.write(request.match_info["channel"], body))
+
+    async def _edit(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        return web.json_response(self._room.edit(*_named(request), body))
+
+    async def _delete(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        self._room.delete(*_named(request))
+        return web.Response(status=204)
+
+    async def _react(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        self._room.react(*_named(request), request.match_info["emoji"])
+        return web.Response(status=204)
+
+    async def _unreact(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        self._room.react(*_named(request), request.match_info["emoji"], takes_back=True)
+        return web.Response(status=204)
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        """The token in the path is all the bot has to show."""
+        try:
+            told = await self._body(request)
+            press = self._presses.answer(request.match_info["interaction"], request.match_info["token"], told)
+        except DiscordRefusal as refusal:
+            return refusal.answer()
+        if press.words is not None and not press.only_for_one:
+            await self._room.say(press.pressed.message.place, press.words)
+        return web.Response(status=204)
+
+    async def _nothing(self, request: web.Request) -> web.Response:
+        return by_status(404, None)
+
+    def _known(self, handle: Handle) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def checked(request: web.Request) -> web.Response:
+            return await self._checked(request, handle)
+
+        return checked
+
+    def _sent(self, handle: Handle) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def spoiled(request: web.Request, body: Mapping[str, Any]) -> web.Response:
+            fault = Spoiled(self._parts, "discord")
+            if fault.status is not None:
+                return by_status(fault.status, fault.retry_after)
+            if not await fault.before(request):
+                return web.Response(status=503)
+            answer = await handle(request, body)
+            await fault.after(request)
+            return answer
+
+        return self._known(spoiled)
+
+    async def _checked(self, request: web.Request, handle: Handle) -> web.Response:
+        """Who is calling, how often, and what: the whole request is read before anything is made of it."""
+        if token_in(request.headers.get("Authorization")) is None:
+            return by_status(401, None)
+        if not self._pace.allows():
+            return slow_down(self._pace.wait_seconds(), everywhere=True)
+        try:
+            answer = await handle(request, await self._body(request))
+        except DiscordRefusal as refusal:
+            answer = refusal.answer()
+        answer.headers.update(self._pace.headers())
+        return answer
+
+    async def _body(self, request: web.Request) -> Mapping[str, Any]:
+        if request.content_type == "multipart/form-data":
+            return await read_form(request, self._parts.files)
+        content = await request.read()
+        if not content:
+            return {}
+        if request.content_type != "application/json":
+            raise DiscordRefusal(50035)
+        return read_json(content)
+
+
+def _named(request: web.Request) -> tuple[str, str]:
+    return request.match_info["channel"], request.match_info["message"]

@@ -1,0 +1,113 @@
+"""Files on their way into Slack: an address for each, the bytes that came there, and who sees them when."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aiohttp import web
+
+from postroom.programs.sandbox.kept_files import ArrivedFile, SandboxFile, given_file, picture_type, with_room
+from tests.fakes.face import FaceParts
+from tests.fakes.record import KEPT_FILES, FaceMessage
+from tests.fakes.slack.arguments import SlackArguments
+from tests.fakes.slack.methods import stamp
+from tests.fakes.slack.workspace import SlackError, conversation
+
+ASK: Final = "files.getUploadURLExternal"
+PUBLISH: Final = "files.completeUploadExternal"
+ROUTE: Final = "/slack/upload/{ticket}"
+MOST_BYTES: Final = 128 * 1_048_576
+_MOST_OPEN: Final = 100
+
+
+@dataclass(slots=True, kw_only=True)
+class _Upload:
+    file_id: str
+    name: str
+    length: int
+    content: bytes | None = None
+
+
+class OpenUploads:
+    def __init__(self, parts: FaceParts) -> None:
+        self._parts = parts
+        self._open: OrderedDict[str, _Upload] = OrderedDict()
+
+    def ask(self, given: SlackArguments, host: str) -> dict[str, Any]:
+        name, length = given.text("filename"), given.number("length", 0)
+        if not name or not 0 < length <= MOST_BYTES:
+            raise SlackError("invalid_arguments" if length <= MOST_BYTES else "file_upload_size_restricted")
+        ticket, file_id = secrets.token_urlsafe(16), f"F{secrets.token_hex(5).upper()}"
+        self._open[ticket] = _Upload(file_id=file_id, name=name, length=length)
+        while len(self._open) > _MOST_OPEN:
+            self._open.popitem(last=False)
+        return {"upload_url": f"http://{host}{ROUTE.format(ticket=ticket)}", "file_id": file_id}
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Raw bytes, or a form with one file."""
+        upload = self._open.get(request.match_info["ticket"])
+        content = await _content(request)
+        if upload is None or len(content) != upload.length:
+            return web.Response(status=404 if upload is None else 400, text="Not taken")
+        upload.content = content
+        return web.Response(text=f"OK - {len(content)}")
+
+    def publish(self, given: SlackArguments) -> dict[str, Any]:
+        """Slack fills in later where a file is shown; its answer does not say."""
+        named = _named(given.structure("files", "invalid_arguments"))
+        place = conversation(given.text("channel_id"))
+        uploads = [self._uploaded(one["id"]) for one in named]
+        files = [self._kept(upload) for upload in uploads]
+        told = [{"id": one["id"], "title": str(one.get("title") or one["id"])} for one in named]
+        self._show(place, given, told, files)
+        self._open = OrderedDict((ticket, one) for ticket, one in self._open.items() if one not in uploads)
+        return {"files": told}
+
+    def _show(
+        self, place: str, given: SlackArguments, told: Sequence[Mapping[str, str]], files: Sequence[SandboxFile]
+    ) -> FaceMessage:
+        now_us, comment = self._parts.clock.now_us(), given.text("initial_comment")
+        listed = [
+            dict(one) | {"name": file.name, "mimetype": file.media_type, "size": file.size}
+            for one, file in zip(told, files, strict=True)
+        ]
+        kept = [one.listing() for one in files]
+        return self._parts.ledger.keep(
+            place=place,
+            text=comment,
+            body={"text": comment, "blocks": [], "subtype": "file_share", "files": listed, KEPT_FILES: kept},
+            name=lambda number: stamp(now_us, number),
+            now_us=now_us,
+            thread=given.text("thread_ts") or None,
+        )
+
+    def _uploaded(self, file_id: str) -> _Upload:
+        found = next((one for one in self._open.values() if one.file_id == file_id), None)
+        if found is None or found.content is None:
+            raise SlackError("file_not_found")
+        return found
+
+    def _kept(self, upload: _Upload) -> SandboxFile:
+        content = upload.content or b""
+        kind = picture_type(content) or "application/octet-stream"
+        return self._parts.files.keep(ArrivedFile(name=upload.name, media_type=kind, content=content))
+
+
+async def _content(request: web.Request) -> bytes:
+    roomy = with_room(request)
+    if request.content_type != "multipart/form-data":
+        return await roomy.read()
+    files = [one for one in (await roomy.post()).values() if isinstance(one, web.FileField)]
+    return given_file(files[0]).content if files else b""
+
+
+def _named(files: object) -> list[Mapping[str, Any]]:
+    if not isinstance(files, list) or not files:
+        raise SlackError("invalid_arguments")
+    if not all(isinstance(one, Mapping) and isinstance(one.get("id"), str) for one in files):
+        raise SlackError("invalid_arguments")
+    return files
