@@ -35,6 +35,7 @@ OPEN = {
     "limits": LIFTED["limits"] | {"channels": {"telegram.bot": 10**6, "email.bot": 10**6}},
     "approvals": {"enabled": True, "ask_owner": False, "max_pending_per_origin": 1000},
     "inbox": {"hourly_cap": 1000},
+    "questions": {"open_per_asker": 1000},
     "retry": {"max_attempts": 1},  # every failure is a dead letter, and too few to open the circuit
 }
 _MOVED = "/contacts/"  # leads to the page of the same name under people

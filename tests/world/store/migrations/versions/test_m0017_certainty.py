@@ -16,7 +16,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.engine.sqlite import SqliteDatabase
 
-NEW = {"doubtful_since", "asked", "conversation", "format", "attachments"}  # the last two by later upgrades
+NEW = {"doubtful_since", "asked", "conversation", "format", "attachments", "handed_by"}  # the last three later
 
 
 def delivery(name: str, status: str) -> dict[str, Any]:
