@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 from benchmarks.growth_rows import EVERY_MS, FILLINGS, PEOPLE, PERSONS, Filling
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.postgres import PostgresDatabase
-from postroom.world.store.migrations.versions import m0033_tallies
 
 _AT_ONCE: Final = 50_000
 _BUILDING: Final = 20_000  # with fewer rows the indexes stay: dropping and building them takes longer
@@ -41,7 +40,6 @@ async def lengthen(database: Database, size: int, now_ms: int) -> None:
         last = min(first + _AT_ONCE - 1, size)
         for one in FILLINGS:
             await database.write(partial(fill, filling=one, first=first, last=last, now_ms=now_ms))
-    await database.write(_tallied)
     for definition in without:
         await database.write(partial(_build, definition=definition))
     if isinstance(database, PostgresDatabase):  # as it does by itself after a while
@@ -66,14 +64,6 @@ def fill(connection: Connection, filling: Filling, first: int, last: int, now_ms
         f"INSERT INTO {table} ({', '.join(filling.columns)}) "
         f"SELECT {values} FROM {_numbers(start, last, filling.every, on_postgres)}"
     )
-
-
-def _tallied(connection: Connection) -> None:
-    """What the household counts while it writes."""
-    schema = "shared." if connection.dialect.name == "postgresql" else ""
-    connection.exec_driver_sql(f"DELETE FROM {schema}notice_tallies")
-    for one in (m0033_tallies.ENDED, m0033_tallies.LOGGED):
-        connection.exec_driver_sql(one.format(shared=schema))
 
 
 def _dropped(connection: Connection) -> Sequence[str]:

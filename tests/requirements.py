@@ -693,7 +693,6 @@ ATTENTION: Sections = {
     "One instead of many": {
         "duplicates": "The same text of one agent within the window is merged.",
         "supersede": "A newer notice of a key takes the place of an unsent one.",
-        "parent-inhibits-child": "A parent's notice stands for its children's; a missing label matches nothing.",
         "digest": "A digest is frozen, highest urgency first, and shows all that it counts, however many.",
         "muted": "What is muted is answered as muted at every door, and the end of a mute tells how many and of whom.",
         "digest-shares": "Each agent has its share of a digest's first lines.",
@@ -708,8 +707,7 @@ ATTENTION: Sections = {
     },
     "Plan and laws": {
         "plan-is-reality": "The plan is what then happens if no one does anything.",
-        "difference": "The difference between two policies is said in words.",
-        "policy-tests": "A file of cases says of each whether the policy did what was expected.",
+        "difference": "What another policy would have decided more or less often is said in words.",
         "conservation": "The laws L1 to L7 hold for two workers, crashes and every act, and find what breaks them.",
         "states": "One table holds every move a notice may make, and the drawing shows it.",
         "outside-cases": "Cases of other systems run as data, and every difference is listed.",

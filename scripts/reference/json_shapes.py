@@ -68,7 +68,6 @@ SHAPES: Final[dict[str, Shape]] = {
     "attention set": _object("person_id policy hash rules away"),
     "attention plan": _object("plan"),
     "attention simulate": _object("difference before after"),
-    "attention test": _object("cases"),
     "attention ack": _object(_NOTICE),
     "attention snooze": _object(_NOTICE),
     "attention withdraw": _object(_NOTICE, "with `--key` `notices`, a list of them"),

@@ -12,7 +12,7 @@ _INTRODUCTION = """\
 Others have carried messages between agents and people before, and those who use them have written down what went
 wrong. Here are {many} such reports. For each of them `tests/museum` has a test that does in a living household what
 the reporter did: over the tools, the routes, the commands and the channels that everybody uses. Only those about
-hours of the day have a clock that is not real (`postroom attention test`). `make test` runs them all.
+hours of the day have a clock that is not real. `make test` runs them all.
 
 The sentences are ours. A report is linked for what it describes; many of these failures have been mended since, and
 some of the reports ask for what was missing."""

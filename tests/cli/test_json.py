@@ -95,7 +95,7 @@ async def test_what_commands_print_has_the_shape_that_is_written_down(
         await run("service remove", "--dry-run")
         await run("service status", code=1)
 
-    others = {"doctor", "desk", "login-mail", "attention test", "attention ack", "attention snooze"}
+    others = {"doctor", "desk", "login-mail", "attention ack", "attention snooze"}
     assert set(SHAPES) - seen == others | {"attention withdraw"}, "the rest have tests of their own"
 
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from postroom.work.attention.facts import Fact
+from postroom.work.attention.simulate import simulate
 from tests.app.asked_household import until
-from tests.cli.command import Done, postroom_beside
 from tests.museum.house import House
+from tests.work.attention.sample import accepted, at, book, empty
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 POLICY = "/v1/people/owner/attention"
 NIGHT = {"quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}]}
-CASE = """
-[[cases]]
-name = "as it was reported"
-policy = {{ {policy} }}
-facts = [{facts}]
-expect = [{expect}]
-"""
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -42,11 +36,10 @@ async def plan(house: House, notice: dict[str, Any]) -> list[str]:
     return [one["what"] for one in told["plan"]]
 
 
-async def judged(folder: Path, *, policy: str, facts: str, expect: str) -> Done:
-    """What `postroom attention test` says of a policy on a clock that is not real."""
-    file = folder / "cases.toml"
-    file.write_text(CASE.format(policy=policy, facts=facts, expect=expect))
-    return await postroom_beside("attention", "test", str(file))
+def judged(policy: dict[str, Any], *facts: Fact) -> list[tuple[str, str, int]]:
+    """What is decided about whom, and when, on a clock that is not real."""
+    run = simulate(facts, book(policy), state=empty())
+    return [(one.notice, str(one.kind), one.at_us) for one in run.decisions]
 
 
 @pytest.mark.exhibit("pulse-921")
@@ -61,18 +54,13 @@ async def test_what_was_acknowledged_is_not_repeated(house: House) -> None:
 
 
 @pytest.mark.exhibit("pulse-1398")
-async def test_an_escalation_keeps_the_quiet_hours_that_the_message_itself_keeps(tmp_path: Path) -> None:
-    policy = 'quiet_hours = [{ from = "22:00", until = "07:00" }], let_pass = [], '
-    policy += 'escalation = [{ after_seconds = 600, channel = "email" }]'
-    alarm = (
-        '{ at = 2026-01-05T21:55:00, notice = "a", urgency = "time_sensitive", message = "Offline", needs_ack = true }'
-    )
-    at = '{{ notice = "a", decision = "escalate", at = 2026-01-0{} }}'
+async def test_an_escalation_keeps_the_quiet_hours_that_the_message_itself_keeps() -> None:
+    chain = [{"after_seconds": 600, "channel": "email"}]
+    policy = {"quiet_hours": [{"from": "22:00", "until": "07:00"}], "let_pass": [], "escalation": chain}
 
-    in_the_night = await judged(tmp_path, policy=policy, facts=alarm, expect=at.format("5T22:05:00"))
-    in_the_morning = await judged(tmp_path, policy=policy, facts=alarm, expect=at.format("6T07:05:00"))
+    decided = judged(policy, accepted("a", "21:55", "time_sensitive", needs_ack=True))
 
-    assert (in_the_night.code, in_the_morning.code) == (1, 0), in_the_morning.out
+    assert [moment for _, kind, moment in decided if kind == "escalate"] == [at("2026-01-06T07:05")]
 
 
 @pytest.mark.exhibit("tasks-1388")
@@ -89,31 +77,20 @@ async def test_what_was_held_all_night_is_one_message_in_the_morning(sleeping: H
 
 
 @pytest.mark.exhibit("alertmanager-3367")
-async def test_what_came_in_quiet_hours_is_told_at_their_end_and_not_at_the_next_repetition(tmp_path: Path) -> None:
-    told = await judged(
-        tmp_path,
-        policy='quiet_hours = [{ from = "10:00", until = "12:00" }]',
-        facts='{ at = 2026-01-05T10:30:00, notice = "a", message = "Firing" }',
-        expect='{ notice = "a", decision = "hold", until = 2026-01-05T12:00:00 }, '
-        '{ notice = "a", decision = "release", at = 2026-01-05T12:00:00 }',
-    )
+async def test_what_came_in_quiet_hours_is_told_at_their_end_and_not_at_the_next_repetition() -> None:
+    policy = {"quiet_hours": [{"from": "10:00", "until": "12:00"}]}
 
-    assert told.code == 0, told.out
+    assert judged(policy, accepted("a", "10:30")) == [("a", "hold", at("10:30")), ("a", "release", at("12:00"))]
 
 
 @pytest.mark.exhibit("openclaw-128924")
-async def test_the_same_alarm_every_minute_is_told_once_and_counted(tmp_path: Path) -> None:
-    alarm = '{{ at = 2026-01-05T10:{:02}:00, notice = "n{}", message = "The route is broken" }}'
-    merged = ", ".join(f'{{ notice = "n{n}", decision = "merge" }}' for n in range(1, 20))
+async def test_the_same_alarm_every_minute_is_told_once_and_counted() -> None:
+    alarms = [accepted(f"n{minute:02}", f"10:{minute:02}", fingerprint="same") for minute in range(20)]
 
-    told = await judged(
-        tmp_path,
-        policy='preset = "calm"',
-        facts=", ".join(alarm.format(minute, minute) for minute in range(20)),
-        expect=f'{{ notice = "n0", decision = "release" }}, {merged}',
-    )
+    decided = judged({"preset": "calm"}, *alarms)
 
-    assert told.code == 0, told.out
+    assert decided[0] == ("n00", "release", at("10:00"))
+    assert [(name, kind) for name, kind, _ in decided[1:]] == [(one.notice.id, "merge") for one in alarms[1:]]
 
 
 @pytest.mark.exhibit("openclaw-42246")

@@ -11,7 +11,7 @@ from postroom.cli.attention_desk import AttentionDesk, Document, attention_desk
 from postroom.cli.attention_words import figures_line, held_sentence, moment_words, plan_line, policy_lines
 from postroom.cli.duration import seconds_of
 from postroom.cli.output import Database, Home, Json, say, say_json
-from postroom.cli.policy_file import quiet_window, read_policy_file, read_toml
+from postroom.cli.policy_file import quiet_window, read_policy_file
 from postroom.cli.progress import bar
 from postroom.doors.attention.arguments import LONGEST_ABSENCE
 from postroom.system.settings import SettingsError
@@ -107,27 +107,6 @@ def simulate(
     with bar("Replaying", quiet=json):
         answer = _desk(home, database).preview(who, other, seconds)
     _say(answer, json, *(answer["difference"] or ["Nothing would have been different."]))
-
-
-@app.command("test")
-def test(
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="A file of cases, in TOML.")], json: Json = False
-) -> None:
-    """Run the cases of a file; exits with 1 when a policy does not do what its file expects. Needs no household."""
-    from postroom.work.attention.policy_cases import parse_cases, run_case
-
-    results = [run_case(one) for one in parse_cases(read_toml(cases))]
-    failed = [one for one in results if one.problems]
-    if json:
-        say_json({"cases": [{"name": one.name, "problems": list(one.problems)} for one in results]})
-    else:
-        for one in results:
-            say(f"{'FAILED' if one.problems else 'ok'}  {one.name}")
-            for problem in one.problems:
-                say(f"        {problem}")
-        say(f"{len(results) - len(failed)} of {len(results)} cases did what was expected.")
-    if failed:
-        raise typer.Exit(1)
 
 
 @app.command("ack")

@@ -31,7 +31,6 @@ EXAMPLES: Final[dict[str, str]] = {
     "attention set": "postroom attention set --preset calm --quiet 22:00-07:00",
     "attention plan": "postroom attention plan",
     "attention simulate": "postroom attention simulate --policy calmer.toml --replay 7d",
-    "attention test": "postroom attention test cases.toml",
     "attention ack": "postroom attention ack 01a1e550",
     "attention snooze": "postroom attention snooze 01a1e550 --for 2h",
     "attention withdraw": "postroom attention withdraw --key build-17",

@@ -34,7 +34,6 @@ class Because(StrEnum):
     CEILING = "ceiling"  # it is less urgent here than its agent asked for
     DUPLICATE = "duplicate"
     SUPERSEDED = "superseded"
-    PARENT = "parent"
     TOMBSTONE = "tombstone"  # withdrawn before it came
     EXPIRED = "expired"
     OVER_BUDGET = "over_budget"  # sent all the same, and marked
@@ -45,7 +44,6 @@ class Because(StrEnum):
     MUTED = "muted"
     UNANSWERED = "unanswered"
     WITHDRAWN = "withdrawn"
-    UPDATED = "updated"
     STEP = "step"
     REPEAT = "repeat"
 
@@ -64,8 +62,6 @@ class AcceptedNotice:
     One message of one agent to one person.
 
     `key`: the agent's own name for what it is about; a newer notice of the same key supersedes an unsent one.
-    `source` and `parent`: the run that speaks and the run that started it; a parent's notice makes those of its
-    children superfluous. What is None matches nothing.
     `text`: what a line of a list shows. `fingerprint`: of the whole content, to know duplicates by.
     `room`: how many characters it takes in a digest; None when it has to be a message of its own.
     """
@@ -82,8 +78,6 @@ class AcceptedNotice:
     key: str | None = None
     needs_ack: bool = False
     expires_us: int | None = None
-    source: str | None = None
-    parent: str | None = None
     fingerprint: str = ""
     room: int | None = 200
 

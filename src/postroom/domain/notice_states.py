@@ -14,7 +14,6 @@ class NoticeState(StrEnum):
     SENT = "sent"
     DIGESTED = "digested"
     WAITING = "waiting"
-    DONE = "done"
     ACKNOWLEDGED = "acknowledged"
     UNANSWERED = "unanswered"
     MUTED = "muted"
@@ -37,7 +36,6 @@ class NoticeMove(StrEnum):
     ACKNOWLEDGE = "acknowledge"
     GIVE_UP = "give_up"
     SNOOZE = "snooze"
-    READ = "read"
     MUTE = "mute"
     MERGE = "merge"
     WITHDRAW = "withdraw"
@@ -53,7 +51,6 @@ NOTICE_MOVES: Final[dict[tuple[NoticeState, NoticeMove], NoticeState]] = {
     (_S.ACCEPTED, _M.RELEASE): _S.RELEASED,
     (_S.ACCEPTED, _M.COLLECT): _S.DIGESTING,
     (_S.ACCEPTED, _M.SNOOZE): _S.HELD,
-    (_S.ACCEPTED, _M.READ): _S.DONE,
     (_S.ACCEPTED, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
     (_S.ACCEPTED, _M.MUTE): _S.MUTED,
     (_S.ACCEPTED, _M.MERGE): _S.MERGED,
@@ -64,7 +61,6 @@ NOTICE_MOVES: Final[dict[tuple[NoticeState, NoticeMove], NoticeState]] = {
     (_S.HELD, _M.SNOOZE): _S.HELD,
     (_S.HELD, _M.RELEASE): _S.RELEASED,
     (_S.HELD, _M.COLLECT): _S.DIGESTING,
-    (_S.HELD, _M.READ): _S.DONE,
     (_S.HELD, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
     (_S.HELD, _M.MUTE): _S.MUTED,
     (_S.HELD, _M.MERGE): _S.MERGED,
@@ -105,7 +101,7 @@ CELLS: Final[dict[str, frozenset[NoticeState]]] = {
     "in_a_digest": frozenset({_S.DIGESTING, _S.DIGESTED}),
     "sent": frozenset({_S.RELEASED, _S.SENT, _S.ACKNOWLEDGED, _S.RECALLED}),
     "waiting": frozenset({_S.WAITING, _S.UNANSWERED}),
-    "not_sent": frozenset({_S.DONE, _S.MUTED, _S.MERGED, _S.WITHDRAWN, _S.EXPIRED, _S.UNDELIVERABLE, _S.REFUSED}),
+    "not_sent": frozenset({_S.MUTED, _S.MERGED, _S.WITHDRAWN, _S.EXPIRED, _S.UNDELIVERABLE, _S.REFUSED}),
 }
 
 

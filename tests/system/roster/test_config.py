@@ -124,3 +124,24 @@ def with_port_zero(name: str) -> dict[str, Any]:
 
 def test_port_zero_may_be_wanted_by_many() -> None:
     check_roster({"a": parse(changed("butler", "port", value=0)), "b": parse(with_port_zero("kitchen"))})
+
+
+@pytest.mark.requirement("messenger:gated-tools")
+@pytest.mark.parametrize(
+    ("section", "is_taken"),
+    [
+        ({}, True),
+        ({"gated_tools": ["notify", "telegram_send_message", "email_send_message"]}, True),
+        ({"gated_tools": ["notify"]}, False),
+        ({"gated_tools": "notify"}, False),
+        ({"gated": []}, False),
+    ],
+)
+def test_a_file_may_name_the_gate_and_cannot_open_it(section: dict[str, Any], is_taken: bool) -> None:
+    document = changed("modules", value={"approvals": section})
+
+    if is_taken:
+        assert parse(document).modules == {}
+    else:
+        with pytest.raises(RosterError, match=r"modules\.approvals: .* can be left out"):
+            parse(document)

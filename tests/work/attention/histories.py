@@ -106,8 +106,6 @@ def _notices(draw: st.DrawFn, name: str, start: int) -> fact.NoticeAccepted:
         category=draw(st.sampled_from([None, "chat", "security"])),
         thread=draw(label),
         key=draw(label),
-        source=draw(label),
-        parent=draw(label),
         needs_ack=draw(st.integers(0, 3)) == 0,
         fingerprint=draw(st.sampled_from([name, name, "same"])),
         expires_us=created + draw(SOON) * MINUTE if draw(st.integers(0, 4)) == 0 else None,
@@ -133,7 +131,6 @@ def _acts(draw: st.DrawFn, count: int, start: int, zone: str) -> Any:
         st.sampled_from(
             [
                 fact.Acked(at_us=when, notice=name),
-                fact.Read(at_us=when, notice=name),
                 fact.Snoozed(at_us=when, notice=name, until_us=later),
                 fact.Snoozed(at_us=when, notice=name, until_us=None),
                 fact.Withdrawn(at_us=when, agent=agent, notice=name),

@@ -190,8 +190,6 @@ class Oracle:
                 self.policies[self.person] = policy_mapping(event.policy) if event.policy else {}
             case fact.Acked() if row and row.state in {*UNSENT, "waiting", "released"}:
                 row.state = "acknowledged"
-            case fact.Read() if row and row.state in UNSENT:
-                row.state = "done"
             case fact.Snoozed() if row and row.state in {*UNSENT, "waiting", "sent", "digested"}:
                 if row.state not in UNSENT:
                     row.repeats, row.last, row.pending = 0, -(10**9), {}
@@ -333,12 +331,6 @@ class Oracle:
             newer = [one for one in newer if row.state in UNSENT or one.notice.needs_ack]
             if newer:
                 return newer[-1].notice.id
-        if mine.parent and row.state in UNSENT:
-            for one in others:
-                live = one.state in {*UNSENT, "waiting", "released"} or (one.reached and minute - one.last < 30)
-                circle = mine.source == mine.parent and one.notice.source == one.notice.parent
-                if one.notice.source == mine.parent and live and not circle and self.outweighs(one, row):
-                    return one.notice.id
         return None
 
     def outweighs(self, one: Row, row: Row) -> bool:

@@ -43,17 +43,6 @@ def test_after_an_answer_nothing_follows() -> None:
     assert states(happened) == {"a": "acknowledged"}
 
 
-def test_reading_is_no_answer() -> None:
-    happened = run(
-        book({"repeat_seconds": [300]}),
-        accepted("a", "09:00", "time_sensitive", **URGENT),
-        fact.Read(at_us=at("09:02"), notice="a"),
-        until_us=at("09:06"),
-    )
-
-    assert log(happened)[-1] == ("a", "repeat", "09:05")
-
-
 @pytest.mark.requirement("attention:repeat-and-escalate")
 def test_what_is_not_urgent_waits_for_its_answer_without_a_repeat() -> None:
     happened = run(book({"escalation": CHAIN}), accepted("a", "09:00", needs_ack=True))

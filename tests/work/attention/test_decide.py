@@ -300,31 +300,6 @@ def test_a_newer_notice_of_a_key_takes_the_place_of_an_unsent_one_of_the_same_ag
     assert happened.state.notices["a"].into == "c"
 
 
-@pytest.mark.requirement("attention:parent-inhibits-child")
-@pytest.mark.parametrize(
-    ("parent", "child", "state"),
-    [
-        ({"source": "run"}, {"parent": "run"}, "merged"),
-        ({"source": None}, {"parent": None}, "sent"),
-        ({}, {"parent": "run"}, "sent"),
-        ({"source": "run"}, {"source": "run"}, "sent"),
-        ({"source": "run", "parent": "run"}, {"source": "run", "parent": "run"}, "sent"),
-        ({"source": "run"}, {"parent": "run", "needs_ack": True}, "waiting"),
-    ],
-)
-def test_a_parents_notice_stands_for_its_childrens(parent: Any, child: Any, state: str) -> None:
-    facts = [accepted("a", "09:00", **parent), accepted("b", "09:01", **child)]
-
-    assert str(run(book({}), *facts, until_us=at("10:00")).state.notices["b"].state) == state
-
-
-@pytest.mark.requirement("attention:parent-inhibits-child")
-def test_a_child_that_waits_is_merged_when_its_parent_speaks() -> None:
-    facts = [accepted("a", "23:00", parent="run"), accepted("b", "23:10", source="run")]
-
-    assert states(run(book({"quiet_hours": NIGHT}), *facts)) == {"a": "merged", "b": "sent"}
-
-
 @pytest.mark.requirement("attention:withdraw")
 def test_a_withdrawal_that_came_first_still_holds_and_only_for_its_own_agent() -> None:
     gone = fact.Withdrawn(at_us=at("08:59"), agent="cook", key="disk")
@@ -343,21 +318,6 @@ def test_what_had_left_is_recalled_by_a_correction() -> None:
     assert states(happened) == {"a": "recalled"}
 
 
-@pytest.mark.requirement("attention:withdraw")
-def test_an_update_replaces_what_waits_and_corrects_what_left() -> None:
-    update = {"text": "new", "fingerprint": "new"}
-    held = [accepted("a", "23:00"), fact.Updated(at_us=at("23:10"), notice="a", **update)]
-    left = [accepted("b", "09:00"), fact.Updated(at_us=at("09:10"), notice="b", **update)]
-    happened = run(book({"quiet_hours": NIGHT}), *held, *left)
-
-    assert log(happened, "release", "correct") == [
-        ("b", "release", "09:00"),
-        ("b", "correct", "09:10"),
-        ("a", "release", "07:00+1"),
-    ]
-    assert happened.state.notices["a"].notice.text == "new"
-
-
 def test_a_window_whose_only_member_is_withdrawn_closes_without_a_send() -> None:
     facts = [
         accepted("a", "09:00"),
@@ -366,12 +326,6 @@ def test_a_window_whose_only_member_is_withdrawn_closes_without_a_send() -> None
     ]
 
     assert len(run(book(COLLECT), *facts).state.sends) == 1
-
-
-def test_what_is_read_in_the_inbox_is_not_sent() -> None:
-    happened = run(book({"quiet_hours": NIGHT}), accepted("a", "23:00"), fact.Read(at_us=at("23:05"), notice="a"))
-
-    assert states(happened) == {"a": "done"}
 
 
 def test_what_is_too_old_is_listed_and_not_sent() -> None:

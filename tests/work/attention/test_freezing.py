@@ -42,12 +42,10 @@ def test_elsewhere_it_goes_to_the_person_and_without_buttons_on_another_channel(
     assert (handed_on.recipient, handed_on.channel, handed_on.markup) == ("grace", "telegram", ASKED.markup)
 
 
-def test_a_correction_says_what_it_corrects_and_changes_the_message_where_that_can_be_done() -> None:
+def test_a_recall_says_what_it_takes_back_and_deletes_the_message_where_that_can_be_done() -> None:
     recall = decision(DecisionKind.CORRECT, reasons=(HoldReason(Because.WITHDRAWN),))
-    update = decision(DecisionKind.CORRECT, reasons=(HoldReason(Because.UPDATED),))
-    gone, changed = message(recall, revises=D1), message(update, revises=D1)
+    gone = message(recall, revises=D1)
     assert (gone.message, gone.revises, gone.deletes) == ("Withdrawn: text of a", D1, True)
-    assert (changed.message, changed.revises, changed.deletes) == ("Corrected: text of a", D1, False)
 
 
 def test_what_has_buttons_is_a_message_of_its_own() -> None:

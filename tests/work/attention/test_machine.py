@@ -94,8 +94,7 @@ class Attention(RuleBasedStateMachine):
     def accept(self, urgency: str, agent: str, channel: str, key: str | None, data: st.DataObject) -> str:
         self.count += 1
         name = f"n{self.count:03}"
-        label = st.sampled_from([None, None, "run"])
-        fields = {"source": data.draw(label), "parent": data.draw(label), "needs_ack": data.draw(st.booleans())}
+        fields = {"needs_ack": data.draw(st.booleans())}
         fields["fingerprint"] = data.draw(st.sampled_from([name, "same"]))
         self.happens(accepted(name, self.now, urgency, agent=agent, channel=channel, key=key, **fields))
         return name
@@ -104,18 +103,10 @@ class Attention(RuleBasedStateMachine):
     def ack(self, name: str) -> None:
         self.happens(fact.Acked(at_us=self.now, notice=name))
 
-    @rule(name=notices)
-    def read(self, name: str) -> None:
-        self.happens(fact.Read(at_us=self.now, notice=name))
-
     @rule(name=notices, minutes=st.one_of(st.none(), st.integers(1, 3000)))
     def snooze(self, name: str, minutes: int | None) -> None:
         until = None if minutes is None else self.now + minutes * MINUTE
         self.happens(fact.Snoozed(at_us=self.now, notice=name, until_us=until))
-
-    @rule(name=notices)
-    def update(self, name: str) -> None:
-        self.happens(fact.Updated(at_us=self.now, notice=name, text="another", fingerprint="another"))
 
     @rule(name=notices)
     def withdraw(self, name: str) -> None:

@@ -15,10 +15,10 @@ from tests.work.attention.test_slow_oracle import engine
 from postroom.domain.attention import URGENCIES
 from postroom.domain.question import Urgency
 from postroom.work.attention.decide import decide
-from postroom.work.attention.difference import left_at
 from postroom.work.attention.facts import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
 from postroom.work.attention.fold import fold
 from postroom.work.attention.policy_request import parse_policy
+from postroom.work.attention.reading import left_at
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.simulate import changed, simulate
 

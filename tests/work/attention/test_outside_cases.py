@@ -12,7 +12,6 @@ import pytest
 from postroom.domain.errors import ValidationError
 from postroom.domain.time import to_us
 from postroom.work.attention.policy import QuietWindow
-from postroom.work.attention.policy_cases import PolicyCase, parse_cases, run_case
 from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.quiet import quiet_until
 from postroom.work.attention.slots import next_slot
@@ -75,14 +74,8 @@ def test_slots_follow_each_other_over_a_clock_change(case: dict[str, Any]) -> No
     assert found == [moment(text) for text in case["next"]]
 
 
-@pytest.mark.parametrize("case", parse_cases({"cases": DATA["cases"]}), ids=lambda case: case.name)
-def test_a_timeline_goes_as_expected(case: PolicyCase) -> None:
-    assert run_case(case).problems == ()
-
-
 def test_every_difference_is_listed() -> None:
     tables = [case for name in ("windows", "pairs", "days", "slots") for case in DATA[name] if "differs" in case]
-    timelines = [case["name"] for case in DATA["cases"] if "(differs:" in case["name"]]
 
-    assert (len(tables), len(timelines)) == (14, 7)
+    assert len(tables) == 14
     assert all(one["cases"] and one["reason"] for one in DATA["left_out"])

@@ -161,10 +161,6 @@ def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[st
             return "Taken back", "plain", []
         case fact.MayArriveTwice():
             return f"It may arrive twice on {event.channel}: it was being sent there already", "warn", []
-        case fact.Updated():
-            return "Its agent changed the text", "plain", []
-        case fact.Read():
-            return "Read in the inbox", "plain", []
         case fact.ApprovalAsked():
             return "A person is asked to approve it", "ask", []
         case fact.ApprovalGiven():

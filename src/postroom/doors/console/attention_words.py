@@ -34,7 +34,6 @@ STATE_WORDS: Final = {
     _S.SENT: ("Sent", "good"),
     _S.DIGESTED: ("Sent in a digest", "good"),
     _S.WAITING: ("Waiting for an OK", "ask"),
-    _S.DONE: ("Read before it left", "plain"),
     _S.ACKNOWLEDGED: ("OK", "good"),
     _S.UNANSWERED: ("Never answered", "bad"),
     _S.MUTED: ("Muted", "wait"),

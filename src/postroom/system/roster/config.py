@@ -18,6 +18,7 @@ from postroom.system.settings.variables import MissingVariable, resolve
 
 MESSENGER: Final = "messenger"
 RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
+GATED_TOOLS: Final = ("telegram_send_message", "email_send_message", "notify")
 SENDING_MODULES: Final = frozenset(SHIPPED)
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
@@ -192,7 +193,19 @@ def check_roster(configs: Mapping[str, ButlerConfig]) -> None:
         ports[port] = file
 
 
+def _gated(config: ButlerConfig, file: str) -> None:
+    """The gate stands at the delivery boundary, whether a file says so or not; one that says otherwise is refused."""
+    section = config.modules.pop("approvals", None) or {}
+    named = section.get("gated_tools", GATED_TOOLS)
+    if section.keys() - {"gated_tools"} or not isinstance(named, list | tuple) or set(GATED_TOOLS) - set(named):
+        raise RosterError(
+            f"{file}: modules.approvals: gated_tools is all it can have, and none of {', '.join(GATED_TOOLS)} can be "
+            "left out; the section can."
+        )
+
+
 def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
+    _gated(config, file)
     if config.name in RESERVED:
         raise RosterError(f"{file}: butler.name: '{config.name}' is a name the household uses itself; choose another.")
     if config.name != MESSENGER:

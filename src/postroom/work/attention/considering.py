@@ -22,9 +22,7 @@ from postroom.work.attention.ports import Doorstep, Drafted
 from postroom.work.attention.state import Standing
 from postroom.work.attention.turn import NewNotice, Turn
 
-_NOT_SENT: Final = frozenset(
-    {NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED, NoticeState.DONE}
-)
+_NOT_SENT: Final = frozenset({NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,7 @@ class _Turn:
         return True
 
     def _merges(self, scene: Scene) -> bool:
-        other = superfluous(scene, self.now_us)
+        other = superfluous(scene)
         if other is not None:
             self._make(scene, _K.MERGE, reasons=(HoldReason(other[1]),), into=other[0])
         return other is not None
@@ -172,10 +172,8 @@ class _Turn:
     def _left(self, standing: Standing) -> None:
         scene = self._scene(standing)
         if standing.to_correct:
-            why = Because.WITHDRAWN if standing.recall else Because.UPDATED
-            cause = f"correction/{'recall' if standing.recall else standing.version}"
-            person, channel = standing.reached[0]
-            self._send(scene, _K.CORRECT, cause, reasons=(HoldReason(why),), person=person, channel=channel)
+            (person, channel), reasons = standing.reached[0], (HoldReason(Because.WITHDRAWN),)
+            self._send(scene, _K.CORRECT, "correction/recall", reasons=reasons, person=person, channel=channel)
         elif standing.state is NoticeState.WAITING and not self._merges(scene):
             self._unanswered(scene)
 

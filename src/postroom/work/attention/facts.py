@@ -59,14 +59,6 @@ class Withdrawn:
 
 
 @record
-class Updated:
-    at_us: int
-    notice: str
-    text: str
-    fingerprint: str = ""
-
-
-@record
 class Muted:
     """What is None is not asked about; at least one is set. `until_us` None: until it is unmuted."""
 
@@ -134,14 +126,6 @@ class ChannelUp:
 
 
 @record
-class Read:
-    """In the inbox. It drops what is not sent yet, and is no acknowledgement."""
-
-    at_us: int
-    notice: str
-
-
-@record
 class ApprovalAsked:
     at_us: int
     notice: str
@@ -160,7 +144,6 @@ Fact = (
     | Acked
     | Snoozed
     | Withdrawn
-    | Updated
     | Muted
     | Unmuted
     | AwaySet
@@ -169,7 +152,6 @@ Fact = (
     | MayArriveTwice
     | ChannelDown
     | ChannelUp
-    | Read
     | ApprovalAsked
     | ApprovalGiven
 )

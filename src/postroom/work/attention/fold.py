@@ -30,7 +30,7 @@ def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
     match event:
         case fact.NoticeAccepted():
             return _accepted(state, event)
-        case fact.Acked() | fact.Snoozed() | fact.Updated() | fact.Read() | fact.ApprovalAsked() | fact.ApprovalGiven():
+        case fact.Acked() | fact.Snoozed() | fact.ApprovalAsked() | fact.ApprovalGiven():
             return _about_one(state, event)
         case fact.Withdrawn():
             return _withdrawn(state, event)
@@ -61,7 +61,7 @@ def _accepted(state: AttentionState, event: fact.NoticeAccepted) -> AttentionSta
     return altered(state, notices={**state.notices, event.notice.id: standing})
 
 
-AboutOne = fact.Acked | fact.Snoozed | fact.Updated | fact.Read | fact.ApprovalAsked | fact.ApprovalGiven
+AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
 
 
 def _about_one(state: AttentionState, event: AboutOne) -> AttentionState:
@@ -75,12 +75,8 @@ def _changes(standing: Standing, event: AboutOne) -> Mapping[str, Any]:
     match event:
         case fact.Acked() if may(standing.state, NoticeMove.ACKNOWLEDGE):
             return {**_move(standing, NoticeMove.ACKNOWLEDGE), "acked_us": event.at_us}
-        case fact.Read() if may(standing.state, NoticeMove.READ):
-            return _move(standing, NoticeMove.READ)
         case fact.Snoozed() if may(standing.state, NoticeMove.SNOOZE):
             return _snoozed(standing, event)
-        case fact.Updated() if standing.state in UNSENT or standing.state in ON_ITS_WAY or _left(standing):
-            return _updated(standing, event)
         case fact.ApprovalAsked() if standing.state in UNSENT:
             return {"parked": True}
         case fact.ApprovalGiven() if standing.parked and standing.state in UNSENT:
@@ -110,13 +106,6 @@ def _snoozed(standing: Standing, event: fact.Snoozed) -> dict[str, Any]:
         "reasons": (HoldReason(Because.SNOOZE, event.until_us),),
         "over_us": None,
     }
-
-
-def _updated(standing: Standing, event: fact.Updated) -> dict[str, Any]:
-    """In place while it is here; what has left is corrected."""
-    version = standing.version + 1
-    notice = altered(standing.notice, text=event.text, fingerprint=event.fingerprint)
-    return {"notice": notice, "version": version, **({"corrected": version} if standing.state in UNSENT else {})}
 
 
 def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:

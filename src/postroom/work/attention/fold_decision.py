@@ -25,6 +25,7 @@ _MOVES: Final = {
     _K.WITHDRAW: NoticeMove.WITHDRAW,
     _K.GIVE_UP: NoticeMove.GIVE_UP,
     _K.FAIL: NoticeMove.FAIL,
+    _K.CORRECT: NoticeMove.RECALL,
 }
 _SENDS: Final = {
     _K.RELEASE: SendKind.NOTICE,
@@ -54,7 +55,7 @@ def fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
 
 
 def _moved(standing: Standing, decision: Decision) -> dict[str, Any]:
-    move = NoticeMove.RECALL if decision.kind is _K.CORRECT and standing.recall else _MOVES.get(decision.kind)
+    move = _MOVES.get(decision.kind)
     if move is None:
         return {}
     return {"state": moved(standing.state, move), "until_us": decision.until_us, "reasons": decision.reasons}
@@ -79,8 +80,6 @@ def _details(standing: Standing, decision: Decision) -> dict[str, Any]:
         case _K.ESCALATE:
             step = {"step_send": decision.send} if decision.send else {}
             return {"steps": (*standing.steps, decision.step), **step}
-        case _K.CORRECT:
-            return {"corrected": standing.version}
         case _:
             return {}
 

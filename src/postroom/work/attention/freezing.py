@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from postroom.domain.attention import Because
 from postroom.domain.delivery import Format
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outgoing import Outgoing
@@ -31,7 +30,7 @@ def frozen_message(
     """
     message = _message(state, decision, messages)
     if revises is not None and not message.attachments and message.markup is None:
-        message = replace(message, revises=revises, deletes=_is_recall(decision))
+        message = replace(message, revises=revises, deletes=decision.kind is DecisionKind.CORRECT)
     return replace(message, idempotency_key=decision.send, released=True, wish=None)
 
 
@@ -55,13 +54,8 @@ def _placed(state: AttentionState, decision: Decision, asked: Outgoing) -> Outgo
 
 
 def _corrected(state: AttentionState, decision: Decision, placed: Outgoing) -> Outgoing:
-    words = "Withdrawn" if _is_recall(decision) else "Corrected"
-    text = f"{words}: {state.notices[decision.notice].notice.text}"
+    text = f"Withdrawn: {state.notices[decision.notice].notice.text}"
     return replace(placed, message=text, format=Format.PLAIN, attachments=(), markup=None)
-
-
-def _is_recall(decision: Decision) -> bool:
-    return decision.kind is DecisionKind.CORRECT and any(one.reason is Because.WITHDRAWN for one in decision.reasons)
 
 
 def _digest(digest: Digest, messages: Mapping[str, Outgoing]) -> Outgoing:

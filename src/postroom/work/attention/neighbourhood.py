@@ -12,7 +12,6 @@ from postroom.domain.time import seconds
 from postroom.work.attention import facts as fact
 from postroom.work.attention.fold import fold
 from postroom.work.attention.rules import Rules
-from postroom.work.attention.sameness import PARENT_SPEAKS_US
 from postroom.work.attention.state import AttentionState, NoticeSend, SendKind, Standing
 
 _DAY_US: Final = seconds(27 * 3600)  # the longest local day, and more
@@ -24,8 +23,8 @@ class Neighbourhood:
     """
     Everything that was folded, with an index of who depends on whom.
 
-    A judgement about a notice looks at those of its place (agent, thread, channel), of its key, of its parent and with
-    the same words, and at what its agent sent in the last day. `around` has all of these and nothing else, so deciding
+    A judgement about a notice looks at those of its place (agent, thread, channel), of its key and with the same
+    words, and at what its agent sent in the last day. `around` has all of these and nothing else, so deciding
     there is deciding on the whole.
     """
 
@@ -36,8 +35,8 @@ class Neighbourhood:
         self._digests = dict(state.digests)
         self.unsettled: Names = {}
         self.pending: Names = {}
-        self._alike, self._keyed, self._sources = Index(dict), Index(dict), Index(dict)
-        self._at_place, self._of_key, self._children, self._over = Index(dict), Index(dict), Index(dict), Index(dict)
+        self._alike, self._keyed = Index(dict), Index(dict)
+        self._at_place, self._of_key, self._over = Index(dict), Index(dict), Index(dict)
         self._windows: defaultdict[Any, list[str]] = defaultdict(list)
         self._by_agent: defaultdict[str, list[str]] = defaultdict(list)
         self.keep(state)
@@ -80,7 +79,7 @@ class Neighbourhood:
             keys += [key for key in (standing.send, standing.step_send, standing.repeat_send) if key is not None]
             if name in self.unsettled:
                 todo += self._dependents(standing, rules)
-                todo += self._context(standing, rules, now_us)
+                todo += self._context(standing, rules)
                 judged.append(standing)
         return self._cut(found, [*keys, *self._looked_back(judged, rules, now_us)])
 
@@ -93,7 +92,7 @@ class Neighbourhood:
             case fact.Withdrawn():
                 keyed = self._keyed[event.agent, event.key] if event.key is not None else {}
                 return [*keyed, *([event.notice] if event.notice is not None else [])]
-            case fact.Acked() | fact.Snoozed() | fact.Updated() | fact.Read() | fact.MayArriveTwice():
+            case fact.Acked() | fact.Snoozed() | fact.MayArriveTwice():
                 return [event.notice]
             case fact.ApprovalAsked() | fact.ApprovalGiven():
                 return [event.notice]
@@ -112,12 +111,10 @@ class Neighbourhood:
             yield from self._at_place[_place(standing)]
         if notice.key is not None:
             yield from self._of_key[notice.agent, notice.key]
-        if notice.source is not None:
-            yield from self._children[notice.source]
         if not rules.slots:
             yield from self._over[notice.agent]
 
-    def _context(self, standing: Standing, rules: Rules, now_us: int) -> Iterator[str]:
+    def _context(self, standing: Standing, rules: Rules) -> Iterator[str]:
         """What makes one superfluous, and who is in a digest with it."""
         notice = standing.notice
         if standing.state is NoticeState.ACCEPTED and rules.duplicate_us:
@@ -127,9 +124,6 @@ class Neighbourhood:
                 yield name
         if notice.key is not None:
             yield from self._since_oldest(notice.agent, notice.key)
-        if notice.parent is not None:
-            parents = (self._notices[name] for name in self._sources[notice.parent])
-            yield from (one.notice.id for one in parents if one.state in OPEN or _spoke(one, now_us))
         if standing.state is NoticeState.DIGESTING and standing.send is not None:
             yield from self._sends[standing.send].notices
 
@@ -175,16 +169,12 @@ class Neighbourhood:
             self._alike[notice.agent, notice.fingerprint][name] = None
             if notice.key is not None:
                 self._keyed[notice.agent, notice.key][name] = None
-            if notice.source is not None:
-                self._sources[notice.source][name] = None
         is_open = standing.state in OPEN or standing.to_correct
         _mark(self.unsettled, name, wanted=is_open)
         _mark(self._at_place[_place(standing)], name, wanted=is_open)
         _mark(self._over[notice.agent], name, wanted=is_open and standing.over_us is not None)
         if notice.key is not None:
             _mark(self._of_key[notice.agent, notice.key], name, wanted=is_open)
-        if notice.parent is not None:
-            _mark(self._children[notice.parent], name, wanted=is_open)
 
     def _keep_send(self, key: str, send: NoticeSend) -> None:
         if key not in self._sends:
@@ -205,7 +195,3 @@ def _mark(names: Names, name: str, *, wanted: bool) -> None:
 
 def _place(standing: Standing) -> tuple[str, str | None, str]:
     return standing.notice.agent, standing.notice.thread, standing.notice.channel
-
-
-def _spoke(parent: Standing, now_us: int) -> bool:
-    return parent.last_us is not None and now_us - parent.last_us < PARENT_SPEAKS_US

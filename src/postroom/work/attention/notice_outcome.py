@@ -20,7 +20,7 @@ _FAILED: Final = {
 }
 _ANSWERS: Final = {
     **dict.fromkeys((_S.RELEASED, _S.DIGESTING), _A.ACCEPTED),
-    **dict.fromkeys((_S.SENT, _S.DIGESTED, _S.WAITING, _S.ACKNOWLEDGED, _S.UNANSWERED, _S.DONE), _A.OK),
+    **dict.fromkeys((_S.SENT, _S.DIGESTED, _S.WAITING, _S.ACKNOWLEDGED, _S.UNANSWERED), _A.OK),
     **dict.fromkeys(_FAILED, _A.ERROR),
     _S.MUTED: _A.MUTED,
 }

@@ -69,14 +69,8 @@ class NoticeRecord(Protocol):
         ...
 
     async def counts(self, person: str | None) -> NoticeCounts:
-        """Of one person or of all; what it costs does not grow with what is kept."""
+        """Of one person or of all."""
         ...
-
-    async def counts_twice(self) -> tuple[NoticeCounts, NoticeCounts]:
-        """Of all at one moment: every row read, and as tallied, which must come to the same."""
-        ...
-
-    async def tally_again(self) -> None: ...
 
 
 class SendQueue(Protocol):

@@ -1,4 +1,4 @@
-"""Which other notice makes one superfluous: it says the same, it is newer, or it speaks for the whole."""
+"""Which other notice makes one superfluous: it says the same, or it is newer."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ from typing import Final
 
 from postroom.domain.attention import AcceptedNotice, Because, rank
 from postroom.domain.notice_states import OPEN, UNSENT, NoticeState
-from postroom.domain.time import seconds
 from postroom.work.attention.reasons import Scene
 from postroom.work.attention.state import Standing
 
-_LEFT: Final = frozenset({NoticeState.SENT, NoticeState.DIGESTED, NoticeState.DONE, NoticeState.ACKNOWLEDGED})
+_LEFT: Final = frozenset({NoticeState.SENT, NoticeState.DIGESTED, NoticeState.ACKNOWLEDGED})
 _COUNTS: Final = OPEN | _LEFT | {NoticeState.UNANSWERED}
-PARENT_SPEAKS_US: Final = seconds(1800)  # how long after it left a parent's notice still stands for its children
 
 
-def superfluous(scene: Scene, now_us: int) -> tuple[str, Because] | None:
+def superfluous(scene: Scene) -> tuple[str, Because] | None:
     """The notice it is merged into, and why."""
     if (original := _original(scene)) is not None:
         return original, Because.DUPLICATE
     if (newer := _newer(scene)) is not None:
         return newer, Because.SUPERSEDED
-    if (parent := _parent(scene, now_us)) is not None:
-        return parent, Because.PARENT
     return None
 
 
@@ -56,29 +52,6 @@ def _newer(scene: Scene) -> str | None:
 
 def _same_key(one: AcceptedNotice, other: AcceptedNotice) -> bool:
     return one.agent == other.agent and one.key == other.key
-
-
-def _parent(scene: Scene, now_us: int) -> str | None:
-    """A missing label matches nothing; two that would each be the other's parent do not silence one another."""
-    notice = scene.standing.notice
-    if scene.standing.state not in UNSENT or notice.parent is None:
-        return None
-    for other in _others(scene):
-        one = other.notice
-        both = _is_own_parent(notice) and _is_own_parent(one)
-        if one.source == notice.parent and not both and _speaks(other, now_us) and _covers(scene, one):
-            return one.id
-    return None
-
-
-def _is_own_parent(notice: AcceptedNotice) -> bool:
-    return notice.source is not None and notice.source == notice.parent
-
-
-def _speaks(parent: Standing, now_us: int) -> bool:
-    if parent.state in OPEN:
-        return True
-    return parent.last_us is not None and now_us - parent.last_us < PARENT_SPEAKS_US
 
 
 def _covers(scene: Scene, other: AcceptedNotice) -> bool:

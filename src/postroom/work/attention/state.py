@@ -30,7 +30,6 @@ class Standing:
     state: NoticeState = NoticeState.ACCEPTED
     seq: int = 0
     round: int = 0
-    version: int = 1
     until_us: int | None = None
     reasons: tuple[HoldReason, ...] = ()
     urgency: Urgency = Urgency.NORMAL
@@ -52,7 +51,6 @@ class Standing:
     last_us: int | None = None
     step_us: int | None = None
     recall: bool = False
-    corrected: int = 1
     uncertain: bool = False
     acked_us: int | None = None
 
@@ -68,9 +66,8 @@ class Standing:
 
     @property
     def to_correct(self) -> bool:
-        """It left, and was withdrawn or changed since."""
-        left = self.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
-        return left and (self.recall or self.corrected < self.version)
+        """It left, and was withdrawn since."""
+        return self.recall and self.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
 
 
 class SendKind(StrEnum):

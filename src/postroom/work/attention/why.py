@@ -25,7 +25,6 @@ REASONS: Final = {
     Because.CEILING: "it is less urgent here than its agent asked for",
     Because.DUPLICATE: "the same was said shortly before",
     Because.SUPERSEDED: "a newer notice of the same key took its place",
-    Because.PARENT: "a notice of the run that started it says the same",
     Because.TOMBSTONE: "it was withdrawn before it came",
     Because.EXPIRED: "its time was over",
     Because.OVER_BUDGET: "its agent had used up its interruptions, and it was urgent",
@@ -36,12 +35,10 @@ REASONS: Final = {
     Because.MUTED: "they muted such notices",
     Because.UNANSWERED: "no one answered",
     Because.WITHDRAWN: "its agent withdrew it",
-    Because.UPDATED: "its agent changed it",
     Because.STEP: "no one had answered",
     Because.REPEAT: "no one had answered",
 }
 _ENDS: Final = {
-    _S.DONE: "It was read before it was sent.",
     _S.ACKNOWLEDGED: "It was acknowledged.",
     _S.UNANSWERED: "No one answered it, and it was given up.",
     _S.MUTED: "It was not sent",

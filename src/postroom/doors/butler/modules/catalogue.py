@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from postroom.doors.butler.modules import channels
-from postroom.doors.butler.modules.approvals import ApprovalsModule
 from postroom.doors.butler.modules.calendar.module import CalendarModule
 from postroom.doors.butler.modules.module import Module
 
 MODULES: Final[Mapping[str, Callable[[], Module]]] = {
-    "approvals": ApprovalsModule,
     "calendar": CalendarModule,
     "email": channels.email,
     "telegram": channels.telegram,

@@ -19,7 +19,6 @@ from postroom.world.store.attention.rows import (
     send_of,
     send_values,
 )
-from postroom.world.store.attention.tallies import tally_changes
 from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.inbox.again import judge_again
 from postroom.world.store.inbox.lock import lock_inbox
@@ -121,7 +120,6 @@ def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
         _insert_once(connection, digests, {"id": digest.id, "person": digest.person, "digest": digest.digest})
     if changes.log:
         connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
-    tally_changes(connection, before, changes)
 
 
 def _judge_copies_again(connection: Connection, person: str, now_us: int) -> None:

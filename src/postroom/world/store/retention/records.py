@@ -14,7 +14,6 @@ from postroom.domain.intent import TERMINAL as ENDED
 from postroom.domain.retention import Retention
 from postroom.domain.session import TERMINAL as OVER
 from postroom.domain.upload import UPLOAD_LIFE_US
-from postroom.world.store.attention.tallies import untally
 from postroom.world.store.engine.looked_up import looked_up
 from postroom.world.store.files.uploads import has_delivery
 from postroom.world.store.questions.erasing import erase_old, old_questions, old_words
@@ -97,7 +96,6 @@ class OldNotices(Stale):
         found = select(notices.c.id).where(self.condition(retention)).limit(limit)
         ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
         if ids:
-            untally(connection, ids)
             connection.execute(delete(attention_log).where(attention_log.c.notice.in_(ids)))
             connection.execute(delete(notices).where(notices.c.id.in_(ids)))
         return len(ids)

@@ -55,16 +55,6 @@ notices = Table(
     schema=SHARED,
 )
 
-notice_tallies = Table(  # of those that are over, how many in which state; and of acceptances in the log
-    "notice_tallies",
-    metadata,
-    Column("person", Text, primary_key=True),
-    Column("agent", Text, primary_key=True),
-    Column("state", Text, primary_key=True),
-    Column("many", BigInteger, nullable=False),
-    schema=SHARED,
-)
-
 notice_sends = Table(
     "notice_sends",
     metadata,

@@ -15,7 +15,6 @@ _STATES = (
     "sent",
     "digested",
     "waiting",
-    "done",
     "acknowledged",
     "unanswered",
     "muted",
@@ -108,7 +107,6 @@ _TABLES = [
 EDGES = [
     ("accepted", "acknowledged"),
     ("accepted", "digesting"),
-    ("accepted", "done"),
     ("accepted", "expired"),
     ("accepted", "held"),
     ("accepted", "merged"),
@@ -124,7 +122,6 @@ EDGES = [
     ("digesting", "undeliverable"),
     ("held", "acknowledged"),
     ("held", "digesting"),
-    ("held", "done"),
     ("held", "expired"),
     ("held", "merged"),
     ("held", "muted"),
