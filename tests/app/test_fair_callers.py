@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from postroom.app import address_book
-from postroom.domain import markdown_tokens
+from postroom.domain import markdown, markdown_tokens
 from postroom.domain.contact_book import Keys
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.work.people.normalise import keys_of
@@ -44,14 +45,23 @@ class SlowReader:
     """Stands before the reading of Markdown: it holds until it is let go, and counts."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.begun, self.go_on, self.read = threading.Event(), threading.Event(), 0
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.read = self.finished = 0
         self._tokens_of = markdown_tokens.tokens_of
         monkeypatch.setattr(markdown_tokens, "tokens_of", self)
+
+    def stop(self) -> None:
+        """From now on it holds again, also what was read before."""
+        markdown.parse.cache_clear()
+        self.finished = 0
+        self.begun.clear()
+        self.go_on.clear()
 
     def __call__(self, source: str) -> Any:
         self.read += 1
         self.begun.set()
         self.go_on.wait(ALL_ON_ONE_LOOP_SECONDS)
+        self.finished += 1
         return self._tokens_of(source)
 
 
@@ -70,6 +80,50 @@ async def test_while_a_long_text_is_read_everybody_else_is_answered(
 
     assert (other[0], other[1]["status"], status) == (200, "ok", 200)
     assert meanwhile == (False, False, ["Lunch is ready"])
+
+
+@pytest.mark.parametrize("act", ["asked", "revised", "closed", "looked at by its link"])
+async def test_while_the_card_of_a_long_question_is_made_everybody_else_is_answered(
+    home: Path, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    reader = SlowReader(monkeypatch)
+    by_mail = act == "looked at by its link"
+    async with living(home, QUICK, LIFTED, {"owner": {"email": "olga@example.org"}}) as house:
+        token = house.token("health")
+        body = {"question": "Ship it?", "context": LONG, "format": "markdown", "options": ["yes", "no"]}
+        body |= {"wait_seconds": 0, "channels": ["email" if by_mail else "telegram"]}
+        if act != "asked":
+            reader.go_on.set()
+        _, asked = await asks(house, token, **body)
+        if act == "revised":
+            await phone(house, "Ship it?")
+            reader.stop()
+            await asks(house, token, f"/{asked['ask_id']}/revise", context=f"{LONG} now")
+        elif act == "closed":
+            await phone(house, "Ship it?")
+            reader.stop()
+            await asks(house, token, f"/{asked['ask_id']}/cancel")
+        elif by_mail:
+            link = await link_in_mail(house)
+            reader.stop()
+            page = asyncio.create_task(house.http.get(link))
+        assert await asyncio.to_thread(reader.begun.wait, ALL_ON_ONE_LOOP_SECONDS)
+        other = await post(house, token, message="Lunch is ready")
+        meanwhile = (reader.finished, "Lunch is ready" in await house.texts())
+        reader.go_on.set()
+        if by_mail:
+            async with await page as response:
+                assert response.status == 200 and "a.example" in await response.text()
+
+    assert (other[0], other[1]["status"], *meanwhile) == (200, "ok", 0, True)
+
+
+async def link_in_mail(house: Living) -> str:
+    async def look() -> str | None:
+        found = re.search(r"http://\S+/a/\S+", str(await house.received("email")))
+        return found[0].split("\\")[0].rstrip("'\",") if found else None
+
+    return await until(look)
 
 
 async def test_what_the_limit_refuses_is_never_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from postroom.doors.asks.client_form import ANSWER, form_schema, form_words, giv
 from postroom.doors.guard.tool_policy import Rule
 from postroom.work.questions.asked_people import person_id_of
 from postroom.work.questions.asking import Asking
+from postroom.work.questions.cards import made
 from postroom.work.questions.may_answer import may_answer
 
 CHANNEL: Final = "client"
@@ -85,18 +86,18 @@ class ClientForms:
         """For the newer protocol: what the client is to show before it calls again; None when it is to wait."""
         shown, said = shown_before(call), (call.input_responses or {}).get(ANSWER)
         if shown is None or not isinstance(said, ElicitResult):
-            return self._round(who, question) if self.shows(who, question) else None
+            return await self._round(who, question) if self.shows(who, question) else None
         before = _in_the_wording(question, shown)
         problem = await self.hear(who, before, said, "form") if before else "The question has changed."
         now = (await self.asking.read(who, question.id)).question
-        return self._round(who, now, problem) if problem is not None and self.shows(who, now) else None
+        return await self._round(who, now, problem) if problem is not None and self.shows(who, now) else None
 
     async def _show(self, call: Context[Any, Any], who: Principal, question: Question) -> None:
         problem: str | None = ""
         with suppress(MCPError):  # the client cannot, after all
             for _ in range(_MOST_TIMES):
                 said = await call.session.elicit_form(
-                    form_words(question, self._zone(who), problem or ""),
+                    await made(question, form_words, question, self._zone(who), problem or ""),
                     form_schema(question.wording),
                     related_request_id=call.request_context.request_id,
                 )
@@ -105,13 +106,14 @@ class ClientForms:
                 if problem is None or not self.shows(who, question):
                     return
 
-    def request(self, who: Principal, question: Question, problem: str = "") -> ElicitRequest:
-        words, schema = form_words(question, self._zone(who), problem), form_schema(question.wording)
+    async def request(self, who: Principal, question: Question, problem: str = "") -> ElicitRequest:
+        words = await made(question, form_words, question, self._zone(who), problem)
+        schema = form_schema(question.wording)
         return ElicitRequest(params=ElicitRequestFormParams(message=words, requested_schema=schema))
 
-    def _round(self, who: Principal, question: Question, problem: str | None = "") -> InputRequiredResult:
+    async def _round(self, who: Principal, question: Question, problem: str | None = "") -> InputRequiredResult:
         state = json.dumps([question.id, question.revision])
-        requests = {ANSWER: self.request(who, question, problem or "")}
+        requests = {ANSWER: await self.request(who, question, problem or "")}
         return InputRequiredResult(input_requests=dict(requests), request_state=state)
 
     def _zone(self, who: Principal) -> str:

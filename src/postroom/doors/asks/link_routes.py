@@ -18,6 +18,7 @@ from postroom.doors.asks.link_form import ACT, CONFIRM, DECLINE, NONCE, VALUE, S
 from postroom.doors.asks.link_nonce import LinkNonce
 from postroom.doors.asks.link_page import HEADERS, confirm_page, plain_page, question_page
 from postroom.doors.guard.json_door import JsonRoute
+from postroom.work.questions.cards import made
 from postroom.work.questions.given import Given
 from postroom.work.questions.links import PATH, Links
 from postroom.work.questions.view import HeardAnswer, OpenedLink
@@ -79,7 +80,7 @@ class _Pages:
 
     async def look(self, token: str) -> HTMLResponse:
         opened = await self._opened(token)
-        return _answer(plain_page(_GONE), 410) if opened is None else self._asked(token, opened)
+        return _answer(plain_page(_GONE), 410) if opened is None else await self._asked(token, opened)
 
     async def sent(self, token: str, form: SentForm) -> HTMLResponse:
         opened = await self._opened(token)
@@ -87,13 +88,13 @@ class _Pages:
             return _answer(plain_page(_GONE), 410)
         step = _step(form)
         if not self._nonce(token, opened, step).is_own(form.get(NONCE), self._parts.clock.now_us()):
-            return self._asked(token, opened, _AGAIN, 400)
+            return await self._asked(token, opened, _AGAIN, 400)
         try:
             given = given_of(_meant(form), opened.view.question.wording)
         except ValidationError as error:
-            return self._asked(token, opened, error.fields[0].error, 422)
+            return await self._asked(token, opened, error.fields[0].error, 422)
         if step == _FIRST and opened.view.question.wording.kind is QuestionKind.APPROVE:
-            return self._confirm(token, opened, given)
+            return await self._confirm(token, opened, given)
         return await self._decided(token, opened, given, form.get(NONCE))
 
     async def _decided(self, token: str, opened: OpenedLink, given: Given, nonce: str) -> HTMLResponse:
@@ -103,15 +104,15 @@ class _Pages:
             heard = await self._parts.links.answer(token, given, event_id=event_id)
         except StoreUnavailable:
             return _answer(plain_page(_AWAY), 503)
-        return self._told(token, opened, heard)
+        return await self._told(token, opened, heard)
 
-    def _told(self, token: str, opened: OpenedLink, heard: HeardAnswer) -> HTMLResponse:
+    async def _told(self, token: str, opened: OpenedLink, heard: HeardAnswer) -> HTMLResponse:
         verdict = heard.verdict
         if verdict.kind is VerdictKind.ACCEPTED:
             return _answer(plain_page(_THANKS))
         if verdict.kind in _STATUS:
             return _answer(plain_page(_sentence(verdict.reason)), _STATUS[verdict.kind])
-        return self._asked(token, opened, _sentence(verdict.reason), 422)
+        return await self._asked(token, opened, _sentence(verdict.reason), 422)
 
     async def _opened(self, token: str) -> OpenedLink | None:
         """None for a link that is unknown, used, or of words that are no longer the question's."""
@@ -124,15 +125,20 @@ class _Pages:
         is_over = opened.view.question.expires_at_us < self._parts.clock.now_us()
         return opened if opened.is_current and opened.view.question.is_open and not is_over else None
 
-    def _asked(self, token: str, opened: OpenedLink, problem: str | None = None, status: int = 200) -> HTMLResponse:
+    async def _asked(
+        self, token: str, opened: OpenedLink, problem: str | None = None, status: int = 200
+    ) -> HTMLResponse:
         nonce = self._nonce(token, opened, _FIRST).make(self._parts.clock.now_us())
         zone = self._parts.zone_of(opened.person_id)
-        return _answer(question_page(opened.view.question, opened.person_name, nonce, problem, zone=zone), status)
+        question = opened.view.question
+        page = await made(question, question_page, question, opened.person_name, nonce, problem, zone=zone)
+        return _answer(page, status)
 
-    def _confirm(self, token: str, opened: OpenedLink, given: Given) -> HTMLResponse:
+    async def _confirm(self, token: str, opened: OpenedLink, given: Given) -> HTMLResponse:
         act, value = (DECLINE, "") if given.declined else (_SECOND, given.value or "")
         nonce = self._nonce(token, opened, _confirming(act, value)).make(self._parts.clock.now_us())
-        return _answer(confirm_page(opened.view.question, opened.person_name, nonce, act, value))
+        question = opened.view.question
+        return _answer(await made(question, confirm_page, question, opened.person_name, nonce, act, value))
 
     def _nonce(self, token: str, opened: OpenedLink, step: str) -> LinkNonce:
         return LinkNonce(key=self._parts.key, token=token, revision=opened.revision, step=step)

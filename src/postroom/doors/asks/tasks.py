@@ -97,7 +97,7 @@ class QuestionTasks(Extension):
         key, problem = await self._form(question)
         if (question.id, key) in self._closed:
             return task_shape(question)
-        request = self._forms.request(who, question, problem)
+        request = await self._forms.request(who, question, problem)
         shown = request.model_dump(by_alias=True, mode="json", exclude_none=True)
         return {**task_shape(question, shows_form=True), "inputRequests": {key: shown}}
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from postroom.domain.delivery import Format, Message
 from postroom.domain.plain_words import plain_words
 from postroom.domain.ports import Channel
-
-_LONG: Final = 4_000  # characters; shorter ones take a few milliseconds, whatever stands in them
-_READER: Final = ThreadPoolExecutor(1, "long-texts")  # one at a time: more would only share the processor
+from postroom.system.long_texts import beside_if_long
 
 
 async def prepare_aside(channel: Channel, message: Message) -> Sequence[Any]:
     """The same, and nobody else's call waits for a long text."""
-    if len(message.text) < _LONG:
-        return prepared(channel, message)
-    return await asyncio.get_running_loop().run_in_executor(_READER, prepared, channel, message)
+    return await beside_if_long(len(message.text), partial(prepared, channel, message))
 
 
 def prepared(channel: Channel, message: Message) -> Sequence[Any]:

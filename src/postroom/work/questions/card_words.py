@@ -23,6 +23,8 @@ _MOST_ANSWER: Final = 200
 _MOST_SUBJECT: Final = 80
 _MOST_CONTEXT: Final = 400  # of a card that is over
 _MOST_LINES: Final = 8
+_MARKUP_TIMES: Final = 4  # as many characters of Markdown for one that is seen
+_LEAST_READ: Final = 200
 HIDDEN_SUBJECT: Final = "A question waits for you"
 
 
@@ -38,7 +40,15 @@ def one_line(text: str, most: int) -> str:
 
 def asked_line(question: Question, most: int) -> str:
     """What is asked, in one line and without markup."""
-    return one_line(plain_words(question.wording.question, question.wording.format), most)
+    return one_line(_beginning(question.wording.question, most, question.wording.format), most)
+
+
+def _beginning(text: str, most: int, format: Format) -> str:
+    """Of long Markdown no more is read than a line may show of it: many lines are made at once."""
+    longest = _MARKUP_TIMES * most + _LEAST_READ
+    if format is Format.PLAIN or len(text) <= longest:
+        return plain_words(text, format)
+    return f"{plain_words(text[:longest], format)}…"
 
 
 def asker_name(question: Question) -> str:
@@ -127,7 +137,7 @@ def about_line(question: Question, most: int) -> str:
     """The same in one line; empty when there is nothing, or nothing that may be shown everywhere."""
     if is_hidden(question):
         return ""
-    words = one_line(plain_words(question.wording.context or "", question.wording.format), most)
+    words = one_line(_beginning(question.wording.context or "", most, question.wording.format), most)
     return f"{words} (whole in the console)" if words.endswith("…") else words
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
 
 from postroom.domain.approval_question import is_approval
-from postroom.domain.delivery import Intent, Priority
+from postroom.domain.delivery import Format, Intent, Priority
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
 from postroom.domain.outgoing import Outgoing, RequestContext
@@ -15,6 +16,7 @@ from postroom.domain.presentation import Presentation, Token
 from postroom.domain.principal import Role
 from postroom.domain.question import Question, QuestionKind, Urgency
 from postroom.domain.wall_clock import said_moment
+from postroom.system.long_texts import beside_if_long
 from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link, console_page
 from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.card_words import (
@@ -37,6 +39,9 @@ from postroom.work.questions.places import ChannelAbility, Channels
 
 ORIGIN: Final = "questions"
 _NOTHING: Final = ChannelAbility()
+_LONG_CARD: Final = 1_000  # characters of Markdown: a card reads its parts, and all of them together
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 _PRIORITIES: Final = {
     Urgency.PASSIVE: Priority.LOW,
     Urgency.NORMAL: Priority.MEDIUM,
@@ -91,6 +96,10 @@ class CardMaker:
             outgoing = replace(outgoing, revises=_card_of(shown))
         return Card(outgoing=outgoing, tokens=buttons.tokens)
 
+    def tokens(self, question: Question, shown: Presentation) -> tuple[Token, ...]:
+        """Of the card while the question is open, without its words."""
+        return self._buttons(question, shown).tokens
+
     def anew(self, question: Question, shown: Presentation) -> Card:
         """The same, as a new message, where the old one cannot be edited."""
         card = self.asking(question, shown)
@@ -127,8 +136,11 @@ class CardMaker:
         text = closing_words(question, self.zone_of(shown.person_id))
         return self._edit(question, shown, text, f"close:{question.revision}", None)
 
-    def closings(self, question: Question, shown: Presentation) -> Iterator[Outgoing]:
+    def closings(self, question: Question, shown: Presentation) -> tuple[Outgoing, ...]:
         """The same with fewer and fewer of the asker's words, until one may be read without being agreed to."""
+        return tuple(self._closings(question, shown))
+
+    def _closings(self, question: Question, shown: Presentation) -> Iterator[Outgoing]:
         zone = self.zone_of(shown.person_id)
         yield self.closing(question, shown)
         if shown.revision == question.revision and ends_with_new_words(question):
@@ -231,6 +243,13 @@ class CardMaker:
             markup=markup,
             asker=agent_of(question),
         )
+
+
+async def made(question: Question, make: Callable[Given, Made], *given: Given.args, **more: Given.kwargs) -> Made:
+    """Of a long question, beside the event loop."""
+    wording = question.wording
+    characters = len(wording.question) + len(wording.context or "") if wording.format is Format.MARKDOWN else 0
+    return await beside_if_long(characters, partial(make, *given, **more), long=_LONG_CARD)
 
 
 def request_id_of(presentation_id: str) -> str:

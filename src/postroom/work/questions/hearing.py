@@ -30,7 +30,7 @@ from postroom.work.questions.card_words import (
     one_line,
     unsaid,
 )
-from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
+from postroom.work.questions.cards import ORIGIN, CardMaker, made, request_id_of
 from postroom.work.questions.judge import NOT_AN_ANSWER, UNSURE
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards
@@ -138,7 +138,7 @@ class Hearing:
             if question is None or not question.is_open or is_hidden(question) or shown.delivery_id is None:
                 continue
             if ability.buttons and ability.edits and shown.revision == question.revision:
-                edit = self.cards.missed(question, shown, since_us, until_us)
+                edit = await made(question, self.cards.missed, question, shown, since_us, until_us)
                 await self.outbound.submit(edit, request_id=request_id_of(shown.id), wait_seconds=0)
 
     async def _go_on(self, reaction: PressReaction) -> None:
@@ -149,7 +149,8 @@ class Hearing:
         await self.outbound.submit(then, request_id=request_id_of(shown.id), wait_seconds=0)
         question = await self.store.get(shown.question_id) if then.revises else None
         if question is not None and not question.is_open:
-            again = replace(self._closing(question, shown), idempotency_key=f"{then.idempotency_key}:over")
+            closing = await made(question, self._closing, question, shown)
+            again = replace(closing, idempotency_key=f"{then.idempotency_key}:over")
             await self.outbound.submit(again, request_id=request_id_of(shown.id), wait_seconds=0)
 
     async def _reaction(self, press: Press) -> PressReaction:
@@ -163,7 +164,9 @@ class Hearing:
         if said is None:
             return PressReaction(words="")
         heard = await self.questions.hear(await self._attempt_by(press, pressed, said))
-        return PressReaction(words=NOT_VALID, alert=True) if heard is None else self._told_of(press, pressed, heard)
+        if heard is None:
+            return PressReaction(words=NOT_VALID, alert=True)
+        return await made(heard.question, self._told_of, press, pressed, heard)
 
     def _told_of(self, press: Press, pressed: PressedToken, heard: Heard) -> PressReaction:
         alert = heard.verdict.kind not in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET)
@@ -196,7 +199,8 @@ class Hearing:
         if question is None:
             return PressReaction(words=NOT_VALID, alert=True)
         if refusal := self.questions.refusal(question, attempt):
-            return self._told_of(press, pressed, Heard(question=question, verdict=refusal))
+            refused = Heard(question=question, verdict=refusal)
+            return await made(question, self._told_of, press, pressed, refused)
         return self._folded(press, question, shown, fold) if fold else await self._own_words(press, question, shown)
 
     def _folded(self, press: Press, question: Question, shown: Presentation, fold: str) -> PressReaction:

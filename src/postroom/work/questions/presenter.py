@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Protocol
 
 import structlog
@@ -24,7 +25,7 @@ from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.attention.rules import PolicyBook
-from postroom.work.questions.cards import Card, CardMaker, request_id_of
+from postroom.work.questions.cards import Card, CardMaker, Made, made, request_id_of
 from postroom.work.questions.planning import QUIET, Planning
 from postroom.work.questions.records import Claims
 from postroom.work.questions.timekeeper import QUIET_SECONDS
@@ -123,7 +124,7 @@ class Presenter:
         """Of a card that will be shown for the first time; all others are issued just before they are sent."""
         if _is_first(claim):
             with suppress(Exception):  # a card that cannot be made holds up no other: its own task says so
-                return self.cards.asking(claim.question, claim.presentation).tokens
+                return self.cards.tokens(claim.question, claim.presentation)
         return ()
 
     def _room(self) -> int:
@@ -167,8 +168,8 @@ class Presenter:
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
             await self.claims.later(claim, quiet_us, QUIET)
         elif delivery_id is None:
-            card = self.cards.asking(claim.question, claim.presentation, behind=max(0, len(line) - 1))
-            await self._send(claim, card, issued=_is_first(claim))
+            card = partial(self.cards.asking, behind=max(0, len(line) - 1))
+            await self._send(claim, await _made(claim, card), issued=_is_first(claim))
         else:
             await self._follow(claim, delivery_id, revision)
 
@@ -206,7 +207,8 @@ class Presenter:
         if shown.status is PresentationStatus.PLANNED:  # on its way
             self._uncounted.setdefault(shown.id, first)
         elif self.cards.ability(shown).edits:
-            edit = self.cards.counted(question, shown, len(line) - 1, self.clock.now_us())
+            more = len(line) - 1, self.clock.now_us()
+            edit = await made(question, self.cards.counted, question, shown, *more)
             await self._submit(line[0], edit, 0)
 
     async def _quiet_until(self, claim: PresentationClaim) -> int | None:
@@ -237,9 +239,9 @@ class Presenter:
         """
         question, shown = claim.question, claim.presentation
         await self._take_back_unshown(claim, question.revision)
-        card = self.cards.asking(question, shown)
+        card = await _made(claim, self.cards.asking)
         if card.outgoing.revises is None or shown.status is PresentationStatus.UNCERTAIN:
-            await self._send(claim, self.cards.anew(question, shown))
+            await self._send(claim, await _made(claim, self.cards.anew))
             return
         await self.claims.issue(card.tokens)
         outcome = await self._submit(claim, card.outgoing, WAIT_SECONDS)
@@ -251,7 +253,7 @@ class Presenter:
         elif shown.reason == WAITS:
             await self.claims.later(claim, question.expires_at_us, _reason(outcome))
         else:
-            await self._send(claim, self.cards.anew(question, shown))
+            await self._send(claim, await _made(claim, self.cards.anew))
 
     async def _send(self, claim: PresentationClaim, card: Card, *, issued: bool = False) -> None:
         if not issued:
@@ -289,10 +291,10 @@ class Presenter:
         await self._take_back_unshown(claim, question.revision + 1)
         if shown.delivery_id is None or not self.cards.ability(shown).edits:
             if self._is_owed_a_letter(question, shown):
-                await self._submit(claim, self.cards.letter(question, shown), 0)
+                await self._submit(claim, await _made(claim, self.cards.letter), 0)
             await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
             return
-        for closing in self.cards.closings(question, shown):
+        for closing in await _made(claim, self.cards.closings):
             outcome = await self._submit(claim, closing, WAIT_SECONDS)
             if outcome.status is not AnswerStatus.PENDING_APPROVAL:
                 break
@@ -338,6 +340,10 @@ class Presenter:
         await self.claims.presented(claim, shown, self.clock.now_us())
         if shown.move is PresentationMove.FAIL:
             self.wake.ring()  # for the next channel, or for those whom it is passed on to
+
+
+async def _made(claim: PresentationClaim, make: Callable[[Question, Presentation], Made]) -> Made:
+    return await made(claim.question, make, claim.question, claim.presentation)
 
 
 def _is_first(claim: PresentationClaim) -> bool:
