@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ def an_hour_ago(house: Living) -> None:
     """When they were handed in."""
     with sqlite3.connect(house.settings.home / "postroom.db") as connection:
         connection.execute("UPDATE delivery_requests SET created_at = created_at - 3600000000")
+        connection.execute("UPDATE pending_actions SET requested_at = requested_at - 3600000000")
 
 
 async def by_owner(house: Living, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -52,6 +54,8 @@ async def test_the_hours_until_a_person_agreed_make_no_channel_slow(home: Path) 
         await house.settled()
 
         page = await page_of(house)
+        assert "With people" in page and "until a yes or no, the middle of 3 in 24 hours" in page
+        assert re.search(r"With people.{0,200}\b1 h", page, re.DOTALL)
         assert "Slow" not in page and "status page" not in page and "Messages leave at once." in page
         assert "Before that it waited" in await page_of(house, f"/console/deliveries/{waited[0]}")
 
@@ -68,5 +72,6 @@ async def test_what_a_person_did_not_let_go_is_no_failure(home: Path) -> None:
 
         stats = await by_owner(house, "messenger_delivery_stats")
         page = await page_of(house)
+    assert "the middle of 1 in 24 hours" in page
     assert (stats["failed_count"], stats["success_rate"]) == (0, 1.0)
     assert "100 %" in page or "100%" in page

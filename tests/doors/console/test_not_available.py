@@ -80,6 +80,10 @@ class Household:
         self._answers("series")
         return []
 
+    async def decided(self, since_us: int) -> Sequence[float]:
+        self._answers("series")
+        return []
+
     async def workers(self, now_us: int) -> Sequence[LivingWorker]:
         self._answers("series")
         return [LivingWorker(name="barn (12)", alone=True, since_us=now_us, seen_us=now_us)]

@@ -56,6 +56,10 @@ class HealthReader(Protocol):
         """How long the newest took that arrived."""
         ...
 
+    async def decided(self, since_us: int) -> Sequence[float]:
+        """For how many milliseconds the newest waited for a person who said yes or no."""
+        ...
+
     async def hearing(self) -> Sequence[InboundTrouble]:
         """What keeps channels from hearing people."""
         ...
@@ -119,6 +123,7 @@ def health_section(
             limits=limits,
             used=limits_in_use(limits, await _busy(reader, visit.now_us)) if limits else None,
             queue=await _queue(reader, visit.now_us),
+            people=await _people(reader, visit.now_us),
             workers=await _workers(reader, visit.now_us),
             charts=await _charts(reader, visit.now_us),
             sample=SAMPLE,
@@ -130,6 +135,15 @@ def health_section(
         )
 
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
+
+
+async def _people(reader: HealthReader, now_us: int) -> tuple[int, float] | None:
+    """How many of the last day people decided on, and how long half of them waited for that; no channel's time."""
+    try:
+        waited = sorted(await reader.decided(now_us - seconds(_HOURS * _HOUR_SECONDS)))
+    except StoreUnavailable:
+        return None
+    return (len(waited), waited[len(waited) // 2] / 1000) if waited else None
 
 
 async def _workers(reader: HealthReader, now_us: int) -> Sequence[LivingWorker]:

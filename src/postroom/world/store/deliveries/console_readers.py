@@ -18,7 +18,7 @@ from postroom.domain.living_worker import LivingWorker
 from postroom.domain.overview import DeadLetterCounts, Slice, Tally, Took
 from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
-from postroom.world.store.deliveries.health_series import arrivals, series
+from postroom.world.store.deliveries.health_series import arrivals, decided, series
 from postroom.world.store.deliveries.letter_lookup import FoundLetters, find_letters
 from postroom.world.store.deliveries.lookup import FoundDeliveries, identified, lookup
 from postroom.world.store.deliveries.overview import StoredOverview
@@ -110,3 +110,6 @@ class ConsoleHealth(ConsoleOverview):
     async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
         """Of one stretch, the newest."""
         return await self._database.read(partial(arrivals, since_us=since_us, until_us=until_us))
+
+    async def decided(self, since_us: int) -> Sequence[float]:
+        return await self._database.read(partial(decided, since_us=since_us))

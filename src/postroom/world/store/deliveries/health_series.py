@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, literal, select, union_all
 
+from postroom.domain.approval import ActionStatus
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.ids import first_id_at
 from postroom.domain.overview import Slice, Took
@@ -59,6 +60,19 @@ def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]
         Took(channel=row.channel, milliseconds=(row.terminal_at - row.began_at) / 1000)
         for row in connection.execute(arrived)
     ]
+
+
+def decided(connection: Connection, since_us: int) -> list[float]:
+    """For how many milliseconds each waited for a person who then said yes or no: of the newest."""
+    actions = pending_actions.c
+    newest = (
+        select(actions.requested_at, actions.decided_at)
+        .where(actions.id >= first_id_at(since_us), actions.decided_at.is_not(None))
+        .where(actions.approval_rule_id.is_(None), actions.status != str(ActionStatus.EXPIRED))
+        .order_by(actions.id.desc())
+        .limit(_MOST_ARRIVALS)
+    )
+    return [(row.decided_at - row.requested_at) / 1000 for row in connection.execute(newest)]
 
 
 def _by_place(connection: Connection, statements: Sequence[Select[Any]]) -> Mapping[int, Any]:
