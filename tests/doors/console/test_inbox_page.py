@@ -190,7 +190,7 @@ async def test_preferences_are_kept_and_wrong_ones_are_named(site: Site) -> None
     await page.get_by_role("button", name="Save").click()
 
     await expect(page.locator(".notice.good")).to_have_text("Saved.")
-    await expect(page.get_by_text("E-mail is switched off in this household")).to_be_visible()
+    await expect(page.get_by_text("No e-mail address is confirmed yet: no copy is mailed.")).to_be_visible()
     await expect(page.get_by_label("E-mail address")).to_have_value("ben@example.org")
     await expect(page.get_by_text("This address waits to be confirmed")).to_be_visible()
     await page.get_by_role("link", name="Back to the inbox").click()

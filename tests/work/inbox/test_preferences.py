@@ -66,11 +66,11 @@ def test_a_wrong_wish_is_refused_by_name(wishes: dict[str, Any], fields: list[st
         (Preferences(), False, None),
         (BY_EMAIL, True, None),
         (BY_EMAIL, False, "E-mail is switched off in this household (inbox.email_enabled): no copy is mailed."),
-        (replace(BY_EMAIL, email=None), True, "No e-mail address is set: no copy is mailed."),
+        (replace(BY_EMAIL, email=None), True, "No e-mail address is confirmed yet: no copy is mailed."),
         (
             Preferences(delivery_channel=DeliveryChannel.EMAIL),
             True,
-            "No e-mail address is set: no copy is mailed, and the bell stays silent.",
+            "No e-mail address is confirmed yet: no copy is mailed, and the bell stays silent.",
         ),
     ],
 )

@@ -62,7 +62,7 @@ def _about_email(preferences: Preferences, email_enabled: bool) -> list[str]:
     if not email_enabled:
         return [f"E-mail is switched off in this household (inbox.email_enabled): no copy is mailed{silent}."]
     if preferences.email is None:
-        return [f"No e-mail address is set: no copy is mailed{silent}."]
+        return [f"No e-mail address is confirmed yet: no copy is mailed{silent}."]
     return []
 
 
