@@ -20,6 +20,7 @@ from postroom.work.questions.request import check
 from postroom.world.store.shared import workers
 from tests.app.asked_household import ask, labels, parts, phone, until
 from tests.app.living import LIFTED, QUICK, Living, living
+from tests.doors.console.http import calling
 
 LONG = "[a](https://a.example) **b** " * 680
 ALL_ON_ONE_LOOP_SECONDS = 5.0
@@ -116,6 +117,29 @@ async def test_while_the_card_of_a_long_question_is_made_everybody_else_is_answe
                 assert response.status == 200 and "a.example" in await response.text()
 
     assert (other[0], other[1]["status"], *meanwhile) == (200, "ok", 0, True)
+
+
+async def test_while_the_console_reads_long_questions_everybody_else_is_answered(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = SlowReader(monkeypatch)
+    reader.go_on.set()
+    async with living(home, QUICK, LIFTED) as house, calling(house) as caller:
+        token = house.token("health")
+        body = {"question": "Ship it?", "context": LONG, "format": "markdown", "channels": ["console"]}
+        status, _ = await asks(house, token, **body, wait_seconds=0)
+        assert house.household.sign_in is not None
+        cookies = await caller.sign_in(await house.household.sign_in())
+        reader.stop()
+        page = asyncio.create_task(caller.get("/console/questions", cookies))
+        assert await asyncio.to_thread(reader.begun.wait, ALL_ON_ONE_LOOP_SECONDS)
+        other = await post(house, token, message="Lunch is ready")
+        finished = reader.finished
+        reader.go_on.set()
+        shown = await page
+
+    assert (status, other[1]["status"], finished) == (201, "ok", 0)
+    assert shown.status == 200 and "a.example" in shown.text
 
 
 async def link_in_mail(house: Living) -> str:

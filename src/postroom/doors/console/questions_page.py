@@ -26,6 +26,7 @@ from postroom.work.questions.answer_words import answer_words
 from postroom.work.questions.asked_people import person_id_of
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.card_words import asker_name, one_line
+from postroom.work.questions.cards import made
 from postroom.work.questions.judge import CONSOLE
 from postroom.work.questions.may_answer import may_answer
 from postroom.work.questions.view import HeardAnswer, QuestionView
@@ -56,21 +57,14 @@ class QuestionCard:
     asks_me: bool
     now_us: int
     zone: str
+    words: str  # what is asked; of Markdown what reads well by itself
+    context: str  # of one that is open
     typed: Form | None = None
     complaint: str = ""
 
     @property
     def asker(self) -> str:
         return asker_name(self.question)
-
-    @property
-    def words(self) -> str:
-        """What is asked; of Markdown what reads well by itself."""
-        return plain_words(self.question.wording.question, self.question.wording.format)
-
-    @property
-    def context(self) -> str:
-        return plain_words(self.question.wording.context or "", self.question.wording.format)
 
     @property
     def people(self) -> str:
@@ -134,7 +128,7 @@ class QuestionPages:
         found = await self.asking.listing(
             visit.principal, status=QuestionStatus.OPEN, mine=True, besides=besides, limit=most
         )
-        return [_card(visit, one) for one in found]
+        return [await _card(visit, one) for one in found]
 
     async def asked_of(self, visit: Visit, person_id: str, most: int) -> Sequence[QuestionView]:
         """The newest first, as far as this visitor may see them."""
@@ -147,7 +141,7 @@ class QuestionPages:
         status = None if chosen == ALL else QuestionStatus(chosen)
         words, about = await self._about(visit)
         found = await self.asking.listing(visit.principal, status=status, about=about, after=after, limit=PAGE_SIZE + 1)
-        cards = [_card(visit, one) for one in found[:PAGE_SIZE]]
+        cards = [await _card(visit, one) for one in found[:PAGE_SIZE]]
         is_open = chosen == QuestionStatus.OPEN and not words
         mine = await self.cards(visit, _MOST_WAITING) if is_open and after is None else []
         return visit.show(
@@ -171,7 +165,7 @@ class QuestionPages:
         return words, [one.id for one in await self.concerned.people(words)] if words else None
 
     async def one(self, visit: Visit) -> Response:
-        return await self._page(visit, _card(visit, await self._view(visit)))
+        return await self._page(visit, await _card(visit, await self._view(visit)))
 
     async def answer(self, visit: Visit) -> Response:
         """One press decides; what cannot be an answer comes back with what was typed."""
@@ -182,7 +176,7 @@ class QuestionPages:
             case VerdictKind.ACCEPTED:
                 return visit.go(_BACK.get(visit.form.get("back"), path), _thanks(heard))
             case VerdictKind.INVALID if heard.verdict.code == "not_an_answer":
-                card = _card(visit, heard.view, visit.form, f"Not yet answered: {heard.verdict.reason}.")
+                card = await _card(visit, heard.view, visit.form, f"Not yet answered: {heard.verdict.reason}.")
                 return await self._page(visit, card, 422)
             case _:
                 reason = heard.verdict.reason
@@ -236,17 +230,26 @@ def can_be_asked(who: Principal) -> bool:
     return person_id_of(who) is not None
 
 
-def _card(visit: Visit, view: QuestionView, typed: Form | None = None, complaint: str = "") -> QuestionCard:
+async def _card(visit: Visit, view: QuestionView, typed: Form | None = None, complaint: str = "") -> QuestionCard:
     question = view.question
+    asked, context = await made(question, _readable, question)
     return QuestionCard(
         question=question,
         can_answer=may_answer(visit.principal, question, visit.now_us),
         asks_me=question.asks(person_id_of(visit.principal) or ""),
         now_us=visit.now_us,
         zone=visit.zone,
+        words=asked,
+        context=context,
         typed=typed,
         complaint=complaint,
     )
+
+
+def _readable(question: Question) -> tuple[str, str]:
+    wording = question.wording
+    context = wording.context or "" if question.is_open else ""
+    return plain_words(wording.question, wording.format), plain_words(context, wording.format)
 
 
 def _people(cards: Sequence[QuestionCard]) -> set[str]:
