@@ -185,7 +185,6 @@ FILLINGS: Final = (
                 + _PERSON
                 + ' || \'","name":"Ann","channel":"telegram","assurance":"channel"}}\' END'
             ),
-            "answered_person": f"CASE WHEN {{k}} > 100 AND {{k}} % 5 > 0 THEN {_PERSON} END",
             "created_at": "{at}",
             "expires_at": "CASE WHEN {k} <= 100 THEN {now} + 86400000000 ELSE {at} + 86400000000 END",
             "ended_at": "CASE WHEN {k} > 100 THEN {at} + 60000000 END",

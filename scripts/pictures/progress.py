@@ -6,23 +6,12 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
-CARDS = "name,aliases,email\nHugo Winter,Uncle Hugo,hugo@example.org\nSofia Marin,,sofia@example.org\n"
-
 
 async def progress_pages(page: Page, base: str) -> dict[str, str]:
     """The addresses they have, by route."""
     return {
-        "/people/import/{id}": await _imported(page, base),
         "/dead-letters/progress/{id}": await _replayed(page, base),
     }
-
-
-async def _imported(page: Page, base: str) -> str:
-    await page.goto(f"{base}/console/people/import")
-    await page.fill("#cards", CARDS)
-    await page.locator("form:has(#cards) button.main").click()
-    await page.wait_for_url("**/people/import/*")
-    return urlsplit(page.url).path
 
 
 async def _replayed(page: Page, base: str) -> str:

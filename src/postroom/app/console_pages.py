@@ -108,7 +108,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     held = HeldNotices(attention=world.attention)
     machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
     approvers = Approvers(settings.approvals.approvers, world.store.household)
-    approvals = approvals_desk(settings, tools, world.approvals, approvers, world.store.files)
+    approvals = approvals_desk(settings, world.store, world.approvals, approvers, world.clock, world.mint)
     overview = ConsoleOverview(database, channels, breaker)
     today = TodayPage(
         overview=overview,
@@ -132,7 +132,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
         health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery),
         people_desk(
-            settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint, overviews
+            settings, world.store, world.clock, world.inbox.notifications.email_due.ring, world.mint, overviews
         ),
         devices_desk(settings, world.store, world.outbound, world.clock, world.mint),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),

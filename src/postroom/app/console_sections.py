@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from postroom.app.approval_policy import approval_policy
 from postroom.app.devices import devices_of
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
@@ -12,19 +13,15 @@ from postroom.app.pairing import build_pairing
 from postroom.app.store import OpenedStore
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock, FileContents, Outbound
+from postroom.domain.ports import Clock, Outbound
 from postroom.doors.console.approvals_page import ApprovalPages
-from postroom.doors.console.bulk import Bulk
-from postroom.doors.console.contacts_import_page import ImportPages, import_pages
 from postroom.doors.console.contacts_page import ContactPages, contacts_section
 from postroom.doors.console.conversations_page import TalkPages, conversations_section
 from postroom.doors.console.decisions import OwnDecisions
-from postroom.doors.console.decisions_over_tools import DecisionsOverTools
 from postroom.doors.console.devices_page import DevicePages, devices_section
 from postroom.doors.console.inbox_page import InboxPages, inbox_section
 from postroom.doors.console.inbox_preferences_page import PreferencePages, preference_pages
 from postroom.doors.console.person_overview import PersonOverviews
-from postroom.doors.console.ports import Tools
 from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.rules_page import RulePages, approvals_section
 from postroom.doors.console.sessions_today import SessionsToday
@@ -32,9 +29,11 @@ from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.guard.tool_policy import approver
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.approvals.ruling import expiration
 from postroom.work.attention.attention import Attention
 from postroom.work.conversations.history import Histories, Lately
 from postroom.work.people.normalise import keys_of
+from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.conversations.history import StoredPersonHistory
 from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.conversations.lately import StoredLately
@@ -61,19 +60,27 @@ class ApprovalsDesk:
 
 def approvals_desk(
     settings: Settings,
-    tools: Tools,
+    store: OpenedStore,
     approvals: Approvals | None,
     approvers: Collection[str],
-    files: FileContents,
+    clock: Clock,
+    mint: IdMint,
 ) -> ApprovalsDesk:
-    """Straight to the work when the messenger runs in this process; over its tools when it does not."""
-    is_on, may_decide = settings.approvals_on, approver(approvers)
-    decisions: OwnDecisions | DecisionsOverTools = DecisionsOverTools(tools)
-    if approvals is not None:
-        decisions = OwnDecisions(approvals=approvals, may_decide=may_decide)
-    known = known_channels(settings)
+    """Those of the messenger in this process; where it runs elsewhere, the same over the database that they share."""
+    is_on, may_decide, known = settings.approvals_on, approver(approvers), known_channels(settings)
+    approvals = approvals or Approvals(
+        record=StoredApprovals(store.database, mint.mint, expiration),
+        policy=approval_policy(settings),
+        channels={},
+        known_channels=known,
+        clock=clock,
+        mint=mint.mint,
+        released=lambda: None,  # its own look finds what was decided
+        files=store.files,
+    )
+    decisions = OwnDecisions(approvals=approvals, may_decide=may_decide)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
-    pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters, files=files)
+    pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters, files=store.files)
     rules = RulePages(standing=decisions, is_on=is_on, channels=sorted(known))
     return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, may_decide))
 
@@ -104,7 +111,6 @@ def people_desk(
     settings: Settings,
     store: OpenedStore,
     clock: Clock,
-    bulk: Bulk,
     links_due: Callable[[], object],
     mint: IdMint,
     overviews: PersonOverviews,
@@ -118,7 +124,7 @@ def people_desk(
         sessions=_sessions_today(settings, store.database, mint),
         overviews=overviews,
     )
-    return contacts_section(pages, import_pages(ImportPages(store.people, bulk)))
+    return contacts_section(pages)
 
 
 def devices_desk(

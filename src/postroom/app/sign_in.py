@@ -33,7 +33,6 @@ from postroom.world.store.people.passkeys import StoredPasskeys
 from postroom.world.store.people.people_search import StoredPeopleSearch
 from postroom.world.store.people.sign_in_links import StoredSignInLinks
 from postroom.world.store.shared.audit import StoredAudit
-from postroom.world.store.shared.audit_subjects import StoredAuditSubjects
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 _MOST_LISTED = 200
@@ -113,8 +112,7 @@ class Admissions:
             *account_pages(AccountPages(sessions=sessions, passkeys=self.keys)),
             *access_pages(AccessPages(comers=self, sessions=sessions)),
         ]
-        subjects = StoredAuditSubjects(self.store.database)
-        record = AuditPages(record=audit, subjects=subjects, household=self.household)
+        record = AuditPages(record=audit, household=self.household)
         account = ConsoleSection(name="Account", group=NavigationGroup.YOURS, pages=pages)
         return [account, audit_section(record)]
 

@@ -39,15 +39,6 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditSubject:
-    """What was acted on, as its own record says it; empty where the words are a secret, erased or gone."""
-
-    words: str = ""
-    channel: str = ""
-    address: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NewAudit:
     """An entry before it has its id and its moment."""
 

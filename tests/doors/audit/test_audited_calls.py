@@ -112,22 +112,49 @@ async def test_what_is_done_in_the_console_is_written_with_who_did_it(home: Livi
 
 
 @pytest.mark.requirement("side:audit")
-async def test_an_answer_is_read_from_the_record_of_questions(home: Living, caller: Caller) -> None:
+async def test_an_answer_is_written_once_with_itself_and_without_its_words(home: Living, caller: Caller) -> None:
     one = await person(home, "Xenia")
     token = home.tokens.create(Principal(Role.PERSON, one.id))
     status, asked = await api(home, "POST", "/v1/asks", {"question": "Ship it?", "kind": "approve", "to": one.id})
     assert status in (200, 201), asked
     status, said = await api(home, "POST", f"/v1/asks/{asked['ask_id']}/answer", {"value": "approve"}, token)
     assert status == 200, said
+    await api(home, "POST", f"/v1/asks/{asked['ask_id']}/answer", {"value": "deny"}, token)
 
     found = await entries(home, person=one.id, kind="decision")
 
-    assert [(entry["act"], entry["subject"]) for entry in found] == [
-        ("answered a question", f"question:{asked['ask_id']}")
+    assert [(entry["act"], entry["subject"], entry["detail"], entry["door"]) for entry in found] == [
+        ("answered a question", f"question:{asked['ask_id']}", "", "api")
     ]
-    assert not [
-        row for row in home.rows("(select *, at as created_at from audit_entries)") if row["kind"] == "decision"
+
+
+@pytest.mark.requirement("side:audit")
+async def test_decisions_rules_and_corrections_are_written_with_themselves(home: Living) -> None:
+    parked = (await home.notify(recipient="4242", message="Out"))["delivery"]["delivery_id"]
+    status, told = await api(home, "POST", f"/v1/approvals/{parked}/reject", {"reason": "not today"})
+    assert status == 200, told
+    rule = {"constraints": {"recipient": {"type": "exact", "value": "4243"}}, "description": "One friend"}
+    made = await home.call("messenger", "create_approval_rule", rule, caller="operator")
+    await home.call("messenger", "revoke_approval_rule", {"rule_id": made["rule"]["rule_id"]}, caller="operator")
+    sent = (await home.notify(message="First words"))["delivery"]["delivery_id"]
+    for act, body in (("revise", {"message": "Other words"}), ("recall", {})):
+        status, told = await api(home, "POST", f"/v1/deliveries/{sent}/{act}", body)
+        assert status == 200, told
+
+    found = [
+        one
+        for one in await entries(home)
+        if one["subject"].partition(":")[2] in (parked, sent, made["rule"]["rule_id"])
     ]
+
+    assert [(one["act"], one["subject"], one["detail"]) for one in reversed(found)] == [
+        ("rejected a message", f"approval:{parked}", ""),
+        ("made a standing rule", f"rule:{made['rule']['rule_id']}", ""),
+        ("revoked a standing rule", f"rule:{made['rule']['rule_id']}", ""),
+        ("changed the text of a message", f"delivery:{sent}", "edit"),
+        ("took a message back", f"delivery:{sent}", "delete"),
+    ]
+    assert {one["actor"] for one in found} == {"operator"}
 
 
 async def test_pages_follow_each_other_and_a_wrong_cursor_is_refused(home: Living, caller: Caller) -> None:

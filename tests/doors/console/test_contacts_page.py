@@ -13,13 +13,12 @@ from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import is_accessible, looks_right
 from tests.doors.console.browser import Site, console_site
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.agent_address import HOUSEHOLD_OWNER, user_address
 from postroom.domain.principal import Principal, Role
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 
 KNOWN = {"contacts": [{"name": "Doctor Weiss", "email": "weiss@clinic.example", "trusted": True}]}
-CARDS = "BEGIN:VCARD\nFN:Olga Petrova\nEMAIL:olga@example.org\nEND:VCARD\nBEGIN:VCARD\nFN:\nEND:VCARD\n"
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
@@ -177,37 +176,13 @@ async def test_a_remembered_choice_is_shown_and_forgotten(site: Site) -> None:
     await expect(mine).to_have_count(0)
 
 
-async def test_a_file_of_cards_is_read_and_says_what_it_skipped(site: Site) -> None:
-    page = await site.signed_in(path="/people/import")
-    await page.get_by_label("A vCard or CSV file").set_input_files(
-        {"name": "people.vcf", "mimeType": "text/vcard", "buffer": CARDS.encode()}
-    )
-    await expect(page.get_by_label("Or paste it")).to_have_value(CARDS)
-    await page.get_by_role("button", name="Import").click()
-
-    await expect(page.locator("#live")).to_contain_text("1 added, 0 brought up to date, 1 skipped.")
-    await expect(page.locator("#live")).to_contain_text("Finished")
-    await page.get_by_role("link", name="See the people").click()
-    await expect(page.locator(row(page, "Olga Petrova"))).to_be_visible()
-
-
-async def test_what_is_no_file_of_cards_is_refused(site: Site) -> None:
-    page = await site.signed_in(path="/people/import")
-    await page.get_by_label("Or paste it").fill("hello")
-    await page.get_by_role("button", name="Import").click()
-
-    await expect(page.get_by_role("alert")).to_contain_text("the first line must name the columns")
-
-
-async def test_many_cards_are_added_and_page_by_cursor(site: Site) -> None:
-    who = Principal(Role.USER, "zoe")
-    page = await site.signed_in(who, "/people/import")
+async def test_many_people_page_by_cursor(site: Site) -> None:
     people = "".join(f"Person {number:03},p{number}@example.org\n" for number in range(230))
-    await page.get_by_label("Or paste it").fill(f"name,email\n{people}")
-    await page.get_by_role("button", name="Import").click()
-    await expect(page.locator("#live")).to_contain_text("230 added")
+    book = user_address("zoe")
+    cards = {"format": "csv", "content": f"name,email\n{people}"}
+    await api(site, "POST", f"/contacts/import?owner_agent={book}", cards)
+    page = await site.signed_in(Principal(Role.USER, "zoe"), "/people")
 
-    await page.get_by_role("link", name="See the people").click()
     for first in ("Person 000", "Person 050", "Person 100"):
         await expect(page.locator("tbody tr").first).to_contain_text(first)
         await page.get_by_role("link", name="More").click()
@@ -222,8 +197,7 @@ async def test_everybody_has_a_book_of_their_own(site: Site) -> None:
 
 async def test_the_keyboard_alone_adds_a_contact(site: Site) -> None:
     page = await site.signed_in(path="/people")
-    await page.get_by_role("link", name="Import").focus()
-    await page.keyboard.press("Tab")
+    await page.get_by_role("link", name="Add a person").focus()
     await page.keyboard.press("Enter")
     await page.wait_for_url("**/people/new")
     await page.get_by_role("link", name="All people").focus()
@@ -242,7 +216,7 @@ async def test_contacts_are_accessible_and_fit_the_window(site: Site) -> None:
     choice = {"owner_agent": HOUSEHOLD_OWNER, "query": "granny", "agent_address": contact["agent_address"]}
     await api(site, "POST", "/contacts/confirm", choice)
     one = f"/people/{contact['contact_id']}"
-    await looks_right(site, {"people": "/people", "person": one, "people-import": "/people/import"})
+    await looks_right(site, {"people": "/people", "person": one})
 
 
 @pytest.mark.requirement("chan:pairing-doors")

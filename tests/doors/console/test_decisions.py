@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,51 +16,18 @@ from postroom.domain.approval import Parking, Risk
 from postroom.domain.errors import ValidationError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.console.decisions import OwnDecisions
-from postroom.doors.console.decisions_over_tools import DecisionsOverTools
-from postroom.doors.guard.guarded_server import GuardedServer
-from postroom.doors.guard.tool_policy import ToolPolicy, approver
-from postroom.doors.messenger.approval_tools import add_approval_tools
-from postroom.doors.messenger.policy import rules
+from postroom.doors.guard.tool_policy import approver
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
 from postroom.world.channels.kinds import KINDS
-from postroom.world.peers.memory import MemoryPeer
 from postroom.world.store.approvals.approvals import StoredApprovals
 
-Deciding = OwnDecisions | DecisionsOverTools
 ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
 
 
-class Tokens:
-    """Nobody needs one: the caller is known."""
-
-    def verify(self, token: str) -> Principal | None:
-        return None
-
-
-class Tools:
-    """The messenger's own, under their policy."""
-
-    def __init__(self, peer: MemoryPeer) -> None:
-        self.peer = peer
-
-    async def call(
-        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
-    ) -> dict[str, Any]:
-        return await self.peer.call_as(caller, tool, arguments, timeout_seconds)
-
-
-async def over_tools(approvals: Approvals) -> DecisionsOverTools:
-    server = GuardedServer("messenger", ToolPolicy(rules(["ann"]), Tokens()))
-    add_approval_tools(server, approvals, Tokens())
-    peer = MemoryPeer(server, "")
-    await peer.connect()
-    return DecisionsOverTools(Tools(peer))
-
-
-@pytest.fixture(params=["in one process", "over tools"])
-async def decisions(tmp_path: Path, clock: FakeClock, request: pytest.FixtureRequest) -> AsyncIterator[Deciding]:
+@pytest.fixture
+async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[OwnDecisions]:
     async with opened_file(tmp_path) as database:
         record = StoredApprovals(database, MINT.mint, expiration)
         approvals = Approvals(
@@ -74,19 +41,16 @@ async def decisions(tmp_path: Path, clock: FakeClock, request: pytest.FixtureReq
         )
         parking = Parking(risk=Risk.MEDIUM, expires_at_us=clock.now_us() + HOUR_US, most_pending=10)
         await record.park(new_delivery(), parking, lambda _: [])
-        if request.param == "over tools":
-            yield await over_tools(approvals)
-        else:
-            yield OwnDecisions(approvals=approvals, may_decide=approver(["ann"]))
+        yield OwnDecisions(approvals=approvals, may_decide=approver(["ann"]))
 
 
-async def waiting(decisions: Deciding) -> list[dict[str, Any]]:
+async def waiting(decisions: OwnDecisions) -> list[dict[str, Any]]:
     found = await decisions.page(OPERATOR, status="pending", cursor=None, limit=20)
     return [dict(one) for one in found.actions]
 
 
 @pytest.mark.parametrize("who", [BEN, Principal(Role.BUTLER, "messenger"), Principal(Role.PROGRAM, "ci")], ids=str)
-async def test_who_may_not_decide_sees_and_changes_nothing(decisions: Deciding, who: Principal) -> None:
+async def test_who_may_not_decide_sees_and_changes_nothing(decisions: OwnDecisions, who: Principal) -> None:
     [action] = await waiting(decisions)
     name = action["action_id"]
     approval: dict[str, Any] = {"content_hash": action["content_hash"], "edits": None, "create_rule": True}
@@ -107,7 +71,7 @@ async def test_who_may_not_decide_sees_and_changes_nothing(decisions: Deciding, 
     assert await decisions.rules(OPERATOR) == []
 
 
-async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: Deciding) -> None:
+async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: OwnDecisions) -> None:
     [action] = await waiting(decisions)
     with pytest.raises(ValidationError) as unsaid:
         await decisions.reject(ANN, action["action_id"], " ")
@@ -120,7 +84,7 @@ async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(deci
     assert late.value.fields[0].code == "already_decided"
 
 
-async def test_rules_are_made_and_revoked(decisions: Deciding) -> None:
+async def test_rules_are_made_and_revoked(decisions: OwnDecisions) -> None:
     asked = {"constraints": {"recipient": {"type": "exact", "value": "1"}}, "description": "x", "max_uses": 2}
 
     await decisions.create_rule(ANN, asked)
@@ -132,7 +96,7 @@ async def test_rules_are_made_and_revoked(decisions: Deciding) -> None:
     assert [one["revoked_by"] for one in await decisions.rules(OPERATOR)] == [str(ANN)]
 
 
-async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: Deciding) -> None:
+async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: OwnDecisions) -> None:
     [action] = await waiting(decisions)
 
     rule = await decisions.approve(
@@ -144,9 +108,8 @@ async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisi
     assert rule is not None and [one["rule_id"] for one in await decisions.rules(ANN)] == [rule["rule_id"]]
 
 
-@pytest.mark.parametrize("decisions", ["in one process"], indirect=True)
 @pytest.mark.parametrize("text", ["", "a\x00b", "\ud800", "x" * 65], ids=["empty", "NUL", "surrogate", "long"])
-async def test_an_id_that_no_store_could_look_for_is_refused_by_its_field(decisions: Deciding, text: str) -> None:
+async def test_an_id_that_no_store_could_look_for_is_refused_by_its_field(decisions: OwnDecisions, text: str) -> None:
     with pytest.raises(ValidationError) as caught:
         await decisions.show(OPERATOR, text)
 

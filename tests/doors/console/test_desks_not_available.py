@@ -10,21 +10,20 @@ from tests.doors.console.visiting import opened
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages
-from postroom.doors.console.decisions_over_tools import DecisionsOverTools
+from postroom.doors.console.decisions import OwnDecisions
+from postroom.doors.console.ports import ShownActions
 from postroom.doors.console.rules_page import RulePages, approvals_section
 from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.guard.tool_policy import person
 from postroom.testing.held_files import HeldFiles
 
 
-class AwayTools:
-    async def call(
-        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
-    ) -> dict[str, Any]:
-        raise TargetUnavailable("the messenger cannot be reached")
+class AwayDecisions(OwnDecisions):
+    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions:
+        raise TargetUnavailable("the store cannot be reached")
 
 
-AWAY = DecisionsOverTools(AwayTools())
+AWAY = AwayDecisions(approvals=None, may_decide=person)  # type: ignore[arg-type]  # it is away
 
 
 class AwaySandbox:
@@ -35,7 +34,7 @@ class AwaySandbox:
         raise TargetUnavailable("the sandbox cannot be reached")
 
 
-async def test_approvals_without_the_messenger_are_not_nothing() -> None:
+async def test_approvals_that_are_away_are_not_nothing() -> None:
     pages = ApprovalPages(decisions=AWAY, is_on=True, letters=(), files=HeldFiles())
     shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=True, channels=["email"]), person))
 

@@ -41,7 +41,6 @@ OPEN = {
 _MOVED = "/contacts/"  # leads to the page of the same name under people
 _PROGRESS = (  # nothing is going on that they could show; a sandbox notifies no device, see tests/app/test_devices.py
     "/dead-letters/",
-    "/people/import/",
     "/devices/messages/",
     _MOVED,
 )

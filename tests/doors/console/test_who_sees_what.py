@@ -34,8 +34,6 @@ OWN = {
     "/inbox/preferences",
     "/inbox/{id}",
     "/people",
-    "/people/import",
-    "/people/import/{id}",
     "/people/new",
     "/people/{id}",
     "/questions",

@@ -20,7 +20,7 @@ from postroom.doors.audit.ports import Audit
 _log = structlog.get_logger("postroom.audit")
 
 
-_OWN_RECORD: Final = "the record of questions, approvals and corrections says who did it, and the audit reads it"
+_OWN_RECORD: Final = "an answer, a decision or a correction is written down with itself, whatever door it came by"
 _AGENTS: Final = "a message, a question or an intent of an agent: the ledger has it, with its sender"
 _INBOX: Final = "a person reading their own inbox changes nothing for others"
 _NOTHING: Final = "changes nothing"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from postroom.domain.audit import AuditEntry, AuditKind, AuditQuery, AuditSubject
+from postroom.domain.audit import AuditEntry, AuditKind, AuditQuery
 from postroom.domain.person import Person
 from postroom.doors.audit.cursor import cursor_of, read_cursor
 from postroom.doors.audit.people import actors_of, person_in
@@ -19,7 +19,6 @@ from postroom.doors.console.root import ROOT
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 _PAGE_SIZE: Final = 50
-_MOST_SAID: Final = 120
 _PAGES: Final = {
     "person": "people",
     "question": "questions",
@@ -30,15 +29,9 @@ _PAGES: Final = {
 }
 
 
-class AuditSubjects(Protocol):
-    async def of(self, subjects: Collection[str]) -> Mapping[str, AuditSubject]:
-        """By the subject as the audit writes it; what no record knows is not in it."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """`about` says what was acted on, and is empty where only the act can be said; `link` leads there."""
+    """`about` names the person acted on, and is empty where only the act can be said; `link` leads there."""
 
     entry: AuditEntry
     who: ShownPerson
@@ -49,7 +42,6 @@ class AuditLine:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPages:
     record: AuditRecord
-    subjects: AuditSubjects
     household: Callable[[], Awaitable[Sequence[Person]]]
 
     async def show(self, visit: Visit) -> Response:
@@ -67,27 +59,15 @@ class AuditPages:
         )
 
     async def _lines(self, visit: Visit, found: Sequence[AuditEntry]) -> Sequence[AuditLine]:
-        subjects = await self.subjects.of({one.subject for one in found if one.subject})
-        places = [(one.channel, one.address) for one in subjects.values() if one.address]
         people = {person_in(one.subject) for one in found} - {""}
-        names = await visit.names(places, {*people, *actors(*(one.actor for one in found))})
-        return [_line(one, subjects.get(one.subject, AuditSubject()), names) for one in found]
+        names = await visit.names([], {*people, *actors(*(one.actor for one in found))})
+        return [_line(one, names) for one in found]
 
 
-def _line(entry: AuditEntry, subject: AuditSubject, names: Names) -> AuditLine:
-    return AuditLine(
-        entry=entry, who=names.actor(entry.actor), about=_about(entry, subject, names), link=_link(entry.subject)
-    )
-
-
-def _about(entry: AuditEntry, subject: AuditSubject, names: Names) -> str:
-    if person_id := person_in(entry.subject):
-        return names.of(person_id).name
-    if subject.address:
-        to = names.at(subject.channel, subject.address)
-        return f"to {to.name or to.address} over {subject.channel}"
-    said = " ".join(subject.words.split())
-    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
+def _line(entry: AuditEntry, names: Names) -> AuditLine:
+    person_id = person_in(entry.subject)
+    about = names.of(person_id).name if person_id else ""
+    return AuditLine(entry=entry, who=names.actor(entry.actor), about=about, link=_link(entry.subject))
 
 
 def _link(subject: str) -> str:

@@ -1,4 +1,4 @@
-"""Which acts of the console are written down, in which words; or why not, because a record of its own tells of it."""
+"""Which acts of the console are written down, in which words; or why not, because it is written down with itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from postroom.domain.audit import AuditKind, NewAudit, Noted
 from postroom.doors.console.visit import Visit
 
-_OWN_RECORD: Final = "the record of questions, approvals and corrections says who did it, and the audit page reads it"
+_OWN_RECORD: Final = "an answer, a decision or a correction is written down with itself, whatever door it came by"
 _INBOX: Final = "a person reading their own inbox changes nothing for others"
 _ALREADY: Final = "written in the transaction of the act itself"
 _NOTHING: Final = "changes nothing"
@@ -40,7 +40,6 @@ ACTS: Final[Mapping[str, Noted | str]] = {
     "/attention/policy": Noted(ATTENTION, "changed a policy", field="of"),
     "/attention/unmute": Noted(ATTENTION, "unmuted a sender", field="of"),
     "/people": Noted(PEOPLE, "added a person", field="name"),
-    "/people/import": Noted(PEOPLE, "imported people"),
     "/people/remembered/{id}/forget": Noted(PEOPLE, "forgot which person a name means"),
     "/people/{id}": Noted(PEOPLE, "changed a person", "person"),
     "/people/{id}/delete": Noted(PEOPLE, "removed a person", "person"),
@@ -70,8 +69,6 @@ ACTS: Final[Mapping[str, Noted | str]] = {
     "/sandbox/message": _PLAY,
     "/sandbox/press": _PLAY,
     "/sandbox/reaction": _PLAY,
-    "/sandbox/service/{service}/message": _PLAY,
-    "/sandbox/service/{service}/press": _PLAY,
     "/theme": _NOTHING,
 }
 # Before there is a session there is no visit: these are written where the session begins.
@@ -84,7 +81,7 @@ BEFORE_SIGN_IN: Final = {
 
 
 def entry_of(path: str, visit: Visit) -> NewAudit | None:
-    """None where a record of its own tells of it; what is not listed is noted by its path."""
+    """None where it is written down with itself; what is not listed is noted by its path."""
     act = ACTS.get(path, Noted(AuditKind.SETTINGS, f"used {path}"))
     if isinstance(act, str):
         return None

@@ -191,14 +191,13 @@ def _complaints(error: Refused | None) -> dict[str, str]:
     return found
 
 
-def contacts_section(pages: ContactPages, more: Sequence[ConsolePage] = ()) -> ConsoleSection:
+def contacts_section(pages: ContactPages) -> ConsoleSection:
     return ConsoleSection(
         name="People",
         pages=(
             ConsolePage("/people", pages.show, open_to=has_book),
             ConsolePage("/people", pages.add, "POST", open_to=has_book),
             ConsolePage("/people/new", pages.blank, open_to=has_book),
-            *more,  # before the page of one person, whose path would swallow theirs
             ConsolePage("/people/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
             ConsolePage("/people/{id}", pages.one, open_to=has_book),
             ConsolePage("/people/{id}", pages.change, "POST", open_to=has_book),

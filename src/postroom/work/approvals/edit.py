@@ -28,6 +28,8 @@ def edited(action: Action, edits: object, channels: Mapping[str, Channel], known
     """Raises ValidationError when the result could not have been sent in the first place."""
     if edits is None:
         return Edited(content=action.content, fields=())
+    if not channels:
+        raise _wrong("edits", "can be made where the messenger runs; here it can be approved as it is", "not_here")
     channel = channels.get(action.content.channel)
     if channel is None:
         raise _wrong("edits", f"no credentials for {action.content.channel} are set", "channel_unavailable")

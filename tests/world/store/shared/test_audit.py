@@ -25,9 +25,9 @@ async def test_the_acts_of_some_are_those_of_all_without_the_others(
         everything = await audit.page(AuditQuery(limit=1_000))
         of_two = await audit.page(AuditQuery(limit=1_000, actors=(ANN, BEN)))
         first = await audit.page(AuditQuery(limit=5, actors=(ANN, BEN)))
-        decided = await audit.page(AuditQuery(limit=1_000, actors=(ANN,), kind=AuditKind.DECISION))
+        let_in = await audit.page(AuditQuery(limit=1_000, actors=(ANN,), kind=AuditKind.ACCESS))
 
     theirs = [one for one in everything if one.actor in (ANN, BEN)]
-    assert list(of_two) == theirs and {one.act for one in theirs} >= {"answered a question", "approved a message"}
+    assert list(of_two) == theirs != []
     assert list(first) == theirs[:5]
-    assert list(decided) == [one for one in theirs if one.actor == ANN and one.kind is AuditKind.DECISION]
+    assert list(let_in) == [one for one in theirs if one.actor == ANN and one.kind is AuditKind.ACCESS]

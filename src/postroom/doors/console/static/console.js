@@ -36,15 +36,6 @@
     });
   });
 
-  // A file is read here and put into the box, so that a person sees what is about to be sent.
-  document.addEventListener("change", function (event) {
-    var place = event.target.getAttribute("data-reads-into");
-    if (!place || !event.target.files.length) return;
-    event.target.files[0].text().then(function (text) {
-      document.querySelector(place).value = text;
-    });
-  });
-
   // The menu of a phone closes as people expect; without this file its own links do it.
   document.addEventListener("keydown", function (event) {
     if (event.key !== "Escape" || location.hash !== "#menu") return;

@@ -19,12 +19,21 @@ from postroom.domain.approval import (
     StandingRule,
 )
 from postroom.domain.attachment import attachments_of_text
+from postroom.domain.audit import AuditKind, NewAudit
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import markup_of_text, revision_of_text
+from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.delivery_columns import read_format
+
+_DECIDED: Final = {
+    ApprovalEventType.ACTION_APPROVED: (AuditKind.DECISION, "approved a message"),
+    ApprovalEventType.ACTION_REJECTED: (AuditKind.DECISION, "rejected a message"),
+    ApprovalEventType.RULE_CREATED: (AuditKind.RULES, "made a standing rule"),
+    ApprovalEventType.RULE_REVOKED: (AuditKind.RULES, "revoked a standing rule"),
+}
 
 _CONTENT: Final = [
     delivery_requests.c[name]
@@ -134,6 +143,11 @@ def insert_event(connection: Connection, event: ApprovalEvent) -> None:
             occurred_at=event.at_us,
         )
     )
+    if event.type in _DECIDED:
+        kind, act = _DECIDED[event.type]
+        subject = f"approval:{event.action_id}" if event.action_id else f"rule:{event.rule_id}"
+        new = NewAudit(actor=event.actor, kind=kind, act=act, subject=subject, door="")
+        add_entry(connection, event.id, new, event.at_us)
 
 
 def event_of(row: Any) -> ApprovalEvent:

@@ -8,7 +8,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Select, func, select, update
 
 from postroom.domain.approval import ParkingTerms
-from postroom.domain.correction import KeptCorrection
+from postroom.domain.audit import AuditKind, NewAudit
+from postroom.domain.correction import CorrectionAct, KeptCorrection
 from postroom.domain.correction_standing import CorrectionStanding
 from postroom.domain.delivery import DeliveryEvent, Status, after
 from postroom.domain.errors import ErrorClass
@@ -20,11 +21,16 @@ from postroom.world.store.deliveries.ledger_rows import SNAPSHOT_COLUMNS, claim_
 from postroom.world.store.deliveries.sent import sent
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
+from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.delivery_columns import DELIVERY_COLUMNS, stored_format
 
 _requests: Final = delivery_requests.c
+_ACTS: Final = {
+    CorrectionAct.REVISE: "changed the text of a message",
+    CorrectionAct.RECALL: "took a message back",
+}
 _CLAIMED: Final = [_requests[column.name] for column in DELIVERY_COLUMNS if column.claim]
 _BESIDE: Final = (
     _requests.status,
@@ -134,6 +140,9 @@ def _insert(connection: Connection, kept: KeptCorrection) -> bool:
     values = correction_row(kept)
     statement = insert_for(connection, delivery_corrections).values(values)
     connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
+    subject, act = f"delivery:{kept.delivery_id}", _ACTS[kept.act]
+    new = NewAudit(actor=kept.actor, kind=AuditKind.MESSAGES, act=act, subject=subject, detail=str(kept.how), door="")
+    add_entry(connection, kept.id, new, kept.at_us)
     return True
 
 

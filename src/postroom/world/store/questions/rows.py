@@ -61,7 +61,6 @@ def changing_columns(question: Question) -> dict[str, Any]:
         "escalate_after": question.escalate_after_seconds,
         "status": str(question.status),
         "answered_by": _text(asdict(question.answered_by) if question.answered_by else None),
-        "answered_person": question.answered_by.person_id if question.answered_by else None,
         "reason": question.reason,
         "superseded_by": question.superseded_by,
         "expires_at": question.expires_at_us,

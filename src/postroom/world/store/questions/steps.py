@@ -10,14 +10,19 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, or_, select, update
 
 from postroom.domain.approval_question import is_approval
+from postroom.domain.audit import AuditKind, NewAudit
 from postroom.domain.presentation import IN_LINE, Presentation
+from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_change import QuestionChange
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.world.store.questions import order
 from postroom.world.store.questions.presentation_rows import presentation_row
 from postroom.world.store.questions.rows import answer_text, changing_columns, question_row, read_person, read_question
+from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.tables.questions import presentations, question_people, questions
+
+_ACTS: Final = {QuestionStatus.ANSWERED: "answered a question", QuestionStatus.DECLINED: "declined a question"}
 
 ENDED_FIRST: Final = "the question ended before it was shown"
 _ON_SHOW: Final = (str(PresentationStatus.SHOWN), str(PresentationStatus.UNCERTAIN))
@@ -87,7 +92,20 @@ def write(connection: Connection, before: Question, change: QuestionChange, answ
             raise RuntimeError("a locked question was changed by another writer")
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
         _follow(connection, before, change)
+        if before.is_open and not new.is_open:
+            _note_answer(connection, new)
     order.append(connection, change)
+
+
+def _note_answer(connection: Connection, question: Question) -> None:
+    """That a person answered, never what. Of a parked message its approval tells, which knows the decision."""
+    by, act = question.answered_by, _ACTS.get(question.status)
+    if by is None or act is None or is_approval(question):
+        return
+    actor = OPERATOR if by.person_id == OWNER else Principal(Role.PERSON, by.person_id)
+    subject = f"question:{question.id}"
+    new = NewAudit(actor=str(actor), kind=AuditKind.DECISION, act=act, subject=subject, door=by.channel)
+    add_entry(connection, question.id, new, question.ended_at_us or question.created_at_us)
 
 
 def hold_questions(connection: Connection, subjects: Iterable[str]) -> list[Question]:

@@ -1,15 +1,15 @@
-"""What people did, where nothing else records it: written once, never changed."""
+"""What people did: written once, in the transaction of the act, and never changed by another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Connection, insert, select, tuple_
+from sqlalchemy import Connection, select, tuple_
 
 from postroom.domain.audit import LONGEST_DETAIL, AuditEntry, AuditKind, AuditQuery, NewAudit
 from postroom.world.store.engine.database import Database
-from postroom.world.store.shared.audit_sources import answered, approved, corrected
+from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.tables.audit import audit_entries
 
 
@@ -22,12 +22,11 @@ class StoredAudit:
         await self._database.write(lambda connection: add_entry(connection, self._mint(now_us), new, now_us))
 
     async def page(self, query: AuditQuery) -> Sequence[AuditEntry]:
-        """Of all records that know who did something, the newest first."""
+        """The newest first."""
 
         def work(connection: Connection) -> list[AuditEntry]:
-            sources = (_own, answered, approved, corrected)
-            found = [entry for source in sources for one in _of_each(query) for entry in source(connection, one)]
-            return sorted(dict.fromkeys(found), key=lambda one: (one.at_us, one.id), reverse=True)[: query.limit]
+            found = [entry for one in _of_each(query) for entry in _entries(connection, one)]
+            return sorted(found, key=lambda one: (one.at_us, one.id), reverse=True)[: query.limit]
 
         return await self._database.read(work)
 
@@ -38,7 +37,7 @@ def _of_each(query: AuditQuery) -> list[AuditQuery]:
 
 
 def add_entry(connection: Connection, entry_id: str, new: NewAudit, now_us: int) -> None:
-    """In the transaction of the act itself."""
+    """In the transaction of the act itself; under the id of a record of its own it stands there once."""
     row = {
         "id": entry_id,
         "at": now_us,
@@ -49,10 +48,11 @@ def add_entry(connection: Connection, entry_id: str, new: NewAudit, now_us: int)
         "detail": new.detail[:LONGEST_DETAIL],
         "door": new.door,
     }
-    connection.execute(insert(audit_entries), row)
+    new_row = insert_for(connection, audit_entries).values(row)
+    connection.execute(new_row.on_conflict_do_nothing(index_elements=["id"]))
 
 
-def _own(connection: Connection, query: AuditQuery) -> list[AuditEntry]:
+def _entries(connection: Connection, query: AuditQuery) -> list[AuditEntry]:
     table = audit_entries.c
     asked = select(audit_entries).order_by(table.at.desc(), table.id.desc()).limit(query.limit)
     if query.actors:

@@ -67,8 +67,6 @@ approval_events = Table(
     CheckConstraint("action_id IS NOT NULL OR rule_id IS NOT NULL", name="subject"),
     Index("ix_approval_events_action_id", "action_id"),
     Index("ix_approval_events_rule_id", "rule_id"),
-    Index("ix_approval_events_occurred_at", "occurred_at", "id"),
-    Index("ix_approval_events_actor", "actor", "occurred_at", "id"),
     schema=MESSENGER,
 )
 

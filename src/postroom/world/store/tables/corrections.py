@@ -27,7 +27,5 @@ delivery_corrections = Table(
     CheckConstraint(one_of("act", CorrectionAct), name="act"),
     CheckConstraint(one_of("how", How), name="how"),
     Index("ix_delivery_corrections_delivery_id", "delivery_id"),
-    Index("ix_delivery_corrections_at", "at", "id"),
-    Index("ix_delivery_corrections_actor", "actor", "at", "id"),
     schema=MESSENGER,
 )

@@ -27,7 +27,6 @@ _NEXT = text("next_at IS NOT NULL")
 _KEPT = text("ended_at IS NOT NULL AND erased_at IS NULL")
 _ERASED = text("erased_at IS NOT NULL")
 _ABOUT = text("subject IS NOT NULL")
-_ANSWERED = text("answered_by IS NOT NULL")
 UNPLANNED = text("planned_at IS NULL")
 DUE = text("due_at IS NOT NULL")
 AWAITING = text("words_awaited_at IS NOT NULL")
@@ -67,7 +66,6 @@ questions = Table(
     Column("collected_at", BigInteger),
     Column("next_at", BigInteger),
     Column("erased_at", BigInteger),
-    Column("answered_person", Text),  # as in `answered_by`, to be found by
     UniqueConstraint("asker", "key"),
     CheckConstraint(one_of("kind", QuestionKind), name="kind"),
     CheckConstraint(one_of("status", QuestionStatus), name="status"),
@@ -79,8 +77,6 @@ questions = Table(
     partial_index("ix_questions_next_at", "next_at", where=_NEXT),
     partial_index("ix_questions_ended_at", "ended_at", where=_KEPT),
     partial_index("ix_questions_erased", "ended_at", where=_ERASED),
-    partial_index("ix_questions_answered", "ended_at", "id", where=_ANSWERED),
-    partial_index("ix_questions_answered_person", "answered_person", "ended_at", "id", where=_ANSWERED),
     schema=SHARED,
 )
 

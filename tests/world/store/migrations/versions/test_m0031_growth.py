@@ -19,8 +19,7 @@ from postroom.domain.retention import DAY_US, Retention
 from postroom.world.store.attention.attention import _page
 from postroom.world.store.engine.database import Database
 from postroom.world.store.retention.records import STALE
-from postroom.world.store.shared.audit import _own
-from postroom.world.store.shared.audit_sources import answered, approved, corrected
+from postroom.world.store.shared.audit import _entries
 
 NOW_US = time.time_ns() // 1_000_000 * 1000
 OLD = Retention(settled_before_us=NOW_US - 30 * DAY_US, now_us=NOW_US)  # so that nothing is old enough
@@ -46,11 +45,8 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 
 CASES: list[tuple[str, Work]] = [
-    ("ix_questions_answered", partial(answered, query=PAGE)),
-    ("ix_approval_events_occurred_at", partial(approved, query=PAGE)),
-    ("ix_delivery_corrections_at", partial(corrected, query=PAGE)),
-    ("ix_audit_entries_at_id", partial(_own, query=PAGE)),
-    ("ix_audit_entries_actor", partial(_own, query=ANNS)),
+    ("ix_audit_entries_at_id", partial(_entries, query=PAGE)),
+    ("ix_audit_entries_actor", partial(_entries, query=ANNS)),
     ("ix_notices_person_state_created_at", held),
     ("ix_notices_closed", pruned("notices")),
     ("ix_notice_sends_handed_over", pruned("sends of notices")),
