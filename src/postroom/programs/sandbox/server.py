@@ -78,7 +78,6 @@ class Sandbox:
         self.clock = clock or SystemClock()
         self.stopping = asyncio.Event()
         self._news = Signal()
-        self._bot_api = self._made_bot_api()
         self.application = self._made_application()
         self._runner = self._http()
         self._smtp = self._mail()
@@ -110,7 +109,6 @@ class Sandbox:
         """Long polls, delays and hanging calls end at once."""
         self.stopping.set()
         self._news.ring()
-        await self._bot_api.close()
         await self._smtp.stop()
         await self._imap.stop()
         await self._runner.cleanup()
@@ -137,7 +135,7 @@ class Sandbox:
     def _made_application(self) -> web.Application:
         options = self.options
         return build_application(
-            bot_api=self._bot_api,
+            bot_api=self._made_bot_api(),
             control=Control(
                 ledger=self.ledger,
                 faults=self.faults,

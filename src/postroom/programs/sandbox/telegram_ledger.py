@@ -279,12 +279,6 @@ class TelegramLedger:
     ) -> list[dict[str, Any]]:
         return self._queue.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
 
-    def waiting_updates(self, *, now_us: int, bot: str) -> int:
-        return self._queue.count(now_us=now_us, bot=bot)
-
-    def drop_updates(self, bot: str) -> None:
-        self._queue.drop(bot)
-
     def clear(self, connection: sqlite3.Connection) -> None:
         for table in ("messages", "edits", "reactions", "callbacks", "updates"):
             connection.execute(f"delete from telegram_{table}")
