@@ -155,6 +155,12 @@ class TelegramLedger:
             rows = connection.execute(statement, (*values, limit)).fetchall()
         return [_message(row) for row in (reversed(rows) if since is None else rows)]
 
+    def chats(self, limit: int) -> list[str]:
+        """By when something was last said in them, the newest first."""
+        statement = "select chat_id from telegram_messages group by chat_id order by max(message_id) desc limit ?"
+        with self._file.reading() as connection:
+            return [row[0] for row in connection.execute(statement, (limit,))]
+
     def count(self, *, from_person: bool | None, chat_id: str | None, since: int | None) -> int:
         where, values = _message_filter(from_person, chat_id, since)
         with self._file.reading() as connection:
