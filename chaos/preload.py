@@ -11,7 +11,7 @@ _LATE = (
     "postroom.app.household",
     "postroom.world.store.shared.breakers_redis",
     "postroom.world.store.shared.limits_redis",
-    "postroom.world.store.migrations.versions.m0001_deliveries",
+    "postroom.world.store.migrations.versions.m0100_baseline",
     "postroom.world.store.shared.notices",
     "redis.asyncio",
     "sqlalchemy.dialects.postgresql.asyncpg",

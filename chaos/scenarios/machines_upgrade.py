@@ -11,8 +11,8 @@ from chaos.machines.site import site
 from chaos.machines.trial import Trial, trial
 from chaos.scenario import About, NotPermitted, Result, Scenario, World
 
-_FORMER: Final = "b130b185"
-"""The last commit before notices were held: everything from the migration 0021 on is newer."""
+_BASELINE: Final = "src/postroom/world/store/migrations/versions/m0100_baseline.py"
+"""The former version is the one that brought it: every other migration is newer."""
 _TREE: Final = Path(__file__).parents[2]
 _SECONDS: Final = 60.0
 
@@ -29,26 +29,29 @@ async def upgrade(world: World) -> Result:
             one.ask(asked, others)
 
     with tempfile.TemporaryDirectory(prefix="postroom-chaos-", ignore_cleanup_errors=True) as folder:
-        former = _taken_out(Path(folder))
+        revision = _ran("git", "-C", str(_TREE), "log", "-1", "--diff-filter=A", "--format=%h", "--", _BASELINE)
+        former = _taken_out(revision, Path(folder))
         async with site(world, "upgrade") as place:
             await place.start(former)
-            return await trial(place, happening, more=world.sized(100, 20), note=f"3 machines, from {_FORMER}")
+            return await trial(place, happening, more=world.sized(100, 20), note=f"3 machines, from {revision}")
 
 
-def _taken_out(folder: Path) -> Path:
+def _taken_out(revision: str, folder: Path) -> Path:
     """The former version's sources, as history has them."""
-    packed = folder / "former.tar"
-    for command in (
-        ["git", "-C", str(_TREE), "archive", "--output", str(packed), _FORMER, "src"],
-        ["tar", "-C", str(folder), "-xf", str(packed)],
-    ):
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
-        except FileNotFoundError:
-            raise NotPermitted(f"the program {command[0]} is not here") from None
-        if done.returncode != 0:
-            raise NotPermitted(f"the former version is not in the history here: {done.stderr.strip()[:200]}")
+    packed = str(folder / "former.tar")
+    _ran("git", "-C", str(_TREE), "archive", "--output", packed, revision, "src")
+    _ran("tar", "-C", str(folder), "-xf", packed)
     return folder
+
+
+def _ran(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except FileNotFoundError:
+        raise NotPermitted(f"the program {command[0]} is not here") from None
+    if done.returncode != 0:
+        raise NotPermitted(f"the former version is not in the history here: {done.stderr.strip()[:200]}")
+    return done.stdout.strip()
 
 
 SCENARIOS: Final = [

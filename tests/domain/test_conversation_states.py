@@ -15,7 +15,6 @@ from postroom.domain.conversation_states import (
     InboundStatus,
     moved,
 )
-from postroom.world.store.migrations.versions import m0027_conversations
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "conversations.md"
 pytestmark = pytest.mark.requirement("talk:states")
@@ -31,10 +30,6 @@ def test_the_drawing_shows_every_move_and_no_other() -> None:
 
 def test_every_state_is_explained() -> None:
     assert re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE) == [str(one) for one in InboundStatus]
-
-
-def test_the_edges_the_database_guards_are_those_of_the_table() -> None:
-    assert set(m0027_conversations.EDGES) == {(str(one), str(after)) for (one, _), after in INBOUND_MOVES.items()}
 
 
 def test_every_state_is_reached_every_move_is_used_and_what_is_settled_stays_so() -> None:

@@ -19,7 +19,6 @@ from postroom.domain.question_states import (
     after,
     after_showing,
 )
-from postroom.world.store.migrations.versions import m0015_questions
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "question-states.md"
 
@@ -36,16 +35,6 @@ def test_every_state_is_explained() -> None:
     explained = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
 
     assert explained == [str(status) for status in (*QuestionStatus, *PresentationStatus)]
-
-
-@pytest.mark.requirement("ask:states")
-def test_the_edges_the_database_guards_are_those_of_the_tables() -> None:
-    def edges(table: object) -> set[tuple[str, str]]:
-        assert isinstance(table, dict)
-        return {(str(before), str(after)) for (before, _), after in table.items() if before is not after}
-
-    assert set(m0015_questions.QUESTION_EDGES) == edges(QUESTION_MOVES)
-    assert set(m0015_questions.PRESENTATION_EDGES) == edges(PRESENTATION_MOVES)
 
 
 def test_what_ended_stays_ended() -> None:

@@ -11,7 +11,7 @@ from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.errors import PostroomError, UserError
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
-from postroom.world.store.engine.migrate import about_newer, is_newer, newest, revision
+from postroom.world.store.engine.migrate import about_newer, about_unreleased, is_newer, is_unreleased, newest, revision
 from postroom.world.store.engine.server_capacity import connection_room
 from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.shared.workers import living
@@ -48,6 +48,9 @@ def _age(kind: str, current: str | None) -> Finding:
     if current is not None and is_newer(current):
         advice = "install the newer Postroom again, or restore a backup that is older"
         return Finding("database", False, f"{kind}, {about_newer(current)}", advice)
+    if current is not None and is_unreleased(current):
+        advice = "begin with an empty database: another --home or database_url"
+        return Finding("database", False, f"{kind}, {about_unreleased(current)}", advice)
     told = f"revision {current}" if current else "empty"
     advice = "`postroom up` or `postroom migrate` brings it there"
     return Finding("database", True, f"{kind}, {told}; newest is {newest()}", advice)

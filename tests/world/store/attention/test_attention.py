@@ -18,7 +18,7 @@ from tests.work.attention.sample import HOUR, PERSON, accepted, at
 
 from postroom.domain.errors import PostroomError
 from postroom.domain.notice_rows import NoticeChanges, Wanted
-from postroom.domain.notice_states import NOTICE_MOVES, NoticeState
+from postroom.domain.notice_states import NoticeState
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.retention import DAY_US, retention
 from postroom.domain.time import seconds
@@ -30,7 +30,6 @@ from postroom.work.attention.turn import NewNotice, Turn
 from postroom.world.store.attention.attention import StoredNotices
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.postgres import PostgresDatabase
-from postroom.world.store.migrations.versions import m0025_attention
 from postroom.world.store.retention.records import STALE
 
 Refused = (DBAPIError, PostroomError)
@@ -61,12 +60,6 @@ async def take_in(book: NoticeBook, *facts: NoticeAccepted) -> Turn:
         return turn.changes()
 
     return await book.turn(PERSON, step)
-
-
-@pytest.mark.requirement("attention:log-is-rows")
-def test_the_edges_the_database_guards_are_those_of_the_state_table() -> None:
-    edges = {(str(before), str(after)) for (before, _), after in NOTICE_MOVES.items() if before != after}
-    assert set(m0025_attention.EDGES) == edges
 
 
 @pytest.mark.requirement("attention:log-is-rows")

@@ -30,8 +30,21 @@ class NewerDatabase(UserError):
         )
 
 
+class UnreleasedDatabase(UserError):
+    """It was made before the first release, whose migrations begin with all tables at once."""
+
+    def __init__(self, current: str) -> None:
+        super().__init__(
+            f"The database is {about_unreleased(current)}: begin with an empty one (another --home or database_url)."
+        )
+
+
 def about_newer(current: str) -> str:
     return f"at revision {current}, which is newer than this program (it knows {newest()})"
+
+
+def about_unreleased(current: str) -> str:
+    return f"at revision {current}, from before the first release, which this program does not bring further"
 
 
 def _config() -> Config:
@@ -67,16 +80,21 @@ def revision(connection: Connection) -> str | None:
 
 
 def known_revision(connection: Connection) -> str | None:
-    """Raises NewerDatabase when there is one that this program does not know."""
+    """Raises NewerDatabase or UnreleasedDatabase when there is one that this program does not know."""
     current = revision(connection)
     if is_newer(current):
         raise NewerDatabase(str(current))
+    if is_unreleased(current):
+        raise UnreleasedDatabase(str(current))
     return current
 
 
 def is_newer(current: str | None) -> bool:
-    """Revisions are never taken away, so that one we do not know was made after us."""
-    return current is not None and current not in _revisions()
+    return current is not None and current > newest()
+
+
+def is_unreleased(current: str | None) -> bool:
+    return current is not None and current < _revisions()[-1]
 
 
 def _steps_after(before: str | None) -> int:
@@ -101,6 +119,6 @@ def newest() -> str:
 
 @cache
 def _revisions() -> tuple[str, ...]:
-    """Newest first. They come with the program: each is a file that is named after it, as m0001_deliveries.py is."""
+    """Newest first. They come with the program: each is a file that is named after it, as m0100_baseline.py is."""
     scripts = files("postroom.world.store").joinpath("migrations", "versions").iterdir()
     return tuple(sorted((one.name[1:5] for one in scripts if one.name[1:5].isdecimal()), reverse=True))
