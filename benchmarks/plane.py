@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -189,6 +188,3 @@ def envelope(number: int) -> dict[str, Any]:
             "recipient": str(100_000 + number % 5_000),
         },
     }
-
-
-ENVELOPE_BYTES = len(json.dumps(envelope(0)))

@@ -16,7 +16,6 @@ from chaos.report import OVERVIEW_BEGIN, OVERVIEW_END, Run, write_page
 from chaos.scenario import About, Result
 
 RUN = Run(minutes=21.26, lanes=4)
-_DELIVERIES = [one for one in SCENARIOS if one.about is About.DELIVERIES]
 
 
 @pytest.fixture
