@@ -14,14 +14,11 @@ from postroom.system.settings import Settings
 from postroom.work.files.ownership import CarriedFiles
 from postroom.work.files.taking import FileTaking
 from postroom.world.files.folder import FolderFiles
-from postroom.world.files.kept import KeptFiles
 from postroom.world.files.safe_open import opened_below
 from postroom.world.store.files.uploads import StoredUploads
 
 if TYPE_CHECKING:
     from postroom.app.store import OpenedStore
-
-__all__ = ["KeptFiles", "carried_files", "file_taking", "open_files"]
 
 
 def open_files(settings: Settings) -> FolderFiles:

@@ -9,7 +9,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from postroom.app.address_book import stored_people
-from postroom.app.files import KeptFiles, open_files
+from postroom.app.files import open_files
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Ledger
 from postroom.system.clock import SystemClock
@@ -17,6 +17,7 @@ from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
 from postroom.system.signal import Signal
 from postroom.work.people.household_people import HouseholdPeople
+from postroom.world.files.folder import FolderFiles
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sole_worker import sqlite_path
@@ -41,7 +42,7 @@ class OpenedStore:
     attention: Signal  # rung when others set a policy or decided what is to be handed over, where that is heard
     people: StoredPeople  # one for the process, so that what it changes is known at once
     household: HouseholdPeople
-    files: KeptFiles
+    files: FolderFiles
 
 
 @asynccontextmanager
@@ -101,7 +102,7 @@ def _opened(
     database: Database,
     ledger: Ledger,
     listening: Listening,
-    files: KeptFiles,
+    files: FolderFiles,
     questions: QuestionNotices | None = None,
     attention: Signal | None = None,
 ) -> OpenedStore:

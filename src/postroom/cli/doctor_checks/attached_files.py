@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
-from postroom.app.files import KeptFiles
 from postroom.app.store import connect_store
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.attachment import attachments_of_text
 from postroom.domain.errors import PostroomError
 from postroom.system.settings import Settings
+from postroom.world.files.folder import FolderFiles
 from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.files.uploads import waiting_files
 
@@ -33,7 +33,7 @@ async def look_at_attached_files(settings: Settings) -> list[Finding]:
         return []
 
 
-async def _missing(waiting: Awaitable[Sequence[tuple[str, str]]], files: KeptFiles) -> list[Finding]:
+async def _missing(waiting: Awaitable[Sequence[tuple[str, str]]], files: FolderFiles) -> list[Finding]:
     rows = await waiting
     found = [(one, file) for one, text in rows for file in attachments_of_text(text)]
     gone = [f"{file.name} of delivery {one}" for one, file in found if not await files.holds(file)]

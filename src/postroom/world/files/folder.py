@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -13,25 +14,28 @@ from typing import BinaryIO, Final, TypeVar
 from postroom.domain.attachment import Attachment
 from postroom.domain.errors import InternalError, StoreUnavailable
 from postroom.domain.file_ports import Draft
-from postroom.world.files.drafts import Drafts
-from postroom.world.files.kept import KeptFile
 
 _HEX: Final = frozenset("0123456789abcdef")
 _HASH_LENGTH: Final = 64
+_CHUNK_BYTES: Final = 256 * 1024
 _Result = TypeVar("_Result")
 
 
 class FolderFiles:
+    """`root` is made when it is first needed, for us alone."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._drafts = Drafts(root / "drafts")
+        self._drafts = root / "drafts"  # copies that are being made, under names that are nobody's
         self._gone = root / "gone"  # taken away, and brought back if somebody has just stored the same bytes
 
     async def draft(self, source: BinaryIO, look: Callable[[bytes], None]) -> Draft:
-        return await self._drafts.make(source, look)
+        """Written to the disk before it is anything; whatever goes wrong leaves nothing."""
+        return await self._in_thread(self._draft, source, look)
 
     async def discard(self, draft: Draft) -> None:
-        await self._drafts.discard(draft)
+        """Nothing to do for one that was kept: it has moved."""
+        await asyncio.to_thread(draft.path.unlink, missing_ok=True)
 
     async def keep(self, draft: Draft) -> None:
         """Over what is there: the same bytes, but new, so that no pruning that has just begun takes them away."""
@@ -48,19 +52,17 @@ class FolderFiles:
     async def holds(self, attachment: Attachment) -> bool:
         return await self._in_thread(self._size, attachment.sha256) == attachment.size
 
-    async def kept_before(self, before_us: int) -> list[KeptFile]:
-        """Old enough that whoever stored them has had the time to write it down."""
-        return await self._in_thread(lambda: [one for one in self._listed() if one.at_us < before_us])
+    async def kept_before(self, before_us: int) -> list[str]:
+        """Their hashes; old enough that whoever stored them has had the time to write it down."""
+        return await self._in_thread(self._kept_before, before_us)
 
     async def remove(self, sha: str, before_us: int) -> bool:
         """Not one that has been stored again since then."""
         return await self._in_thread(self._remove, sha, before_us)
 
     async def remove_drafts(self, before_us: int) -> int:
-        return await self._in_thread(self._drafts.remove_before, before_us)
-
-    async def close(self) -> None:
-        return None
+        """Left behind by processes that died."""
+        return await self._in_thread(self._remove_drafts, before_us)
 
     async def _in_thread(self, work: Callable[..., _Result], *arguments: object) -> _Result:
         try:
@@ -72,6 +74,30 @@ class FolderFiles:
         if len(sha) != _HASH_LENGTH or not _HEX.issuperset(sha):
             raise InternalError("that is no hash of a file")
         return self.root / sha[:2] / sha[2:]
+
+    def _draft(self, source: BinaryIO, look: Callable[[bytes], None]) -> Draft:
+        self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self._drafts / secrets.token_hex(16)
+        digest, size = sha256(), 0
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy:
+                while chunk := source.read(_CHUNK_BYTES):
+                    look(chunk)
+                    digest.update(chunk)
+                    size += len(chunk)
+                    copy.write(chunk)
+                copy.flush()
+                os.fsync(copy.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return Draft(path=path, sha256=digest.hexdigest(), size=size)
+
+    def _remove_drafts(self, before_us: int) -> int:
+        old = [one for one in self._drafts.glob("*") if one.stat().st_mtime_ns < before_us * 1000]
+        for one in old:
+            one.unlink(missing_ok=True)
+        return len(old)
 
     def _keep(self, draft: Draft) -> None:
         place = self._place(draft.sha256)
@@ -98,14 +124,16 @@ class FolderFiles:
                 return look(place)
         return None
 
-    def _listed(self) -> Iterator[KeptFile]:
+    def _kept_before(self, before_us: int) -> list[str]:
+        found = []
         for aside in self._gone.glob("*"):
             self._there(aside.name, Path.stat)
         for folder in sorted(self.root.glob("[0-9a-f][0-9a-f]")):
             for file in folder.iterdir():
                 with suppress(FileNotFoundError):
-                    found = file.stat()
-                    yield KeptFile(sha256=folder.name + file.name, size=found.st_size, at_us=found.st_mtime_ns // 1000)
+                    if file.stat().st_mtime_ns // 1000 < before_us:
+                        found.append(folder.name + file.name)
+        return found
 
     def _remove(self, sha: str, before_us: int) -> bool:
         place, aside = self._place(sha), self._gone / sha

@@ -27,13 +27,8 @@ _LONG_SECONDS, _SHORT_SECONDS = 0.020, 0.008
 Result = TypeVar("Result")
 
 
-class HasHash(Protocol):
-    @property
-    def sha256(self) -> str: ...
-
-
 class PrunedFiles(Protocol):
-    async def kept_before(self, before_us: int) -> Sequence[HasHash]: ...
+    async def kept_before(self, before_us: int) -> Sequence[str]: ...
 
     async def remove(self, sha: str, before_us: int) -> bool: ...
 
@@ -103,7 +98,7 @@ class Pruner:
         return removed
 
     async def _orphans(self, before_us: int) -> list[str]:
-        there = [one.sha256 for one in await self.files.kept_before(before_us)] if self.files else []
+        there = await self.files.kept_before(before_us) if self.files else []
         orphans: list[str] = []
         for start in range(0, len(there), _AT_ONCE):
             some = there[start : start + _AT_ONCE]
