@@ -35,8 +35,8 @@ async def contents(rig: Rig, store: OpenedStore, sent: Mapping[str, Act]) -> Con
         _posted(token, act, by_token[token], [made[key] for key in carried.get(token, ()) if key in made], phone)
         for token, act in sent.items()
     ]
-    kept = {one.sha256 for one in await store.files.kept_before(_ALL_US)}
-    missing = [sha[:12] for sha in sorted(names - kept)]
+    kept = await store.files.kept_before(_ALL_US)
+    missing = [sha[:12] for sha in sorted(names.difference(kept))]
     return judged(posted, missing)
 
 

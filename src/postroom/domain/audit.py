@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Final
 
 LONGEST_DETAIL: Final = 200
-MOST_ON_A_PAGE: Final = 200
 
 
 class AuditKind(StrEnum):

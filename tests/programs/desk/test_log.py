@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from postroom.programs.desk.log import ConversationLog
-from postroom.programs.desk.records import TAIL_BYTES
 from postroom.programs.desk.who import Who
 
 ZONE = timezone(timedelta(hours=2))
@@ -50,7 +49,7 @@ def lines(base: Path, day: str = "2026-11-15") -> list[dict[str, Any]]:
 
 def last_as_voicemode_finds_it(base: Path) -> dict[str, Any]:
     """VoiceMode reads the last 1,024 bytes as UTF-8 and takes the last line of them."""
-    tail = file(base).read_bytes()[-TAIL_BYTES:].decode("utf-8")
+    tail = file(base).read_bytes()[-1_024:].decode("utf-8")
     found: dict[str, Any] = json.loads(tail.strip().split("\n")[-1])
     return found
 

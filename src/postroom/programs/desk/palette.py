@@ -1,10 +1,8 @@
-"""The colours of the window, and how well one can be read on another."""
+"""The colours of the window."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-MINIMUM_CONTRAST = 4.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,21 +21,6 @@ class Palette:
     warning: str
     selection: str
     on_selection: str
-
-    def readable_pairs(self) -> tuple[tuple[str, str], ...]:
-        """Every colour that text is written in, with every colour it is written on."""
-        return (
-            (self.text, self.background),
-            (self.text, self.surface),
-            (self.muted, self.background),
-            (self.muted, self.surface),
-            (self.accent, self.background),
-            (self.accent, self.surface),
-            (self.warning, self.background),
-            (self.on_accent, self.accent),
-            (self.on_button, self.button),
-            (self.on_selection, self.selection),
-        )
 
 
 PALETTES = {
@@ -103,18 +86,3 @@ PALETTES = {
 def palette_name(*, dark: bool, high_contrast: bool) -> str:
     shade = "dark" if dark else "light"
     return f"contrast-{shade}" if high_contrast else shade
-
-
-def contrast(one: str, other: str) -> float:
-    """The WCAG 2 contrast ratio of two `#rrggbb` colours, from 1 to 21."""
-    low, high = sorted((_luminance(one), _luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(int(colour[index : index + 2], 16) / 255) for index in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else float(((channel + 0.055) / 1.055) ** 2.4)

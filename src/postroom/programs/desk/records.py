@@ -12,10 +12,8 @@ from postroom.programs.desk.who import Who
 
 NEWEST_VERSION = 4
 OLDEST_VERSION = 3
-TAIL_BYTES = 1_024
-"""VoiceMode looks for the last record in so many bytes at the end of the file."""
 LINE_BYTES = 980
-"""The longest last line that VoiceMode still finds in there."""
+"""The longest last line that VoiceMode still finds: it looks for it in the last 1,024 bytes of the file."""
 
 
 _PERSON_TYPES = frozenset({"stt", "notify_in"})
