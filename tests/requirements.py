@@ -381,7 +381,7 @@ HOUSE: Sections = {
         "sandbox-like-telegram": "Edits, answers, kinds of updates and a second reader meet Telegram's own rules.",
         "sandbox-is-bounded": "The sandbox keeps a bounded number of messages of each chat.",
         "sandbox-mail": "The person answers a mail, and the answer is kept with its headers.",
-        "sandbox-phone": "The console's phone shows buttons, edits, answers to presses and a box to reply in.",
+        "sandbox-phone": "The sandbox's page is a live phone: buttons, edits, answers, reactions, pictures, replies.",
     },
 }
 

@@ -57,7 +57,8 @@ async def _run(claude: str, folder: Path, quiet_seconds: float) -> list[Moment]:
     changes = {"ports": {"api": port}, "owner": {"name": "Clara"}}
     async with living(folder / "household", QUICK, LIFTED, changes) as home, async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        phone = await Site(home, browser).signed_in(path="/sandbox", **PHONE)
+        phone = await Site(home, browser).page(**PHONE)
+        await phone.goto(home.household.addresses["sandbox"])
         await _connect(shop, own)
         async with fake_model("Bash", COMMAND, WORDS) as model:
             told = {**own, "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": KEY}
@@ -69,7 +70,7 @@ async def _watched(screen: Terminal, phone: Page, quiet_seconds: float) -> list[
     moments = []
 
     async def keep(name: str, tap: tuple[float, float] | None = None) -> None:
-        says = await phone.locator("#phone").inner_text()
+        says = await phone.locator("#said").inner_text()
         moments.append(Moment(name, screen.drawn, await phone.screenshot(), says, tap))
 
     await _until(screen, TASK)

@@ -1,4 +1,4 @@
-"""The console's pictures that the documentation shows: taken from the same week, and made small."""
+"""The pictures that the documentation shows of the console and the sandbox: of the same week, and made small."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ NAMES = {
     "console-delivery": "/deliveries/{id}",
     "console-approval": "/approvals/{id}",
     "console-attention": "/attention",
-    "console-sandbox": "/sandbox",
 }
 _WIDTH, _TALLEST = 1200, 1500
 
 
 async def take_for_docs(site: Site, base: str, pages: Mapping[str, str], folder: Path) -> None:
     page = await site.signed_in(viewport={"width": _WIDTH, "height": 900})
-    for name, kind in NAMES.items():
-        await page.goto(base + pages[kind])
+    shown = {name: base + pages[kind] for name, kind in NAMES.items()}
+    for name, address in {**shown, "sandbox": site.home.household.addresses["sandbox"]}.items():
+        await page.goto(address)
         whole = Image.open(io.BytesIO(await page.screenshot(full_page=True))).convert("RGB")
-        shown = whole.crop((0, 0, whole.width, min(whole.height, _TALLEST)))
-        shown.quantize(128, dither=Image.Dither.NONE).save(folder / f"{name}.png", optimize=True)
+        top = whole.crop((0, 0, whole.width, min(whole.height, _TALLEST)))
+        top.quantize(128, dither=Image.Dither.NONE).save(folder / f"{name}.png", optimize=True)
     await page.context.close()

@@ -11,8 +11,7 @@ _DIFFERS = (
     (r" on \S+ wants", " on HOST wants"),
     (r"in /\S+/shop", "in FOLDER/shop"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME"),
-    (r"\d\d:\d\d UTC", "TIME"),
-    (r"(just now|\d+ seconds? ago)", "MOMENT"),
+    (r"(\d\d \w{3}, )?\d\d:\d\d UTC", "TIME"),
 )
 _PASSING = re.compile(
     r"[^\w❯●⎿>…] ?\w+(…| for )|❯$|─+$|.*(esc to interrupt|for shortcuts|/effort)|Esc to cancel|… \+|\.+$"
@@ -40,4 +39,4 @@ def phone_words(says: str) -> list[str]:
     for pattern, name in _DIFFERS:
         text = re.sub(pattern, name, text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[: next((at for at, line in enumerate(lines) if line.startswith("MOMENT")), len(lines))]
+    return lines[: next((at for at, line in enumerate(lines) if line.startswith("TIME")), len(lines))]

@@ -38,7 +38,7 @@ class Shown:
     tokens: TokenFile
 
     def url(self, part: str) -> str:
-        return self.household.addresses[part].removesuffix("/mcp").removesuffix("/sandbox/")
+        return self.household.addresses[part].removesuffix("/mcp")
 
     def token(self, principal: Principal) -> str:
         return self.tokens.token_of(principal) or ""

@@ -12,13 +12,12 @@ _PORTS = {
     "api": "API",
     "chatgpt": "ChatGPT adapter",
     "gemini": "Gemini adapter",
-    "sandbox": "Sandbox",
     "health": "Every butler, the switchboard and the messenger",
 }
 _INTRODUCTION = """\
-Every port serves its own OpenAPI 3.1 document at `/openapi.json` and says at `/health` whether it is up. Apart from
-those two, `/metrics` and the sandbox, a call needs `Authorization: Bearer TOKEN`. The schemas themselves are in the
-documents."""
+Every port here serves its own OpenAPI 3.1 document at `/openapi.json` and says at `/health` whether it is up. Apart
+from those two and `/metrics`, a call needs `Authorization: Bearer TOKEN`. The schemas themselves are in the
+documents. The sandbox has [routes of its own](../how-to/sandbox.md#all-routes), without a token."""
 
 
 async def routes_page(shown: Shown) -> str:

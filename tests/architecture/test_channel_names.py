@@ -33,7 +33,6 @@ NAMED_FOR_A_REASON = {
     "world/store/inbox/rows.py": "the owner's own mailbox takes the copies when no other is named",
     "work/questions/form.py": "the format of a field in a JSON Schema",
     "doors/console/words.py": "writes e-mail as people do",
-    "doors/console/sandbox_page.py": "whose chat the phone shows and whose mail lies in the mailbox",
     "cli/contacts.py": "prints the two columns it always had",
 }
 

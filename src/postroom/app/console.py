@@ -50,7 +50,7 @@ class ConsoleWorld:
     mint: IdMint
     outbound: Outbound | None = None  # the household's own way out
     approvals: Approvals | None = None  # of the messenger, where it runs in this process
-    sandbox_url: str | None = None  # of its control API, in sandbox mode
+    sandbox_url: str | None = None  # of its page, in sandbox mode
     silent: str = ""  # why no butler can answer people
     pages_url: str = ""  # where people reach the console
     links_due: Signal = field(default_factory=Signal)  # rung for the one who sends sign-in links

@@ -38,7 +38,6 @@ from postroom.doors.console.events import events_page
 from postroom.doors.console.health import Machinery, health_section
 from postroom.doors.console.names import NameBook
 from postroom.doors.console.questions_page import QuestionPages, questions_section
-from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.console.today import TodayPage, today_section
 from postroom.doors.console.token_sessions import TokenSessions
 from postroom.doors.console.visit import ConsoleSection
@@ -49,7 +48,6 @@ from postroom.work.people.normalise import keys_of
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
-from postroom.world.peers.sandbox import HttpSandboxDoor
 from postroom.world.store.deliveries.console_readers import (
     ConsoleDeadLetters,
     ConsoleDeliveries,
@@ -72,7 +70,7 @@ def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Fa
     parts = ConsoleParts(
         sections=[*_sections(world, bulk, failing), *admissions.sections(sessions, audit)],
         badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
-        sandbox=world.settings.in_sandbox,
+        sandbox_url=world.sandbox_url,
         more_pages=[events_page(changes, world.clock, sessions)],
         sessions=sessions,
         links=admissions.links,
@@ -135,7 +133,6 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
             settings, world.store, world.clock, world.inbox.notifications.email_due.ring, world.mint, overviews
         ),
         devices_desk(settings, world.store, world.outbound, world.clock, world.mint),
-        *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 
 

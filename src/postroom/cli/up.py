@@ -163,10 +163,10 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
 def _in_sandbox(household: RunningHousehold) -> list[str]:
     from postroom.app.known_channels import configured_channels
 
-    played, base = configured_channels(household.settings), household.addresses.get("sandbox", "").removesuffix("/")
+    played, url = configured_channels(household.settings), household.addresses.get("sandbox")
     return [
         "  SANDBOX: no provider credentials are set, so nothing leaves this machine.",
-        f"  It plays {', '.join(played)}: the console's Sandbox page shows what arrives there, and answers.",
-        f"  What arrived: curl {base}/telegram/messages",
+        f"  It plays {', '.join(played)}.",
+        *([f"  Your phone and your mailbox: {url}"] if url else []),
         "",
     ]

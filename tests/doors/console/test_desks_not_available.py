@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from tests.doors.console.visiting import opened
 
 from postroom.domain.errors import TargetUnavailable
@@ -13,7 +10,6 @@ from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.decisions import OwnDecisions
 from postroom.doors.console.ports import ShownActions
 from postroom.doors.console.rules_page import RulePages, approvals_section
-from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.guard.tool_policy import person
 from postroom.testing.held_files import HeldFiles
 
@@ -24,14 +20,6 @@ class AwayDecisions(OwnDecisions):
 
 
 AWAY = AwayDecisions(approvals=None, may_decide=person)  # type: ignore[arg-type]  # it is away
-
-
-class AwaySandbox:
-    async def messages(self, path: str) -> list[dict[str, Any]]:
-        raise TargetUnavailable("the sandbox cannot be reached")
-
-    async def post(self, path: str, body: Mapping[str, Any]) -> None:
-        raise TargetUnavailable("the sandbox cannot be reached")
 
 
 async def test_approvals_that_are_away_are_not_nothing() -> None:
@@ -47,10 +35,3 @@ async def test_approvals_that_are_off_say_so() -> None:
     shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=False, channels=["email"]), person))
 
     assert "Approvals are off" in shown
-
-
-async def test_a_sandbox_that_is_away_is_not_an_empty_one() -> None:
-    shown = await opened(sandbox_section(AwaySandbox()))
-
-    assert "This source is not available just now." in shown
-    assert "No messages yet" not in shown

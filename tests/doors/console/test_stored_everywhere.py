@@ -47,7 +47,6 @@ _PROGRESS = (  # nothing is going on that they could show; a sandbox notifies no
 _FILES = {  # no pages: what they send is never shown as one, see tests/app/test_file_approvals.py
     "/approvals/{id}/files/{number}",
     "/deliveries/{id}/files/{number}",
-    "/sandbox/file/{sha256}",
 }
 _EACH_KIND_AT_MOST = 3  # of the pages of one thing; lists are read to their end
 _FOREIGN = """() => {
@@ -289,7 +288,7 @@ async def test_nothing_stored_ever_runs_and_all_of_it_is_shown_as_written(site: 
     assert dialogs == []
     assert site.mishaps == []
     assert {kind for kind in walk.unvisited if not kind.startswith(_PROGRESS)} == _FILES
-    whole = ("/inbox", "/attention", "/sandbox", "/people", "/deliveries/{id}", "/dead-letters/{id}")
+    whole = ("/inbox", "/attention", "/people", "/deliveries/{id}", "/dead-letters/{id}")
     for kind in (*whole, "/conversations/{id}"):
         assert [text for text in PAYLOADS if text not in walk.texts[kind]] == [], kind
     assert [text for text in PAYLOADS if reveal(text) not in walk.texts["/approvals"]] == []

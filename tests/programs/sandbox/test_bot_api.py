@@ -41,8 +41,9 @@ async def test_a_configured_token_is_the_only_one(start: Start) -> None:
     assert (await client.bot("getMe", token="8:other"))["http_status"] == 401
 
 
-async def test_an_unknown_method_is_not_found(client: Client) -> None:
-    answer = await client.bot("deleteEverything")
+@pytest.mark.parametrize("method", ["deleteEverything", "setWebhook", "getWebhookInfo"])
+async def test_an_unknown_method_is_not_found(client: Client, method: str) -> None:
+    answer = await client.bot(method)
 
     assert (answer["http_status"], answer["ok"], answer["error_code"]) == (404, False, 404)
 

@@ -115,7 +115,7 @@ async def test_the_page_shows_names_as_text_and_pictures_as_pictures(sandbox: Fa
     _, page, _ = await get(sandbox, "/sandbox/")
 
     assert f'<img src="/sandbox/files/{PICTURE.sha256}"'.encode() in page
-    assert "Größe &quot;neu&quot;.png".encode() in page
+    assert "Größe &#34;neu&#34;.png".encode() in page
     assert b"<b>.txt" not in page
 
 

@@ -35,6 +35,8 @@ async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path
 
 async def test_a_stop_does_not_wait_for_open_polls_delays_and_hanging_calls(start: Start, clock: HandClock) -> None:
     client = await start()
+    page = await client.http.get("/sandbox/changes")
+    assert await page.content.readline() == b"data: changed\n"
     await client.arm(channel="telegram", mode="hang")
     await client.arm(channel="telegram", delay_seconds=3600)
     await client.arm(channel="email", mode="hang")
@@ -49,6 +51,7 @@ async def test_a_stop_does_not_wait_for_open_polls_delays_and_hanging_calls(star
     await asyncio.wait_for(client.sandbox.stop(), PATIENCE_SECONDS)
 
     poll, _, delayed, mail = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), PATIENCE_SECONDS)
+    assert b"changed" in await page.read()
     assert isinstance(poll, dict) and poll["result"] == []
     assert isinstance(delayed, dict) and delayed["ok"]
     assert isinstance(mail, smtplib.SMTPException | OSError)

@@ -48,7 +48,7 @@ _BROKEN = ("Something went wrong", "The error is ours and has been written to th
 class ConsoleParts:
     sections: Sequence[ConsoleSection]
     badges: Badges
-    sandbox: bool
+    sandbox_url: str | None
     more_pages: Sequence[ConsolePage]
     sessions: ConsoleSessions
     links: AskedLinks
@@ -60,7 +60,7 @@ class ConsoleParts:
 
 
 def console_app(parts: ConsoleParts) -> Starlette:
-    templates = Templates(parts.sandbox)
+    templates = Templates(parts.sandbox_url)
     coming_in = SignInPages(sessions=parts.sessions, links=parts.links, clock=parts.clock, templates=templates)
     passkeys = parts.passkeys(coming_in)
     pages = [page for section in parts.sections for page in section.pages]

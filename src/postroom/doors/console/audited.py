@@ -12,7 +12,6 @@ _OWN_RECORD: Final = "an answer, a decision or a correction is written down with
 _INBOX: Final = "a person reading their own inbox changes nothing for others"
 _ALREADY: Final = "written in the transaction of the act itself"
 _NOTHING: Final = "changes nothing"
-_PLAY: Final = "the sandbox is a toy: its people are made up"
 
 PEOPLE, ATTENTION = AuditKind.PEOPLE, AuditKind.ATTENTION
 
@@ -65,10 +64,6 @@ ACTS: Final[Mapping[str, Noted | str]] = {
     "/inbox/{id}/wake": _INBOX,
     "/logout": Noted(AuditKind.SIGN_IN, "signed out"),
     "/questions/{id}/answer": _OWN_RECORD,
-    "/sandbox/mail": _PLAY,
-    "/sandbox/message": _PLAY,
-    "/sandbox/press": _PLAY,
-    "/sandbox/reaction": _PLAY,
     "/theme": _NOTHING,
 }
 # Before there is a session there is no visit: these are written where the session begins.

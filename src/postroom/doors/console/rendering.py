@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Templates:
-    def __init__(self, sandbox: bool = False) -> None:
-        """`sandbox` is known to every page, also to those of nobody who is signed in."""
-        self._sandbox = sandbox
+    def __init__(self, sandbox_url: str | None = None) -> None:
+        """Where the sandbox's phone is, on every page, also on those of nobody who is signed in."""
+        self._sandbox_url = sandbox_url
 
     @cached_property
     def environment(self) -> Environment:
@@ -30,7 +30,7 @@ class Templates:
             auto_reload=False,
         )
         environment.filters |= words.FILTERS
-        environment.globals["sandbox"] = self._sandbox
+        environment.globals["sandbox_url"] = self._sandbox_url
         return environment
 
     def render(self, template: str, told_in: str = "UTC", **values: Any) -> str:

@@ -1,4 +1,4 @@
-"""The sandbox's HTTP application: Bot API and control routes behind one guard."""
+"""The sandbox's HTTP application: the page, the Bot API and the control routes behind one guard."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from postroom.domain.errors import ValidationError
 from postroom.programs.sandbox.bot_api import BotApi
 from postroom.programs.sandbox.control import Control
 from postroom.programs.sandbox.guard import refusal_reason
+from postroom.programs.sandbox.page import SandboxPage
 from postroom.programs.sandbox.requests import answer
 
 MAX_BODY_BYTES = 1_048_576
 _SIGN = {"X-Postroom-Sandbox": "nothing leaves this machine", "Cache-Control": "no-store"}
 
 
-def build_application(*, bot_api: BotApi, control: Control, hosts: Collection[str]) -> web.Application:
+def build_application(
+    *, bot_api: BotApi, control: Control, page: SandboxPage, hosts: Collection[str]
+) -> web.Application:
     application = web.Application(
         middlewares=[in_json, only_from_here(frozenset(host.lower() for host in hosts))],
         client_max_size=MAX_BODY_BYTES,
     )
-    application.add_routes([*control.routes(), *bot_api.routes()])
+    application.add_routes([*page.routes(), *control.routes(), *bot_api.routes()])
     application.on_response_prepare.append(_sign)
     return application
 

@@ -16,22 +16,16 @@ from postroom.programs.sandbox.arguments import ApiError, Arguments, read_argume
 from postroom.programs.sandbox.bot_files import BotFiles
 from postroom.programs.sandbox.bot_methods import BotMethods
 from postroom.programs.sandbox.bot_name import bot_name
-from postroom.programs.sandbox.bot_webhook import BotWebhooks
 from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode
 from postroom.programs.sandbox.kept_files import FileShelf, picture_type, shown
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
 from postroom.system.signal import Signal
 
 MAX_POLL_SECONDS = 50
-WEBHOOK_SET = (
-    "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
-)
 ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
 DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
 _KINDS = (*DEFAULT_KINDS, "message_reaction")
 _TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
-
-_WEBHOOKS = ("setwebhook", "deletewebhook", "getwebhookinfo")
 
 Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
 
@@ -56,7 +50,6 @@ class BotApi:
         self._token = token
         self._kinds = DEFAULT_KINDS
         self._readers: dict[str, object] = {}
-        self._webhooks = BotWebhooks(ledger, clock, news)
         methods = BotMethods(ledger, clock)
         self._files = BotFiles(ledger, files, methods, clock)
         self._reading: dict[str, Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
@@ -98,26 +91,11 @@ class BotApi:
         arguments = await read_arguments(request)
         if method == "getupdates":
             return success(await self._updates(arguments, bot_name(token)))
-        if method in _WEBHOOKS:
-            return success(await self._webhook(method, arguments, bot_name(token)))
         if read := self._reading.get(method):
             return success(read(arguments, token))
         if send := self._sending.get(method):
             return await self._send(request, send, arguments, token)
         raise ApiError(404, "Not Found")
-
-    async def close(self) -> None:
-        await self._webhooks.close()
-
-    async def _webhook(self, method: str, arguments: Arguments, bot: str) -> object:
-        if method == "getwebhookinfo":
-            return self._webhooks.info(bot)
-        if method == "deletewebhook":
-            return await self._webhooks.delete(arguments, bot)
-        self._kinds = _wanted_kinds(arguments, self._kinds)
-        done = await self._webhooks.set(arguments, bot, self._kinds)
-        self._news.ring()  # a reader who still waits learns of it
-        return done
 
     async def _send(self, request: web.Request, send: Method, arguments: Arguments, token: str) -> web.Response:
         fault = self._faults.take(FaultChannel.TELEGRAM)
@@ -153,8 +131,6 @@ class BotApi:
         self._news.ring()  # a reader who still waits learns that there is another
         while True:
             news = self._news.news()
-            if self._webhooks.is_set(bot):
-                raise ApiError(409, WEBHOOK_SET)
             if self._readers[bot] is not me:
                 raise ApiError(409, ANOTHER_READER)
             now_us = self._clock.now_us()

@@ -32,10 +32,6 @@ def hostname(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def is_loopback(name: str) -> bool:
-    return _is_ours(name, ())
-
-
 def _is_ours(name: str, hosts: Collection[str]) -> bool:
     if name == "localhost" or name in hosts:
         return True

@@ -24,6 +24,7 @@ class SandboxLedger:
             TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES + FILE_TABLES,
             (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS, *EMAIL_COLUMNS),
         )
+        self.changes = self._file.changes  # for who shows what is kept
         self.files = FileShelf(self._file)
         self.updates = UpdateQueue(self._file)
         self.telegram = TelegramLedger(self._file)

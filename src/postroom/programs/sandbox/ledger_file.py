@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from postroom.system.signal import Signal
+
 
 class LedgerFile:
     def __init__(self, path: Path | None, tables: str, columns: Sequence[tuple[str, str, str]] = ()) -> None:
@@ -17,6 +19,7 @@ class LedgerFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             # people's messages: nobody else on this machine may read them
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self.changes = Signal()
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         for pragma in ("journal_mode = wal", "synchronous = normal", "busy_timeout = 2000"):
@@ -35,6 +38,7 @@ class LedgerFile:
                 self._connection.execute("rollback")
                 raise
             self._connection.execute("commit")
+            self.changes.ring()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

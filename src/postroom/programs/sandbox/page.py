@@ -1,117 +1,232 @@
-"""The page that shows a person what the sandbox caught: a phone and a mailbox."""
+"""The page at which a person plays the person: a phone and a mailbox, which show by themselves what arrives."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import hashlib
 import json
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
-from postroom.domain.time import to_text
-from postroom.programs.sandbox.faults import Fault
-from postroom.programs.sandbox.kept_files import SHOWN_TYPES, SandboxFile
+from aiohttp import web
+
+from postroom.domain.errors import ValidationError
+from postroom.domain.time import to_datetime
+from postroom.programs.sandbox.faults import ArmedFaults
+from postroom.programs.sandbox.kept_files import SHOWN_TYPES, given_file, with_room
 from postroom.programs.sandbox.keyboards import keys
+from postroom.programs.sandbox.ledger import SandboxLedger
+from postroom.programs.sandbox.looks import linked, looks, web_only
+from postroom.programs.sandbox.person import SandboxPerson
 from postroom.programs.sandbox.records import StoredMail, TelegramMessage
+from postroom.programs.sandbox.telegram_objects import canonical_chat
 
-NOTICE = "SANDBOX: nothing leaves this machine"
+if TYPE_CHECKING:
+    from jinja2 import Template
 
-_STYLE = """
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { margin: 0 auto; max-width: 72rem; padding: 1rem; }
-.notice { background: #7a4b00; border-radius: .5rem; color: #fff; font-weight: 700; margin: 0; padding: .75rem 1rem; }
-.rooms { display: grid; gap: 2rem; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); }
-ol { display: grid; gap: .75rem; list-style: none; padding: 0; }
-li { border: 1px solid #8888; border-radius: .75rem; padding: .75rem 1rem; }
-li.person { margin-left: 3rem; }
-img { max-height: 16rem; max-width: 100%; }
-.text { margin: .25rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
-.keys { display: grid; gap: .25rem; margin: .5rem 0; }
-.keys span { background: #8882; border-radius: .5rem; padding: .25rem; text-align: center; }
-.about { font-size: .85rem; margin: 0; overflow-wrap: anywhere; }
-"""
-
-_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-PAGE_HEADERS = {
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src 'self'; base-uri 'none';"
-    " form-action 'none'; frame-ancestors 'none'",
+NOTICE: Final = "SANDBOX: nothing leaves this machine"
+EMOJI: Final = ("👍", "❤", "🎉", "😢")
+OWNER_CHAT: Final = "1000"
+_MOST_CHATS, _MOST_SHOWN = 50, 200
+_STATIC: Final = Path(__file__).parent / "static"
+_POLICY: Final = (
+    *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"),
+    *("form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
+)
+HEADERS: Final = {
+    "Content-Security-Policy": "; ".join(_POLICY),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    # Not no-referrer: with it a browser hides the origin of the page's own forms, and the guard refuses them.
+    "Referrer-Policy": "same-origin",
 }
 
-
-def render(
-    chat: Sequence[TelegramMessage],
-    mails: Sequence[StoredMail],
-    faults: Sequence[Fault],
-) -> str:
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{NOTICE}</title><style>{_STYLE}</style></head><body>"
-        f'<p class="notice" role="status">{NOTICE}</p><h1>Postroom sandbox</h1>'
-        f"<p>{_fault_line(faults)} Reload the page to see what arrived since.</p>"
-        '<main class="rooms">'
-        f"{_room('Phone', 'No messages yet.', [_bubble(message) for message in reversed(chat)])}"
-        f"{_room('Mailbox', 'No e-mail yet.', [_letter(stored) for stored in reversed(mails)])}"
-        "</main></body></html>"
-    )
+Form = Mapping[str, str | web.FileField | bytes | bytearray]
 
 
-def _fault_line(faults: Sequence[Fault]) -> str:
-    if not faults:
-        return "No faults are armed."
-    return f"{len(faults)} fault{'s' if len(faults) > 1 else ''} armed: the sandbox misbehaves on purpose."
+@dataclass(frozen=True, kw_only=True)
+class SandboxPage:
+    ledger: SandboxLedger
+    faults: ArmedFaults
+    person: SandboxPerson
+    stopping: asyncio.Event
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.get("/", self.to_page),
+            web.get("/sandbox", self.to_page),
+            web.get("/sandbox/", self.show),
+            web.get("/sandbox/{name:page\\.(?:css|js)}", self.static),
+            web.get("/sandbox/changes", self.changes),
+            web.post("/sandbox/phone/message", self.type_message),
+            web.post("/sandbox/phone/press", self.press),
+            web.post("/sandbox/phone/reaction", self.tap),
+            web.post("/sandbox/mailbox", self.write),
+        ]
+
+    async def to_page(self, request: web.Request) -> web.StreamResponse:
+        raise web.HTTPFound("/sandbox/")
+
+    async def show(self, request: web.Request) -> web.StreamResponse:
+        return self.shown(request.query)
+
+    async def static(self, request: web.Request) -> web.StreamResponse:
+        return web.FileResponse(_STATIC / request.match_info["name"], headers=HEADERS)
+
+    async def changes(self, request: web.Request) -> web.StreamResponse:
+        """A line to every page that listens, at once and whenever something was kept."""
+        told = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await told.prepare(request)
+        while not self.stopping.is_set():
+            news = self.ledger.changes.news()
+            await told.write(b"data: changed\n\n")
+            await news.wait()
+        return told
+
+    async def type_message(self, request: web.Request) -> web.StreamResponse:
+        form = await with_room(request).post()
+        body = _given(form, "chat_id", "reply_to_message_id", "from_id") | {"text": _text(form, "text")}
+        files = [_file(one) for one in form.getall("files", []) if isinstance(one, web.FileField) and one.filename]
+        return self._done(form, self.person.type_message, body | ({"files": files} if files else {}))
+
+    async def press(self, request: web.Request) -> web.StreamResponse:
+        form = await request.post()
+        return self._done(form, self.person.press_button, _given(form, "message_id", "button"))
+
+    async def tap(self, request: web.Request) -> web.StreamResponse:
+        form = await request.post()
+        return self._done(form, self.person.tap, _given(form, "chat_id", "message_id", "emoji"))
+
+    async def write(self, request: web.Request) -> web.StreamResponse:
+        form = await request.post()
+        body = _given(form, "from", "to", "subject", "in_reply_to") | {"body": _text(form, "body")}
+        return self._done(form, self.person.write, body)
+
+    def _done(self, form: Form, act: Callable[[object], object], body: Mapping[str, object]) -> web.Response:
+        """What is refused stays in its form."""
+        chat = _text(form, "chat_id")
+        try:
+            act(body)
+        except ValidationError as error:
+            asked = {
+                "chat": chat,
+                "reply_to": _text(form, "reply_to_message_id") or "none",
+                "mail": _text(form, "mail"),
+            }
+            return self.shown(asked, form, error)
+        raise web.HTTPSeeOther("/sandbox/?" + urlencode({"chat": chat}))
+
+    def shown(
+        self, asked: Mapping[str, str], draft: Form | None = None, refused: ValidationError | None = None
+    ) -> web.Response:
+        telegram, email = self.ledger.telegram, self.ledger.email
+        chats = telegram.chats(_MOST_CHATS)
+        chat = canonical_chat(asked.get("chat", "")) or next(iter(chats), OWNER_CHAT)
+        said = telegram.messages(from_person=None, chat_id=chat, since=None, limit=_MOST_SHOWN)
+        received = email.mails(from_person=False, since=None, limit=_MOST_SHOWN)
+        written = email.mails(from_person=True, since=None, limit=_MOST_SHOWN)
+        mails = sorted([(one, False) for one in received] + [(one, True) for one in written], key=_newest_first)
+        text = self._template.render(
+            notice=NOTICE,
+            faults=len(self.faults.listed()),
+            problem="" if refused is None else refused.message,
+            draft={name: value for name, value in (draft or {}).items() if isinstance(value, str)},
+            chat=chat,
+            chats=chats if chat in chats else [chat, *chats],
+            said=said,
+            texts={one.message_id: one.text for one in said},
+            reply_to=_replied(said, asked.get("reply_to")),
+            mails=mails[:_MOST_SHOWN],
+            answered=next((one for one in received if str(one.email_id) == asked.get("mail")), None),
+        )
+        status = 200 if refused is None else 422
+        return web.Response(text=text, content_type="text/html", status=status, headers=HEADERS)
+
+    @cached_property
+    def _template(self) -> Template:
+        """Made for the first who looks: most sandboxes only ever talk to programs."""
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+
+        environment = Environment(
+            loader=PackageLoader("postroom.programs.sandbox"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        environment.globals |= {
+            "emojis": EMOJI,
+            "is_picture": SHOWN_TYPES.__contains__,
+            "key_rows": _key_rows,
+            "labels": _labels,
+            "linked": linked,
+            "looks": looks,
+            "moment": _moment,
+            "force_reply": _force_reply,
+        }
+        return environment.get_template("page.html")
 
 
-def _room(name: str, empty: str, entries: Sequence[str]) -> str:
-    content = f"<ol>{''.join(entries)}</ol>" if entries else f"<p>{empty}</p>"
-    return f'<section aria-label="{name}"><h2>{name}</h2>{content}</section>'
+def _text(form: Form, name: str) -> str:
+    """As it was typed; a browser ends lines its own way."""
+    value = form.get(name, "")
+    return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
 
-def _bubble(message: TelegramMessage) -> str:
-    side, who = ("person", message.from_name or "Person") if message.from_person else ("bot", "Bot")
-    notes = [f"{who}, chat {message.chat_id}, message {message.message_id}, {to_text(message.date_us)}"]
-    if message.reply_to_message_id is not None:
-        notes.append(f"in reply to {message.reply_to_message_id}")
-    labels = [key["text"] for key in keys(json.loads(message.reply_markup or "null"))]
-    if message.edits:
-        notes.append("edited")
-    if message.is_deleted:
-        notes.append("deleted")
-    notes += [f"answered {press.answer!r}" for press in message.presses if press.answer]
-    if message.reactions:
-        notes.append(f"reactions {' '.join(message.reactions)}")
-    shown = f'<p class="text">{escape(message.text)}</p>{_keys(labels)}'
-    return f'<li class="{side}">{_files(message.files)}{shown}{_about(notes)}</li>'
+def _given(form: Form, *names: str) -> dict[str, object]:
+    return {name: text for name in names if (text := _text(form, name).strip())}
 
 
-def _keys(labels: Sequence[str]) -> str:
-    """To look at; a test or a command presses them."""
-    if not labels:
-        return ""
-    named, shown = escape(f"buttons {', '.join(labels)}"), "".join(f"<span>{escape(one)}</span>" for one in labels)
-    return f'<p class="keys" role="group" aria-label="{named}">{shown}</p>'
+def _file(one: web.FileField) -> dict[str, str]:
+    given = given_file(one)
+    return {"name": given.name, "media_type": given.media_type, "data": base64.b64encode(given.content).decode()}
 
 
-def _letter(stored: StoredMail) -> str:
-    mail = stored.mail
-    notes = [f"from {mail.sender}", f"to {', '.join(mail.recipients)}", to_text(stored.received_us)]
-    return (
-        f"<li><h3>{escape(mail.subject) or 'No subject'}</h3>{_about(notes)}"
-        f'<p class="text">{escape(mail.body)}</p>{_files(mail.files)}</li>'
-    )
+def _newest_first(mail: tuple[StoredMail, bool]) -> int:
+    return -mail[0].email_id
 
 
-def _files(files: Sequence[SandboxFile]) -> str:
-    return "".join(_file(one) for one in files)
+def _moment(us: int) -> str:
+    return f"{to_datetime(us):%d %b, %H:%M} UTC"
 
 
-def _file(one: SandboxFile) -> str:
-    where, name = f"/sandbox/files/{escape(one.sha256)}", escape(one.name)
-    picture = f'<p><img src="{where}" alt="{name}"></p>' if one.media_type in SHOWN_TYPES else ""
-    return f'{picture}<p class="about">File <a href="{where}" download="{name}">{name}</a>, {one.size:,} bytes</p>'
+def _markup(message: TelegramMessage) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(message.reply_markup or "{}")
+    return found
 
 
-def _about(notes: Sequence[str]) -> str:
-    return f'<p class="about">{escape(", ".join(notes))}</p>'
+def _force_reply(message: TelegramMessage) -> str | None:
+    """What the box to reply in is to say, which may be nothing; None when no reply is asked for."""
+    markup = _markup(message)
+    return str(markup.get("input_field_placeholder") or "") if markup.get("force_reply") is True else None
+
+
+def _key_rows(message: TelegramMessage) -> list[list[dict[str, Any]]]:
+    """A link that is none of the web is not offered."""
+    rows = [
+        [key | {"url": web_only(key.get("url"))} for key in row] for row in _markup(message).get("inline_keyboard", [])
+    ]
+    return [[key for key in row if key["url"] or key.get("callback_data")] for row in rows]
+
+
+def _labels(message: TelegramMessage) -> dict[str, str]:
+    """What stands or stood on the buttons, by what they say to the bot."""
+    every = [*(edit.reply_markup for edit in message.edits), message.reply_markup]
+    return {
+        key["callback_data"]: key["text"]
+        for one in every
+        if one
+        for key in keys(json.loads(one))
+        if "callback_data" in key
+    }
+
+
+def _replied(said: Sequence[TelegramMessage], asked: str | None) -> TelegramMessage | None:
+    """The message that was chosen; without a choice, the newest when it asks for a reply; `none` is a choice too."""
+    if asked is None:
+        return next((one for one in said[-1:] if _force_reply(one) is not None), None)
+    return next((one for one in said if str(one.message_id) == asked), None)

@@ -23,6 +23,8 @@ from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.imap.server import ImapServer
 from postroom.programs.sandbox.ledger import SandboxLedger
 from postroom.programs.sandbox.logs import http_logger
+from postroom.programs.sandbox.page import SandboxPage
+from postroom.programs.sandbox.person import SandboxPerson
 from postroom.programs.sandbox.smtp import Mailroom, SmtpServer
 from postroom.system.clock import SystemClock
 from postroom.system.signal import Signal
@@ -78,7 +80,6 @@ class Sandbox:
         self.clock = clock or SystemClock()
         self.stopping = asyncio.Event()
         self._news = Signal()
-        self._bot_api = self._made_bot_api()
         self.application = self._made_application()
         self._runner = self._http()
         self._smtp = self._mail()
@@ -110,7 +111,7 @@ class Sandbox:
         """Long polls, delays and hanging calls end at once."""
         self.stopping.set()
         self._news.ring()
-        await self._bot_api.close()
+        self.ledger.changes.ring()
         await self._smtp.stop()
         await self._imap.stop()
         await self._runner.cleanup()
@@ -136,16 +137,13 @@ class Sandbox:
 
     def _made_application(self) -> web.Application:
         options = self.options
+        person = SandboxPerson(
+            ledger=self.ledger, clock=self.clock, news=self._news, token=options.token or SANDBOX_TOKEN
+        )
         return build_application(
-            bot_api=self._bot_api,
-            control=Control(
-                ledger=self.ledger,
-                faults=self.faults,
-                clock=self.clock,
-                news=self._news,
-                token=options.token or SANDBOX_TOKEN,
-                household=options.household,
-            ),
+            bot_api=self._made_bot_api(),
+            control=Control(ledger=self.ledger, faults=self.faults, person=person, household=options.household),
+            page=SandboxPage(ledger=self.ledger, faults=self.faults, person=person, stopping=self.stopping),
             hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
         )
 

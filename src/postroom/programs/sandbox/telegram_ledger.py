@@ -155,6 +155,12 @@ class TelegramLedger:
             rows = connection.execute(statement, (*values, limit)).fetchall()
         return [_message(row) for row in (reversed(rows) if since is None else rows)]
 
+    def chats(self, limit: int) -> list[str]:
+        """By when something was last said in them, the newest first."""
+        statement = "select chat_id from telegram_messages group by chat_id order by max(message_id) desc limit ?"
+        with self._file.reading() as connection:
+            return [row[0] for row in connection.execute(statement, (limit,))]
+
     def count(self, *, from_person: bool | None, chat_id: str | None, since: int | None) -> int:
         where, values = _message_filter(from_person, chat_id, since)
         with self._file.reading() as connection:
@@ -278,12 +284,6 @@ class TelegramLedger:
         self, *, offset: int, limit: int, kinds: Collection[str], now_us: int = 0, bot: str = ""
     ) -> list[dict[str, Any]]:
         return self._queue.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
-
-    def waiting_updates(self, *, now_us: int, bot: str) -> int:
-        return self._queue.count(now_us=now_us, bot=bot)
-
-    def drop_updates(self, bot: str) -> None:
-        self._queue.drop(bot)
 
     def clear(self, connection: sqlite3.Connection) -> None:
         for table in ("messages", "edits", "reactions", "callbacks", "updates"):

@@ -57,16 +57,6 @@ class UpdateQueue:
             ).fetchall()
         return [{"update_id": update_id, kind: json.loads(payload)} for update_id, kind, payload in rows]
 
-    def count(self, *, now_us: int, bot: str = "") -> int:
-        with self._file.writing() as connection:
-            connection.execute("delete from telegram_updates where expires_us <= ?", (now_us,))
-            [number] = connection.execute("select count(*) from telegram_updates where bot = ?", (bot,)).fetchone()
-        return int(number)
-
-    def drop(self, bot: str) -> None:
-        with self._file.writing() as connection:
-            connection.execute("delete from telegram_updates where bot = ?", (bot,))
-
     def age(self, by_seconds: float) -> None:
         """As if the bot had not asked for so long."""
         with self._file.writing() as connection:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
-
-from postroom.doors.console.sandbox_keys import web_only
 
 _TELEGRAM: Final = {
     "bold": "strong",
@@ -19,6 +19,8 @@ _TELEGRAM: Final = {
     "blockquote": "q",
     "text_link": "",
 }
+_WEB: Final = re.compile(r"https?://[^\s<>\"'\\]+", re.IGNORECASE)
+_LINK: Final = re.compile(r"(https?://[^\s<>\"'\\]+[^\s<>\"'\\.,;:!?)\]])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +41,26 @@ class _Span:
     url: str | None
 
 
-def telegram_looks(text: str, entities: object) -> Sequence[LookedText]:
-    """What does not fit the text is left out: it looks plain then, as on a phone that does not know it."""
+def looks(text: str, entities: str | None) -> Sequence[LookedText]:
+    """By entities in JSON; what does not fit the text looks plain, as on a phone that does not know it."""
     units = _utf16_places(text)
-    listed = entities if isinstance(entities, list) else []
+    found = json.loads(entities or "[]")
+    listed = found if isinstance(found, list) else []
     spans = [span for one in listed if (span := _span(one, units)) is not None]
     edges = sorted({0, len(text), *(edge for span in spans for edge in (span.start, span.end))})
     return [_looked(text, start, end, spans) for start, end in pairwise(edges)]
+
+
+def linked(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it is a web address."""
+    for place, piece in enumerate(_LINK.split(text)):
+        if piece:
+            yield piece, place % 2 == 1
+
+
+def web_only(url: object) -> str | None:
+    """An address that may stand behind a link here; no scheme but the web's."""
+    return url if isinstance(url, str) and _WEB.fullmatch(url) else None
 
 
 def _looked(text: str, start: int, end: int, spans: Sequence[_Span]) -> LookedText:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.domain.markdown_texts import markdown
 
 from postroom.domain.delivery import Format, Intent, Message
 from postroom.domain.ids import DeliveryId
-from postroom.doors.console.sandbox_text import LookedText, telegram_looks
+from postroom.programs.sandbox.looks import LookedText, linked, looks
 from postroom.world.channels.telegram_entities import bodies
 
 TAGS = {"strong", "em", "s", "code", "q"}
@@ -23,16 +24,13 @@ def entity(kind: str, offset: object, length: object, **more: Any) -> dict[str, 
 
 @pytest.mark.requirement("content:sandbox-formatted")
 def test_entities_are_seen_where_telegram_would_show_them() -> None:
-    looks = telegram_looks(
-        "😀 bold code link",
-        [
-            entity("bold", 3, 4),
-            entity("code", 8, 4),
-            entity("text_link", 13, 4, url="https://evil.example/x"),
-        ],
-    )
+    entities = [
+        entity("bold", 3, 4),
+        entity("code", 8, 4),
+        entity("text_link", 13, 4, url="https://evil.example/x"),
+    ]
 
-    assert looks == [
+    assert looks("😀 bold code link", json.dumps(entities)) == [
         LookedText(text="😀 "),
         LookedText(text="bold", tags=("strong",)),
         LookedText(text=" "),
@@ -56,12 +54,12 @@ def test_entities_are_seen_where_telegram_would_show_them() -> None:
     ],
 )
 def test_what_does_not_fit_looks_plain(entities: object) -> None:
-    assert telegram_looks("😀a", entities) == [LookedText(text="😀a")]
+    assert looks("😀a", json.dumps(entities)) == [LookedText(text="😀a")]
 
 
 def test_a_link_to_anything_but_the_web_is_text() -> None:
-    looks = telegram_looks("a", [entity("text_link", 0, 1, url="javascript:alert(1)")])
-    assert looks == [LookedText(text="a")]
+    entities = [entity("text_link", 0, 1, url="javascript:alert(1)")]
+    assert looks("a", json.dumps(entities)) == [LookedText(text="a")]
 
 
 _ENTITIES = st.lists(
@@ -80,11 +78,11 @@ _ENTITIES = st.lists(
 @pytest.mark.requirement("content:nothing-lost", "content:no-injection")
 @given(st.text(alphabet="ab<>&😀\n", max_size=20), _ENTITIES)
 def test_whatever_is_said_of_it_the_whole_text_is_there(text: str, entities: list[dict[str, Any]]) -> None:
-    looks = telegram_looks(text, entities)
+    found = looks(text, json.dumps(entities))
 
-    assert "".join(one.text for one in looks) == text
-    assert all(set(one.tags) <= TAGS for one in looks)
-    assert all(one.url is None or one.url.startswith("https://") for one in looks)
+    assert "".join(one.text for one in found) == text
+    assert all(set(one.tags) <= TAGS for one in found)
+    assert all(one.url is None or one.url.startswith("https://") for one in found)
 
 
 @pytest.mark.requirement("content:nothing-lost", "content:sandbox-formatted")
@@ -93,4 +91,25 @@ def test_whatever_is_said_of_it_the_whole_text_is_there(text: str, entities: lis
 def test_what_our_channels_send_is_seen_whole(source: str) -> None:
     message = Message(delivery_id=DeliveryId("d"), intent=Intent.SEND, address="1", text=source, format=Format.MARKDOWN)
     for body in bodies(message) if source.strip() else ():
-        assert "".join(one.text for one in telegram_looks(body["text"], body.get("entities"))) == body["text"]
+        seen = looks(body["text"], json.dumps(body.get("entities")))
+        assert "".join(one.text for one in seen) == body["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        (
+            "Ship it: https://e.org/a/x?y=1.\nOr http://127.0.0.1:40200/a).",
+            ["https://e.org/a/x?y=1", "http://127.0.0.1:40200/a"],
+        ),
+        ("javascript:alert(1) //e.org mailto:a@e.org", []),
+        ('https://e.org/"><script>', ["https://e.org/"]),
+        ("", []),
+    ],
+    ids=["two", "none", "hostile", "empty"],
+)
+def test_links_are_web_addresses_and_nothing_of_the_text_is_lost(text: str, links: list[str]) -> None:
+    pieces = list(linked(text))
+
+    assert "".join(piece for piece, _ in pieces) == text
+    assert [piece for piece, is_link in pieces if is_link] == links
