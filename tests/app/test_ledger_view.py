@@ -32,5 +32,5 @@ async def test_a_note_is_explained_by_its_own_id(home: Path) -> None:
 
     assert told.id == note["notification_id"]
     assert told.why.startswith("It is a note in the inbox of ada, stored ")
-    assert told.why.endswith("It has no e-mail copy: e-mail is switched off.")
+    assert told.why.endswith("It has no e-mail copy: the person wants no e-mail.")
     assert "Tea" not in told.why
