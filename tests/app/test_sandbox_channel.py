@@ -8,7 +8,7 @@ import pytest
 
 from postroom.app.channels import build_channels
 from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
-from tests.app.living import settings_for
+from tests.app.living import living, settings_for
 
 SANDBOX = SandboxAddress("127.0.0.1", 9, 10)
 ACCOUNTS = {
@@ -36,3 +36,14 @@ async def test_nothing_is_made_with_real_credentials(home: Path) -> None:
 def test_a_kind_that_it_does_not_play_is_refused(home: Path) -> None:
     with pytest.raises(ValueError, match="does not play webhook"):
         sandbox_channel("calls", "webhook", SANDBOX, home)
+
+
+async def test_in_a_container_that_listens_everywhere_the_phone_is_reached_and_linked_to(home: Path) -> None:
+    async with living(home, {"host": "0.0.0.0"}) as household:
+        answer = await household.notify(message="Tea is ready")
+        url = household.household.addresses["sandbox"]
+        async with household.http.get(url) as page:
+            shown = await page.text()
+
+    assert answer["delivery"]["status"] == "delivered"
+    assert url.startswith("http://127.0.0.1:") and "Tea is ready" in shown
