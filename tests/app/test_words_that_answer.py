@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationStatus
-from tests.app.asked_household import ask, parts, shown, until
+from tests.app.asked_household import HEALTH, ask, parts, shown, until
 from tests.app.talking import SECONDS, Talking, accounts_everywhere, reply, script, talking
 from tests.fakes.server import serve
 
@@ -162,3 +162,25 @@ async def test_a_mail_that_replies_to_nothing_is_for_the_butler_and_a_reply_to_t
     assert (await Chat(house, "telegram").question(view.question.id)).is_open
     await house.post("email/inbound", mail | {"body": "The early one", "in_reply_to": card["message_id"]})
     assert await Chat(house, "telegram").answer(view.question.id) == "The early one"
+
+
+@everywhere
+@pytest.mark.parametrize("replies", [False, True], ids=["the next message", "a reply to the box"])
+async def test_words_for_a_question_that_was_changed_after_other_are_no_answer_to_the_new_one(
+    house: Talking, channel: str, replies: bool
+) -> None:
+    if replies and channel == "slack":
+        return  # there a reply goes to the root of the thread, which is the card with its new words
+    chat, name = Chat(house, channel), f"on {channel}, {'by reply' if replies else 'next'}"
+    ask_id, card = await chat.asked(question=f"Which cake, {name}?", options=["plum", "apple"])
+    await chat.press_beside(card, "✏️ Other")
+    box = await house.arrived(channel, f"Your answer to “Which cake, {name}?”")
+    await parts(house).asking.revise(HEALTH, ask_id, {"question": f"May I pay 900, {name}?"})
+    await house.arrived(channel, f"May I pay 900, {name}?")
+    await chat.write(f"yes, {name}", box if replies else None)
+    heard = await until(partial(parts(house).store.attempts, ask_id))
+    assert [one.verdict.reason for one in heard] == ["the question has changed; please look at it again"]
+    await house.arrived(channel, "The question has changed; please look at it again.")
+    assert (await chat.question(ask_id)).is_open
+    await chat.write("no, never", card)
+    assert await chat.answer(ask_id) == "no, never"

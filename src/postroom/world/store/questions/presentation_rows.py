@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, exists, literal, or_, select, update
+from sqlalchemy import Connection, Row, Select, and_, exists, func, literal, or_, select, update
 
 from postroom.domain.presentation import Presentation, Token, TokenAction
+from postroom.domain.question_change import QuestionEventType
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
-from postroom.world.store.tables.questions import presentation_parts, presentations, questions
+from postroom.world.store.tables.questions import presentation_parts, presentations, question_events, questions
 
 
 def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
@@ -36,7 +38,7 @@ def about(channel: str, address: str, provider_id: str) -> Select[Any]:
     """
     request, receipt = delivery_requests.c, delivery_receipts.c
     return (
-        select(presentations)
+        select(presentations, request.id.label("sent"), request.created_at.label("sent_at"))
         .join(questions, questions.c.id == presentations.c.question_id)
         .join(delivery_requests, request.request_id == literal("ask:") + presentations.c.id)
         .join(delivery_receipts, receipt.delivery_request_id == request.id)
@@ -48,6 +50,27 @@ def about(channel: str, address: str, provider_id: str) -> Select[Any]:
         )
         .limit(1)
     )
+
+
+def found_about(connection: Connection, channel: str, address: str, provider_id: str) -> Presentation | None:
+    """The same, worded as it was in that message."""
+    row = connection.execute(about(channel, address, provider_id)).first()
+    if row is None:
+        return None
+    shown = read_presentation(row, ())
+    return shown if row.sent == row.delivery_id else worded_at(connection, shown, row.sent_at)
+
+
+def worded_at(connection: Connection, shown: Presentation, at_us: int) -> Presentation:
+    """What was said then is about the words of then: it is no answer to those that stand on the card since."""
+    event, question = question_events.c, questions.c
+    revised = (event.event_type == str(QuestionEventType.REVISED), event.at > at_us)
+    asked = select(func.count()).where(event.question_id == shown.question_id, *revised)
+    since: int = connection.execute(asked).scalar_one()
+    if since == 0:
+        return shown
+    now: int = connection.execute(select(question.revision).where(question.id == shown.question_id)).scalar_one()
+    return replace(shown, revision=now - since)
 
 
 def unnumbered(channel: str, address: str) -> Select[Any]:

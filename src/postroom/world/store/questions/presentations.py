@@ -23,9 +23,9 @@ from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
-    about,
     awaiting_words,
     fenced_presentations,
+    found_about,
     found_presentations,
     is_numbered,
     presentation_by_id,
@@ -34,6 +34,7 @@ from postroom.world.store.questions.presentation_rows import (
     read_token,
     token_row,
     unnumbered,
+    worded_at,
     wrote_since,
 )
 from postroom.world.store.tables.questions import (
@@ -223,8 +224,7 @@ class StoredPresentations:
 
         def work(connection: Connection) -> Presentation | None:
             found = found_presentations(connection, asked)
-            found = found or found_presentations(connection, about(channel, address, provider_id))
-            return next(iter(found), None)
+            return found[0] if found else found_about(connection, channel, address, provider_id)
 
         return await self._database.read(work)
 
@@ -260,7 +260,7 @@ class StoredPresentations:
             found = connection.execute(awaiting_words(channel, places)).first()
             if found is None or wrote_since(connection, found, places[0]):
                 return None
-            return read_presentation(found, ())
+            return worded_at(connection, read_presentation(found, ()), found.words_awaited_at)
 
         return await self._database.read(work)
 
