@@ -189,6 +189,29 @@ async def test_the_question_of_an_approval_cannot_be_taken_back_or_reworded(smal
         await parts(small).asking.revise(OPERATOR, question.id, {"question": "Fine?"})
 
 
+async def test_the_card_of_what_was_reworded_or_taken_back_does_not_say_that_no_one_decided_in_time(
+    small: Living,
+) -> None:
+    action_id = await parked(small)
+    await phone(small, "Dinner at eight?")
+    revised = await small.call("health", "revise", {"delivery_id": action_id, "message": "Dinner at nine?"})
+    assert revised["status"] == "awaiting_approval"
+    assert "Not sent: its words were changed" in (await closed(small, "Dinner at eight?"))
+    await phone(small, "Dinner at nine?")
+    await small.call("health", "recall", {"delivery_id": action_id})
+    assert "Not sent: it was taken back" in (await closed(small, "Dinner at nine?"))
+
+
+async def closed(house: Living, words: str) -> str:
+    """What the card that showed these words says, when nothing can be pressed on it any more."""
+
+    async def look() -> str | None:
+        texts = [one["text"] for one in await cards_on(house) if words in one["text"] and not labels(one)]
+        return texts[0] if texts else None
+
+    return await until(look)
+
+
 async def cards_on(house: Living) -> list[dict[str, Any]]:
     return [one for one in await house.received() if "Approval needed" in one["text"]]
 

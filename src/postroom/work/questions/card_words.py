@@ -196,6 +196,10 @@ def ending_line(question: Question, zone: str) -> str:
 
 def _approval_ending(question: Question, name: str, at: str) -> str:
     by, answer = question.answered_by, question.answer
+    if question.status is QuestionStatus.CANCELLED:
+        return f"✖️ Not sent: it was taken back, {at}"
+    if question.status is QuestionStatus.SUPERSEDED:
+        return f"✖️ Not sent: its words were changed, {at}"
     if by is None or answer is None:
         return f"⌛ Not sent: no one decided in time, {at}"
     where = {"console": "in the console", "tools": "by a tool"}.get(by.channel, f"via {by.channel}")
