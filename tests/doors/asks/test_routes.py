@@ -123,6 +123,17 @@ async def test_what_is_wrong_is_said_by_field(house: Askers) -> None:
     assert [one.status for one in (no_object, bad_wait, bad_status)] == [422, 422, 422]
 
 
+@pytest.mark.parametrize("state", ["[" * 50_000 + "]" * 50_000, "9" * 5_000], ids=["too deep", "too long a number"])
+async def test_a_body_that_cannot_be_read_is_refused_in_our_words(house: Askers, state: str) -> None:
+    headers = {"Authorization": f"Bearer {house.token(HEALTH)}", "Content-Type": "application/json"}
+    body = f'{{"question": "Q?", "state": {state}}}'
+    url = f"{house.line.url('api')}/v1/asks"
+    async with aiohttp.ClientSession(headers=headers) as http, http.post(url, data=body) as answer:
+        refused = (await answer.json())["error"]
+    assert (answer.status, refused["code"]) == (400, "invalid_json")
+    assert refused["message"] == "the body is not JSON, or nests too deep to be read"
+
+
 async def test_a_question_is_changed_and_taken_back(house: Askers) -> None:
     ask_id = (await house.post("/v1/asks", {"question": "Before?"})).body["ask_id"]
 

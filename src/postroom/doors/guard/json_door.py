@@ -19,6 +19,7 @@ from postroom.doors.guard.late_route import LateRoute
 from postroom.doors.guard.openapi_document import add_to_document
 
 _MOST_FIELDS = 20
+_UNREADABLE = "the body is not JSON, or nests too deep to be read"
 _IN_DOCUMENT = "#/components/schemas/{model}"
 _CODES = {
     401: Code.AUTH_FAILED,
@@ -111,6 +112,8 @@ class JsonRoute(LateRoute):
 
 def failure_response(error: RequestValidationError | HTTPException | PostroomError) -> JSONResponse:
     if isinstance(error, HTTPException):
+        if error.status_code == 400 and error.__cause__ is not None:  # too deep, or a number too long to be read
+            return failure_response(Refused(Code.INVALID_JSON, _UNREADABLE))
         refused = Refused(_CODES.get(error.status_code, Code.INVALID_JSON), str(error.detail))
         return JSONResponse(failure_document(refused), status_code=error.status_code, headers=error.headers)
     if isinstance(error, RequestValidationError):
@@ -122,5 +125,5 @@ def failure_response(error: RequestValidationError | HTTPException | PostroomErr
 def _invalid(errors: Sequence[Any]) -> Refused:
     """In our own words: the library's would repeat what was sent."""
     if any(item["type"] == "json_invalid" for item in errors):
-        return Refused(Code.INVALID_JSON, "the body is not JSON")
+        return Refused(Code.INVALID_JSON, _UNREADABLE)
     return Refused.of(Code.SCHEMA_INVALID, [field_error(item) for item in errors[:_MOST_FIELDS]])
