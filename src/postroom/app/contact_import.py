@@ -13,6 +13,7 @@ from postroom.system.settings import Settings, SettingsError
 from postroom.work.people.import_cards import ImportedCards, read_csv, read_vcards
 
 _AT_ONCE = 200
+_MOST_BYTES = 200_000_000
 _KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
 _READERS: dict[str, Callable[[str], ImportedCards]] = {"vcard": read_vcards, "csv": read_csv}
 
@@ -53,6 +54,8 @@ def format_of(file: Path) -> str:
 
 def text_of(file: Path) -> str:
     try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise SettingsError(f"{file}: is larger than {_MOST_BYTES // 1_000_000} MB; split it.")
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(

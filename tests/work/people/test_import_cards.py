@@ -90,7 +90,9 @@ def test_any_card_is_read_or_skipped(text: str) -> None:
 # Well inside a second when every character is looked at once; longer than anybody would wait when they are combined.
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize(
-    "parameters", [";" * 5_000, ";a" * 5_000, ';"' * 5_000, ';"a"' * 5_000], ids=lambda text: text[:4]
+    "parameters",
+    [";" * 5_000, ";a" * 5_000, ';"' * 5_000, ';"a"' * 5_000, ";a=b" + ",c" * 5_000],
+    ids=lambda text: text[:5],
 )
 def test_a_line_of_nothing_but_parameters_is_passed_over_at_once(parameters: str) -> None:
     cards = read_vcards(f"BEGIN:VCARD\nFN:Bob\nEMAIL{parameters}\nEND:VCARD\n")
@@ -110,3 +112,33 @@ def test_an_address_that_no_store_can_keep_leaves_its_card_out(character: str) -
 
     assert [one.name for one in cards.read] == ["Anna"]
     assert cards.skipped == [(2, "email: must be an e-mail address")]
+
+
+def test_an_old_card_has_parameters_without_names_and_quoted_letters() -> None:
+    cards = read_vcards(
+        "BEGIN:VCARD\nVERSION:2.1\nFN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Zo=C3=AB=FF\n"
+        "EMAIL;INTERNET;HOME:zoe@example.org\nEND:VCARD\n"
+        "BEGIN:VCARD\nVERSION:2.1\nFN;QUOTED-PRINTABLE:J=C3=BCrg\nEND:VCARD\n"
+    )
+
+    assert [(one.name, one.address_on("email")) for one in cards.read] == [
+        ("Zoë\ufffd", "zoe@example.org"),
+        ("Jürg", None),
+    ]
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("BEGIN:VCARD\n" * 20_000 + "FN:Bob\n" + "END:VCARD\n" * 20_000, 1),
+        ("BEGIN:VCARD\n" * 20_000, 0),
+        ("BEGIN:VCARD\nFN:Bob\n" + " \n" * 100_000 + "END:VCARD\n", 1),
+        ("BEGIN:VCARD\nFN:Bob\nNOTE:" + "a" * 1_000_000 + "\nEND:VCARD\n", 1),
+        ("BEGIN:VCARD\nFN;ENCODING=QUOTED-PRINTABLE;CHARSET=nonsense:=ZZ=\nEND:VCARD\n", 1),
+        ("BEGIN:VCARD\nFN:a\ud800b\x00\nEND:VCARD\n", 0),
+    ],
+    ids=["deep", "never closed", "folded", "long", "no such encoding", "no text"],
+)
+def test_a_hostile_card_is_read_or_passed_over_in_good_time(text: str, read: int) -> None:
+    assert len(read_vcards(text).read) == read
