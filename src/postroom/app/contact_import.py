@@ -55,7 +55,9 @@ def format_of(file: Path) -> str:
 def text_of(file: Path) -> str:
     try:
         if file.stat().st_size > _MOST_BYTES:
-            raise SettingsError(f"{file}: is larger than {_MOST_BYTES // 1_000_000} MB; split it.")
+            raise SettingsError(
+                f"{file}: is larger than {_MOST_BYTES // 1_000_000} MB; name smaller files, one after the other."
+            )
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(

@@ -200,7 +200,7 @@ def _gated(config: ButlerConfig, file: str) -> None:
     if section.keys() - {"gated_tools"} or not isinstance(named, list | tuple) or set(GATED_TOOLS) - set(named):
         raise RosterError(
             f"{file}: modules.approvals: gated_tools is all it can have, and none of {', '.join(GATED_TOOLS)} can be "
-            "left out; the section can."
+            "left out; add what is missing, or take the section out."
         )
 
 

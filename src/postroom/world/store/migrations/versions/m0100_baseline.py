@@ -23,15 +23,15 @@ class Moves(NamedTuple):
     def edges(self) -> Iterator[tuple[str, str]]:
         return ((before, after) for before, those in self.moves.items() for after in those.split())
 
-    def guard(self) -> Guard:
+    def guard(self) -> RowGuard:
         old, new = f"OLD.{self.column}", f"NEW.{self.column}"
         allowed = " OR ".join(f"({old} = '{before}' AND {new} = '{after}')" for before, after in self.edges())
         name = self.table.partition("}")[2] + "_moves"
         illegal = f"{old} <> {new} AND NOT ({allowed})"
-        return Guard(name=name, table=self.table, of=self.column, when=illegal, sentence=self.sentence)
+        return RowGuard(name=name, table=self.table, of=self.column, when=illegal, sentence=self.sentence)
 
 
-class Guard(NamedTuple):
+class RowGuard(NamedTuple):
     name: str
     table: str
     sentence: str
@@ -114,39 +114,39 @@ _REWRITTEN: Final = " OR ".join(
 )
 _EVENTS: Final = "approval events are never changed"
 _GUARDS: Final = (
-    Guard(name="approval_events_not_updated", table="{messenger}approval_events", sentence=_EVENTS),
-    Guard(name="approval_events_not_deleted", table="{messenger}approval_events", act="DELETE", sentence=_EVENTS),
-    Guard(
+    RowGuard(name="approval_events_not_updated", table="{messenger}approval_events", sentence=_EVENTS),
+    RowGuard(name="approval_events_not_deleted", table="{messenger}approval_events", act="DELETE", sentence=_EVENTS),
+    RowGuard(
         name="pending_actions_once",
         table="{messenger}pending_actions",
         of="status",
         when="OLD.status <> 'pending'",
         sentence="a decision is taken once",
     ),
-    Guard(
+    RowGuard(
         name="delivery_requests_content",
         table="{messenger}delivery_requests",
         of="channel, intent, address, thread, message_content, subject, emoji",
         when="OLD.status IN ('pending', 'in_progress', 'dead_lettered')",
         sentence="the content of a delivery is fixed once it may be sent",
     ),
-    Guard(
+    RowGuard(
         name="intents_ends",
         table="{shared}intents",
         of="status",
         when="OLD.status IN ('COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT') AND OLD.status <> NEW.status",
         sentence="an intent that has ended cannot change",
     ),
-    Guard(
+    RowGuard(
         name="questions_ends",
         table="{shared}questions",
         of="answer, answered_by, wording, reason, revision, ended_at",
         when=f"OLD.status <> 'open' AND (OLD.ended_at <> NEW.ended_at OR OLD.revision <> NEW.revision OR {_REWRITTEN})",
         sentence="a question that ended is not changed",
     ),
-    Guard(name="attention_log_stays", table="{shared}attention_log", sentence="what was decided is not changed"),
+    RowGuard(name="attention_log_stays", table="{shared}attention_log", sentence="what was decided is not changed"),
 )
-_POSTGRES_GUARD: Final = Guard(
+_POSTGRES_GUARD: Final = RowGuard(
     name="approval_events_not_emptied", table="{messenger}approval_events", act="TRUNCATE", sentence=_EVENTS
 )
 _POSTGRES: Final = (
