@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from mcp.server.mcpserver import MCPServer
 
@@ -47,8 +47,6 @@ class EmailConfig(ModuleConfig):
 
 class ChannelModule:
     """Its tools are the messenger's own; starting it says whether they can work."""
-
-    dependencies: Final = ()
 
     def __init__(self, name: str, config: type[TelegramConfig] | type[EmailConfig]) -> None:
         self.name = name

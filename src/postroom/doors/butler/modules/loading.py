@@ -15,7 +15,6 @@ from postroom.domain.field_words import words
 from postroom.domain.nearest import did_you_mean
 from postroom.doors.butler.modules.catalogue import MODULES
 from postroom.doors.butler.modules.module import Module, ModuleConfig, ModuleContext
-from postroom.doors.butler.modules.order import order
 from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.system.roster.config import ButlerConfig, RosterError
 from postroom.system.settings.unknown_key import unknown_key
@@ -34,10 +33,6 @@ class LoadedModules:
             policy.allow(module.tools(server))
 
     async def start(self, module: Module, config: ModuleConfig, context: ModuleContext) -> bool:
-        waiting = [name for name in module.dependencies if self._states.get(name, {}).get("status") != "ok"]
-        if waiting:
-            self._states[module.name] = {"status": "cascade_failed", "error": f"needs {', '.join(waiting)}"}
-            return False
         try:
             await module.start(config, context)
         except (PostroomError, OSError) as error:
@@ -53,23 +48,18 @@ class LoadedModules:
 
 @asynccontextmanager
 async def loaded_modules(config: ButlerConfig, context: ModuleContext) -> AsyncIterator[LoadedModules]:
-    """In the order they need each other; stopped in the opposite one."""
-    modules = {name: _module(config, name) for name in config.modules}
-    needs = {name: module.dependencies for name, module in modules.items()}
+    """In the order of their names; stopped in the opposite one."""
     loaded = LoadedModules()
     async with AsyncExitStack() as stack:
-        for name in order(needs, source=f"{config.name}/butler.toml"):
-            section = _section(config, modules[name])
-            if await loaded.start(modules[name], section, context):
-                stack.push_async_callback(modules[name].stop)
+        for module in [_module(config, name) for name in sorted(config.modules)]:
+            if await loaded.start(module, _section(config, module), context):
+                stack.push_async_callback(module.stop)
         yield loaded
 
 
 def check_modules(config: ButlerConfig) -> None:
     """Everything about modules that can be wrong in a file, before anything is started."""
-    modules = {name: _module(config, name) for name in config.modules}
-    order({name: module.dependencies for name, module in modules.items()}, source=f"{config.name}/butler.toml")
-    for module in modules.values():
+    for module in [_module(config, name) for name in config.modules]:
         _section(config, module)
 
 

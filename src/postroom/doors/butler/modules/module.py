@@ -48,11 +48,6 @@ class Module(Protocol):
     def name(self) -> str: ...
 
     @property
-    def dependencies(self) -> tuple[str, ...]:
-        """Modules that must have started before this one."""
-        ...
-
-    @property
     def config(self) -> type[ModuleConfig]: ...
 
     async def start(self, config: Any, context: ModuleContext) -> None:

@@ -24,7 +24,6 @@ class CalendarModule:
     """
 
     name: Final = "calendar"
-    dependencies: Final = ()
     config: Final = CalendarConfig
 
     def __init__(self) -> None:
