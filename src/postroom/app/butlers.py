@@ -39,7 +39,6 @@ class ButlerWorld:
     peers: Peers
     clock: Clock
     mint: IdMint
-    environment: Mapping[str, str]
     files: FileTaking
 
 

@@ -206,7 +206,6 @@ class _Builder:
             peers=self._peers,
             clock=self._clock,
             mint=self._mint,
-            environment=self._environment,
             files=file_taking(self._settings, store, self._roster, self._clock, self._mint),
         )
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):

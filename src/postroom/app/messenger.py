@@ -54,7 +54,7 @@ def messenger_parts(
             record=StoredDeadLetters(store.database),
             channels=path.channels,
             channel_names=names,
-            hand_over=plane.dispatcher.left_pending,
+            hand_over=plane.dispatcher.wake,
             clock=clock,
             mint=mint.mint,
         ),

@@ -59,7 +59,7 @@ class Capabilities:
     inbound: bool = False
     """What people write there is heard."""
     comes_back: bool = False
-    """What was taken may come back days later, so addresses that are gone, or want nothing, are remembered."""
+    """What was taken may come back days later, so addresses that are gone are remembered."""
     own_app: bool = False
     """Shown by the household's own app: what is pressed comes to its own door, and a press beside it opens a page."""
 

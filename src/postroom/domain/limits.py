@@ -64,7 +64,6 @@ class Share:
     the limit up, an alarm or a question still passes, and what was drawn is missing from what comes later.
     """
 
-    tier: Tier
     sender: str
     recipient: str
     reserve_us: int
@@ -78,7 +77,7 @@ class Share:
             LimitType.RECIPIENT, f"share:{len(sender)}:{sender}:{recipient.key}", max(1, recipient.per_minute // 2)
         )
         reserve_us = recipient.interval_us * recipient.reserve if urgent else 0
-        return cls(half, sender, recipient.key, reserve_us, (*tiers, half), tuple(one.bucket for one in (*tiers, half)))
+        return cls(sender, recipient.key, reserve_us, (*tiers, half), tuple(one.bucket for one in (*tiers, half)))
 
     def wait_us(self, recipient_us: int, share_us: int, *, contended: bool) -> int:
         """What the recipient's limit says to this sender, of its own wait and that of the share."""

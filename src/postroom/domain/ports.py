@@ -183,7 +183,6 @@ class Ledger(Protocol):
     def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
         """
         Leased to the caller when asked for and nothing to the same address is ahead of it.
-        Rows of one group that come together are one commit.
 
         A lease to send at once is the mark as well, so its claim says `sending`; a row found
         again after its answer was lost is never claimed that way, for who knows how old it is.

@@ -32,7 +32,7 @@ def member(name: str, urgency: str = "normal", *, moment: int = 0, round: int = 
 
 
 def made(members: list[Member], *, channel: str = "telegram", late: int = 0) -> Digest:
-    return frozen(members, person="ada", channel=channel, zone="UTC", at_us=at("10:00") + late, due_us=at("10:00"))
+    return frozen(members, person="ada", channel=channel, at_us=at("10:00") + late, due_us=at("10:00"))
 
 
 def many(count: int, **fields: Any) -> list[Member]:

@@ -69,5 +69,5 @@ def test_what_is_alone_in_a_digest_is_the_message_that_was_asked_for() -> None:
 
 def close(channel: str, *names: str) -> Decision:
     members = [Member(notice=replace(FACT.notice, id=one), urgency=FACT.notice.urgency, round=0) for one in names]
-    digest = frozen(members, person=PERSON, channel=channel, zone="UTC", at_us=FACT.at_us, due_us=FACT.at_us)
+    digest = frozen(members, person=PERSON, channel=channel, at_us=FACT.at_us, due_us=FACT.at_us)
     return decision(DecisionKind.CLOSE_DIGEST, channel=channel, digest=digest)

@@ -402,7 +402,7 @@ def dead_letters(world: House) -> DeadLetters:
         record=StoredDeadLetters(world.database),
         channels=[CHANNEL],
         channel_names=frozenset({CHANNEL}),
-        hand_over=lambda delivery_id: None,
+        hand_over=lambda: None,
         clock=world.clock,
         mint=world.mint.mint,
     )

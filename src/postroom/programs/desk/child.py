@@ -37,10 +37,6 @@ class WindowProcess:
         self._gone = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def show(self, sheet: wire.Sheet) -> None:
         self._write(wire.encode_sheet(sheet))
 

@@ -190,8 +190,7 @@ class _Turn:
         self._send(scene, due.kind, cause, **where, **fields)
 
     def _digest(self, members: list[Member], person: str, channel: str, due_us: int) -> Digest:
-        zone = self.book.rules(person).zone
-        return frozen(members, person=person, channel=channel, zone=zone, at_us=self.now_us, due_us=due_us)
+        return frozen(members, person=person, channel=channel, at_us=self.now_us, due_us=due_us)
 
     def _collect(self, standing: Standing, digest: Digest, reasons: tuple[HoldReason, ...], **fields: Any) -> None:
         where = {"send": digest.id, "person": digest.person, "channel": digest.channel}

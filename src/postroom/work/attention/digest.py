@@ -28,8 +28,6 @@ class Digest:
     person: str
     channel: str
     members: tuple[str, ...]
-    zone: str
-    at_us: int
     late: bool = False
 
 
@@ -42,15 +40,13 @@ class Member:
     round: int
 
 
-def frozen(members: Sequence[Member], *, person: str, channel: str, zone: str, at_us: int, due_us: int) -> Digest:
+def frozen(members: Sequence[Member], *, person: str, channel: str, at_us: int, due_us: int) -> Digest:
     named = sorted(f"{one.notice.id}/{one.round}" for one in members)
     return Digest(
         id=derived_id("digest", person, channel, *named),
         person=person,
         channel=channel,
         members=tuple(one.notice.id for one in _in_order(members)),
-        zone=zone,
-        at_us=at_us,
         late=at_us - due_us >= LATE_US,
     )
 

@@ -42,10 +42,6 @@ class Neighbourhood:
         self.keep(state)
 
     @property
-    def clock_us(self) -> int:
-        return self._rest.clock_us
-
-    @property
     def whole(self) -> AttentionState:
         return altered(self._rest, notices=self._notices, sends=self._sends, digests=self._digests)
 

@@ -258,7 +258,7 @@ class Acceptance:
         if inserted.snapshot.status is Status.AWAITING_APPROVAL:
             await self.limits.release(new.id)  # asking costs tokens, waiting takes no place in flight
         elif inserted.claim is None:
-            self.dispatcher.left_pending(inserted.snapshot.id)
+            self.dispatcher.wake()
         return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit, parts=parts)
 
     async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:

@@ -61,7 +61,7 @@ class DeadLetters:
     record: DeadLetterRecord
     channels: Collection[str]
     channel_names: frozenset[str]
-    hand_over: Callable[[DeliveryId], None]
+    hand_over: Callable[[], None]
     clock: Clock
     mint: Callable[[int], str]
 
@@ -125,7 +125,7 @@ class DeadLetters:
                 text = f"Dead letter {known} cannot be replayed: {'; '.join(reasons)}"
                 return {"error": text, "reasons": list(reasons)}
             case Replay():
-                self.hand_over(decided.delivery_id)
+                self.hand_over()
                 return _replayed(known, decided)
 
     async def discard(self, dead_letter_id: object, reason: object) -> dict[str, Any]:

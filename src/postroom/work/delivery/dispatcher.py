@@ -101,9 +101,6 @@ class Dispatcher:
         """Whoever waits for it here will be told here."""
         return delivery_id in self._in_hand
 
-    def left_pending(self, delivery_id: DeliveryId) -> None:
-        self.wake()
-
     def wake(self) -> None:
         """Somewhere a row was left pending."""
         self._queued = True

@@ -71,12 +71,6 @@ class HouseholdPeople:
         found = _on(channel, [one for one in named if one.is_in_contact_book])
         return found or _on(channel, await self._people.find(HOUSEHOLD_OWNER, name))
 
-    async def knows(self, channel: str, address: str) -> bool:
-        """Whether one of the household's people is reached there."""
-        held = await self.known()
-        trusted = any(place.channel == channel and folded(place.address) == folded(address) for place in held.trusted)
-        return trusted or bool(await self._people.at(HOUSEHOLD_OWNER, channel, address))
-
     async def channels_of(self, name: str | None) -> Sequence[str]:
         """Of several people of one name, those of all: who is meant is asked when the address is."""
         places = [place for one in await self._meant(name) for place in sorted(one.addresses, key=lambda one: one.rank)]

@@ -41,7 +41,6 @@ class Links:
             view=QuestionView(question=question),
             person_id=shown.person_id,
             person_name=next((one.name for one in question.people if one.id == shown.person_id), ""),
-            channel=shown.channel,
             revision=pressed.token.revision,
         )
 

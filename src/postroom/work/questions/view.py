@@ -54,7 +54,6 @@ class OpenedLink:
     view: QuestionView
     person_id: str
     person_name: str
-    channel: str
     revision: int
 
     @property

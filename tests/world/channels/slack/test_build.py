@@ -210,7 +210,6 @@ def test_an_edit_cannot_ask_for_a_reply() -> None:
 def test_no_error_may_quote_what_is_behind_a_button() -> None:
     [call] = calls(markup=CARD)
 
-    assert call.private == ["Ship it?", "q1:yes", "q1:no", "https://home.example/a", "x"]
     assert "Ship" not in repr(call)
     assert "q1" not in repr(call)
 

@@ -149,7 +149,7 @@ def test_an_edit_keeps_the_format_and_the_buttons() -> None:
     last, first = calls(f"{'word ' * 1000}\n\n**b**", revises=revises, markup=card)
     assert [block["type"] for block in last.body["blocks"]] == ["rich_text", "actions"]
     assert [block["type"] for block in first.body["blocks"]] == ["rich_text"]
-    assert last.private[1:] == ["t"]
+    assert last.body["blocks"][1]["elements"][0]["value"] == "t"
 
 
 def test_a_repeated_message_says_so_outside_of_every_span() -> None:

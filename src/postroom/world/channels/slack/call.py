@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -49,14 +49,3 @@ class SlackCall:
         """By which the message is found again."""
         metadata = self.body.get("metadata")
         return metadata["event_payload"]["mark"] if metadata else None
-
-    @property
-    def private(self) -> list[str]:
-        """What no error may quote: the text, a file's name, and links and tokens that are as good as an answer."""
-        return [self.text, *([self.file.name] if self.file else []), *_behind_buttons(self.body.get("blocks", ()))]
-
-
-def _behind_buttons(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for block in blocks:
-        for element in block["elements"] if block.get("type") == "actions" else ():
-            yield element.get("url") or element["value"]
