@@ -13,7 +13,6 @@ from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
 from postroom.domain.errors import PostroomError
-from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.inbox_owner import inbox_of_person
 from postroom.domain.notification import NotificationQuery
 from postroom.domain.ports import Channel, Clock, Outbound, Peer, ShowsWork
@@ -26,6 +25,7 @@ from postroom.work.conversations.answering import Answering, TakesRoutes
 from postroom.work.conversations.commands import TalkCommands
 from postroom.work.conversations.inbound import Handler, of_messages
 from postroom.work.conversations.talk import Talk, able
+from postroom.work.files.taking import FileTaking
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.card_words import asked_line, is_hidden, one_line
 from postroom.world.store.butlers.sessions import StoredSessions
@@ -101,7 +101,7 @@ async def conversing(
     channels: Mapping[str, Channel],
     outbound: Outbound,
     loops: Loops,
-    files: HandsFilesOn,
+    files: FileTaking,
 ) -> AsyncIterator[TalkEars]:
     """Runs where the bots are heard, and takes up what an earlier process left."""
     settings, store, butlers = world.settings, world.store, talking_butlers(roster)

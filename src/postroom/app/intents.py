@@ -35,7 +35,7 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
-from postroom.work.conversations.arriving_files import ArrivingFiles, TakesArrived
+from postroom.work.conversations.arriving_files import ArrivingFiles
 from postroom.work.conversations.flood import Flood
 from postroom.work.conversations.forgotten import Forgotten
 from postroom.work.conversations.inbound import (
@@ -49,6 +49,7 @@ from postroom.work.conversations.inbound import (
 )
 from postroom.work.conversations.kept import answering, commanding, keeping_handler
 from postroom.work.delivery.late_news import news_handler
+from postroom.work.files.taking import FileTaking
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
 from postroom.work.intents.question_cards import QuestionCards
@@ -255,7 +256,7 @@ async def listening(
     questions: AbstractAsyncContextManager[QuestionEar],
     notices: Handler,
     talking: AbstractAsyncContextManager[TalkEars],
-    files: TakesArrived,
+    files: FileTaking,
 ) -> AsyncIterator[None]:
     """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
     offsets = StoredIntents(world.store.database, world.mint.mint)

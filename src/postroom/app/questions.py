@@ -13,7 +13,6 @@ from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.question_post import QuestionPost
 from postroom.app.store import OpenedStore
-from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.ports import Channel, Clock, Listen, Outbound
@@ -34,6 +33,7 @@ from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
 from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.plane import Plane
+from postroom.work.files.taking import FileTaking
 from postroom.work.intents.question_cards import answer_by
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.bells import Bells
@@ -225,7 +225,7 @@ async def hearing(
     outbound: Outbound,
     base_url: str,
     loops: Loops,
-    files: HandsFilesOn | None = None,
+    files: FileTaking | None = None,
 ) -> AsyncIterator[QuestionEar]:
     """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
     heard = ear(parts, channels, outbound, base_url, files)
@@ -251,7 +251,7 @@ def ear(
     channels: Mapping[str, Channel],
     outbound: Outbound,
     base_url: str,
-    files: HandsFilesOn | None = None,
+    files: FileTaking | None = None,
 ) -> Hearing:
     """Judges what people press and write; `channels` are those whose presses are answered by a call."""
     return Hearing(

@@ -69,12 +69,6 @@ class OutboxRefusal(Exception):
         self.code = code
 
 
-class HandsFilesOn(Protocol):
-    async def hand_on(self, files: Sequence[Attachment], owner: str) -> tuple[Attachment, ...]:
-        """What a person sent, to the agent it is for."""
-        ...
-
-
 class UploadRecord(Protocol):
     async def add(self, uploads: Sequence[Upload], *, most_bytes: int, since_us: int) -> Sequence[Upload]:
         """

@@ -6,19 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mcp.server.mcpserver import MCPServer
-
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.notify_response import argument_error, notify_error
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.domain.session import Session, SessionStatus
 from postroom.domain.time import SECOND_US
+from postroom.doors.butler.modules.loading import LoadedModules
 from postroom.doors.butler.notify import Notifier, NotifyArguments
 from postroom.doors.butler.notify_status import notify_status
 from postroom.doors.butler.reminders import RemindArguments, plan_reminder, scheduled_answer
 from postroom.doors.guard.http import Verifier
-from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.system.roster.config import ButlerConfig
 from postroom.work.butlers.scheduler import Scheduler
 
@@ -58,12 +56,6 @@ class ButlerSessions(Protocol):
     def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None: ...
 
 
-class Modules(Protocol):
-    def states(self) -> dict[str, dict[str, Any]]: ...
-
-    def add_tools(self, server: MCPServer[Any], policy: ToolPolicy) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Butler:
     """`verifier` also knows the tokens of this butler's own sessions."""
@@ -73,7 +65,7 @@ class Butler:
     notifier: Notifier
     state: ButlerState
     sessions: ButlerSessions
-    modules: Modules
+    modules: LoadedModules
     verifier: Verifier
     scheduler: Scheduler
     clock: Clock

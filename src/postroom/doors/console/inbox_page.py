@@ -15,7 +15,7 @@ from postroom.domain.inbox_view import MOST_SHELVED, Shelf
 from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
 from postroom.doors.console.navigation import NavigationGroup
-from postroom.doors.console.questions_here import QuestionsHere
+from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.cursor import cursor_after, parse_cursor
@@ -71,7 +71,7 @@ class InboxPages:
     shelves: Shelves
     preferences: PreferenceBook
     acts: InboxActs
-    questions: QuestionsHere
+    questions: QuestionPages
 
     async def show(self, visit: Visit) -> Response:
         """The own inbox, or for the operator somebody else's: to read and no more."""

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.domain.notice_states import CELLS
 from postroom.domain.person import Person
 from postroom.domain.person_history import HistoryLine, HistoryQuery
 from postroom.domain.question import Question
 from postroom.doors.console.attention_words import policy_words
+from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.visit import Visit
 from postroom.work.attention.attention import Attention
 from postroom.work.people.people import PersonRecords
-from postroom.work.questions.view import QuestionView
 
 _LINES: Final = 6
 _QUESTIONS: Final = 20
-
-
-class AskedQuestions(Protocol):
-    async def asked_of(self, visit: Visit, person_id: str, most: int) -> Sequence[QuestionView]:
-        """The newest first, as far as this visitor may see them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +36,7 @@ class PersonOverview:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonOverviews:
     history: PersonRecords
-    questions: AskedQuestions
+    questions: QuestionPages
     attention: Attention
 
     async def of(self, visit: Visit, person: Person) -> PersonOverview:

@@ -19,7 +19,7 @@ from postroom.domain.time import seconds
 from postroom.doors.console.approvals_here import ApprovalsHere, WaitingHere, newest_first
 from postroom.doors.console.names import Names
 from postroom.doors.console.navigation import NavigationGroup
-from postroom.doors.console.questions_here import QuestionsHere
+from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, anybody
 from postroom.doors.console.words import channel_word, figure, plural
@@ -142,7 +142,7 @@ class TodayPage:
 
     overview: Overview
     waiting: WaitingCounts
-    questions: QuestionsHere
+    questions: QuestionPages
     notices: HeldHere | None = None
     approvals: ApprovalsHere | None = None
     silent: str = ""  # why no butler can answer people

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, BinaryIO, Final, Protocol
+from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Path, Request
@@ -18,6 +18,7 @@ from postroom.doors.guard.json_door import JsonRoute, failures
 from postroom.doors.guard.sender import sender_of
 from postroom.doors.scripts.upload_body import one_file
 from postroom.work.files.media_type import BINARY
+from postroom.work.files.taking import FileTaking
 
 UPLOADS: Final = "/v1/uploads"
 _BODY: Final = {
@@ -39,15 +40,7 @@ class UploadAnswer(BaseModel):
     expires_at: str
 
 
-class TakesFiles(Protocol):
-    async def take_one(
-        self, source: BinaryIO, *, name: str, media_type: str | None, owner: str, key: str | None = None
-    ) -> Upload: ...
-
-    async def content(self, upload_id: str, owner: str) -> tuple[Upload, bytes] | None: ...
-
-
-def upload_router(files: TakesFiles) -> APIRouter:
+def upload_router(files: FileTaking) -> APIRouter:
     router = APIRouter(route_class=JsonRoute, tags=["notify"])
 
     @router.post(

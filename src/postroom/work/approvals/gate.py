@@ -17,6 +17,7 @@ from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.record import Choose, ParkingRecord
 from postroom.work.approvals.risk import always_asks, risk_of
 from postroom.work.approvals.rules import arguments_of, standing
+from postroom.work.people.household_trust import HouseholdTrust
 from postroom.work.questions.cards import ORIGIN as QUESTIONS_ORIGIN
 
 INBOX_ORIGIN: Final = "inbox"
@@ -24,14 +25,6 @@ INBOX_ORIGIN: Final = "inbox"
 
 def _no_rule(_rules: Sequence[StandingRule]) -> Sequence[StandingRule]:
     return ()
-
-
-class Trust(Protocol):
-    """Whom the household trusts, by resolved address on a channel and never by name."""
-
-    async def is_trusted(self, channel: str, address: str) -> bool:
-        """One of the household's own people, or a contact marked trusted."""
-        ...
 
 
 class Mailboxes(Protocol):
@@ -58,7 +51,7 @@ class ApprovalGate:
     own message would, unless the same words stand there already.
     """
 
-    trust: Trust
+    trust: HouseholdTrust
     record: ParkingRecord
     policy: ApprovalPolicy
     mailboxes: Mailboxes | None = None

@@ -11,7 +11,6 @@ from postroom.domain.attachment import file_shape
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.delivery import Format
 from postroom.domain.errors import PostroomError, TargetUnavailable
-from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, SentBefore, SpokenTurn
 from postroom.domain.person import Person
@@ -21,8 +20,10 @@ from postroom.domain.said_back import said_back
 from postroom.domain.session import NO_MODEL, TERMINAL, Session, SessionStatus
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
+from postroom.work.conversations.kept import KeepsMessages
 from postroom.work.conversations.talk import words_key
 from postroom.work.conversations.texts import Texts, texts_for
+from postroom.work.files.taking import FileTaking
 
 MOST_TURNS: Final = 6
 MOST_TURN_CHARACTERS: Final = 1_000
@@ -37,21 +38,6 @@ _SHOWN_SECONDS: Final = 4.0  # Telegram shows it for five
 _SHOW_TIMEOUT_SECONDS: Final = 2.0
 
 Conversation = tuple[str | None, str, str]
-
-
-class OpenMessages(Protocol):
-    async def with_butlers(self) -> Sequence[KeptMessage]: ...
-
-    async def move(
-        self,
-        kept: KeptMessage,
-        move: InboundMove,
-        now_us: int,
-        *,
-        session_id: str | None = None,
-        reason: str = "",
-        tokens: int = 0,
-    ) -> bool: ...
 
 
 class SeesSessions(Protocol):
@@ -98,7 +84,7 @@ class ShownWork:
 class Answering:
     """`channels` show that an answer is being worked on."""
 
-    kept: OpenMessages
+    kept: KeepsMessages
     sessions: SeesSessions
     said: SaidBefore
     routes: TakesRoutes
@@ -106,7 +92,7 @@ class Answering:
     people: KnownPeople
     outbound: Outbound
     channels: Mapping[str, ShowsWork]
-    files: HandsFilesOn
+    files: FileTaking
     clock: Clock
     wake: Signal
     _shown: dict[Conversation, ShownWork] = field(default_factory=dict)

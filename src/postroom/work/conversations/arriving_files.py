@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -14,28 +14,23 @@ from postroom.domain.inbound_message import InboundFile, InboundMessage
 from postroom.domain.person import Person
 from postroom.domain.ports import BringsFiles, Outbound
 from postroom.domain.said_back import said_back
-from postroom.domain.upload import Upload
-from postroom.work.conversations.notice_ear import ProvedPeople
-from postroom.work.conversations.talk import KnowsThreads
+from postroom.work.conversations.notice_ear import ProvedPeople, SaidHere
 from postroom.work.conversations.texts import texts_for
 from postroom.work.files.fit import MOST_FILES
+from postroom.work.files.taking import FileTaking
 
 _BRING_SECONDS: Final = 30.0
 _NOT_NOW: Final = "it could not be fetched; please send it again later"
 _log = structlog.get_logger("postroom.inbound")
 
 
-class TakesArrived(Protocol):
-    async def take_arrived(self, content: bytes, *, name: str, owner: str, key: str) -> Upload: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrivingFiles:
     """Within the limits of files that are sent. Of strangers, and of what was not said to us, nothing is fetched."""
 
-    taking: TakesArrived
+    taking: FileTaking
     people: ProvedPeople
-    threads: KnowsThreads
+    threads: SaidHere
     outbound: Outbound
 
     async def taken(self, message: InboundMessage, channel: object) -> InboundMessage:

@@ -15,6 +15,7 @@ from postroom.domain.ports import Clock, Outbound
 from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds
 from postroom.work.conversations.answering import StopsSessions
+from postroom.work.conversations.kept import KeepsMessages
 from postroom.work.conversations.notice_ear import ProvedPeople
 from postroom.work.conversations.talk import DAY_SECONDS, able
 from postroom.work.conversations.texts import Texts, texts_for
@@ -27,16 +28,6 @@ _COMMAND: Final = re.compile(
 )
 
 
-class PersonsMessages(Protocol):
-    async def open_in(self, person: str, channel: str, place: str) -> Sequence[KeptMessage]: ...
-
-    async def last(self, person: str, channel: str, place: str) -> KeptMessage | None: ...
-
-    async def sessions_since(self, person: str, since_us: int) -> int: ...
-
-    async def move(self, kept: KeptMessage, move: InboundMove, now_us: int) -> bool: ...
-
-
 class WaitsForPerson(Protocol):
     """What waits for a person: how much of it, and the newest as one line each."""
 
@@ -47,7 +38,7 @@ class WaitsForPerson(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkCommands:
-    kept: PersonsMessages
+    kept: KeepsMessages
     people: ProvedPeople
     desk: WaitsForPerson
     stopper: StopsSessions

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-from postroom.domain.kept_message import KeptMessage
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.work.conversations.inbound import Handler, hand_over
+from postroom.work.conversations.kept import KeepsMessages
 
 AGE_SECONDS: Final = 60.0  # until then it may be in hand
 
 
-class UndecidedMessages(Protocol):
-    async def undecided(self, before_us: int) -> Sequence[KeptMessage]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    kept: UndecidedMessages
+    kept: KeepsMessages
     handlers: Sequence[Handler]
     clock: Clock
 

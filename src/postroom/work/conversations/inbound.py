@@ -16,6 +16,7 @@ from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.ports import Clock, Listen
 from postroom.domain.time import seconds
+from postroom.work.questions.listening import Listening
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
@@ -44,14 +45,6 @@ class TakesOver(Protocol):
         ...
 
 
-class InboundWatch(Protocol):
-    """Knows how far what people sent has been read."""
-
-    async def patience(self, channel: str, longest_seconds: float) -> float: ...
-
-    async def looked(self, channel: str, began_us: int, *, everything: bool) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """
@@ -66,7 +59,7 @@ class Inbound:
     offsets: Offsets
     handlers: Sequence[Handler]
     clock: Clock
-    watch: InboundWatch | None = None
+    watch: Listening | None = None
     troubles: Troubles | None = None
     files: TakesOver | None = None
     _said: list[str] = field(default_factory=lambda: [UNKNOWN])

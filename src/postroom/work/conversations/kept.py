@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from postroom.domain.conversation_states import InboundStatus
+from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.inbound_message import InboundEvent, InboundMessage
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.ports import Clock
@@ -24,6 +24,29 @@ class KeepsMessages(Protocol):
     ) -> KeptMessage | None:
         """None when that was done before."""
         ...
+
+    async def move(
+        self,
+        kept: KeptMessage,
+        move: InboundMove,
+        now_us: int,
+        *,
+        session_id: str | None = None,
+        reason: str = "",
+        tokens: int = 0,
+    ) -> bool: ...
+
+    async def undecided(self, before_us: int) -> Sequence[KeptMessage]: ...
+
+    async def with_butlers(self) -> Sequence[KeptMessage]: ...
+
+    async def open_in(self, person: str, channel: str, place: str) -> Sequence[KeptMessage]: ...
+
+    async def last(self, person: str, channel: str, place: str) -> KeptMessage | None: ...
+
+    async def sessions_since(self, person: str, since_us: int) -> int: ...
+
+    async def tokens_since(self, person: str, since_us: int) -> int: ...
 
 
 def keeping_handler(kept: KeepsMessages, clock: Clock) -> Handler:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind, SentBefore
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.nearest import nearest
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
@@ -19,7 +19,7 @@ from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
 from postroom.work.conversations.kept import KeepsMessages
-from postroom.work.conversations.notice_ear import ProvedPeople
+from postroom.work.conversations.notice_ear import ProvedPeople, SaidHere
 from postroom.work.conversations.routing import COMMANDS, InboundFacts, route
 from postroom.work.conversations.strangers import once_a_day, request_id_of
 from postroom.work.conversations.texts import Texts, texts_for
@@ -28,23 +28,11 @@ DAY_SECONDS: Final = 86_400
 _log = structlog.get_logger("postroom.inbound")
 
 
-class CountsSessions(KeepsMessages, Protocol):
-    async def sessions_since(self, person: str, since_us: int) -> int: ...
-
-    async def tokens_since(self, person: str, since_us: int) -> int: ...
-
-
-class KnowsThreads(Protocol):
-    async def replied_to(self, message: InboundMessage) -> SentBefore | None:
-        """The message of ours that it replies to."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    kept: CountsSessions
+    kept: KeepsMessages
     people: ProvedPeople
-    threads: KnowsThreads
+    threads: SaidHere
     butlers: Mapping[str, bool]
     outbound: Outbound
     clock: Clock

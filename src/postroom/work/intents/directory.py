@@ -14,6 +14,7 @@ from postroom.domain.agent_address import (
 )
 from postroom.domain.errors import Code, Refused
 from postroom.domain.person import Person as Record
+from postroom.work.people.household_people import HouseholdPeople
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,10 @@ class Contacts(Protocol):
     async def by_address(self, owner_agent: str, agent_address: str) -> Record | None: ...
 
 
-class HouseholdBook(Protocol):
-    async def owner_person(self) -> Record | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
     contacts: Contacts
-    household: HouseholdBook
+    household: HouseholdPeople
     butlers: frozenset[str]
     channels: frozenset[str]
 

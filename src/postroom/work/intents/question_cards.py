@@ -14,7 +14,6 @@ from postroom.domain.outcome import Outcome
 from postroom.domain.ports import Clock, Outbound
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Subject, Wording
-from postroom.domain.question_change import Asked
 from postroom.domain.question_states import APPROVE, PresentationStatus
 from postroom.work.intents.answering import answer_payload, answered, decided
 from postroom.work.intents.directory import PersonTarget
@@ -25,19 +24,12 @@ from postroom.work.questions.cards import CardMaker, request_id_of
 from postroom.work.questions.opening import opened
 from postroom.work.questions.places import Channels
 from postroom.work.questions.plan import next_at
+from postroom.work.questions.questions import Questions
 from postroom.work.questions.request import MAX_DEADLINE_SECONDS, QuestionRequest
 from postroom.work.questions.timekeeper import ShownCards
 
 _PUT = (StepKind.ASK, StepKind.ESCALATE)
 _NUDGES = (StepKind.REMIND, StepKind.ESCALATE)
-
-
-class Asks(Protocol):
-    async def ask(self, question: Question) -> Asked:
-        """The same key again asks nothing new."""
-        ...
-
-    async def reminded(self, question_id: str) -> Question | None: ...
 
 
 class AskedBefore(Protocol):
@@ -46,7 +38,7 @@ class AskedBefore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCards:
-    questions: Asks
+    questions: Questions
     store: AskedBefore
     shown: ShownCards
     cards: CardMaker

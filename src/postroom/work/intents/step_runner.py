@@ -27,6 +27,7 @@ from postroom.system.signal import Signal
 from postroom.work.intents.directory import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of
 from postroom.work.intents.dispatch import butler_answer, butler_route, completion, to_person
 from postroom.work.intents.moves import MoveContext, moved, noted, then, unchanged
+from postroom.work.intents.question_cards import QuestionCards
 from postroom.work.intents.store import IntentStore
 
 SYSTEM: Final = "postroom"
@@ -41,18 +42,6 @@ class ButlerRoutes(Protocol):
         ...
 
 
-class IntentCards(Protocol):
-    async def remind(
-        self, intent: AgentIntent, step: Step, person: PersonTarget, wait_seconds: float
-    ) -> Outcome | None:
-        """What became of the reminder of the card that the person has; None when they have none."""
-        ...
-
-    async def ask(self, intent: AgentIntent, step: Step, person: PersonTarget, sender: str) -> bool:
-        """Whether the step is put to the person as a question of its own; again, the same question."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Courier:
     store: IntentStore
@@ -63,7 +52,7 @@ class Courier:
     clock: Clock
     mint: Callable[[int], str]
     channels: KnownChannels
-    cards: IntentCards | None = None  # None puts everything in letters
+    cards: QuestionCards | None = None  # None puts everything in letters
     wait_seconds: float = 15.0
     route_seconds: float = 120.0
 

@@ -11,7 +11,6 @@ from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Said, Ve
 from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import PostroomError
-from postroom.domain.file_ports import HandsFilesOn
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.domain.markup import Revision
@@ -21,6 +20,7 @@ from postroom.domain.ports import Clock, Outbound
 from postroom.domain.presentation import Presentation, PressedToken, TokenAction
 from postroom.domain.question import Question
 from postroom.domain.question_answer import Assurance
+from postroom.work.files.taking import FileTaking
 from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.card_words import (
     answer_words,
@@ -89,7 +89,7 @@ class Hearing:
     bots: Mapping[str, AnswersPresses]
     clock: Clock
     mint: Callable[[int], str]
-    files: HandsFilesOn | None = None
+    files: FileTaking | None = None
 
     async def press(self, press: Press) -> None:
         """Decided first, answered at once, drawn afterwards."""
