@@ -275,13 +275,13 @@ class Settlement:
     waiting_reason: str | None = None
     quarantine: Quarantine | None = None
 
-    def snapshot(self, idempotency_key: str = "", fingerprint: str = "") -> Snapshot:
+    def snapshot(self) -> Snapshot:
         """What a waiting caller is told, without reading the row again."""
         claim = self.claim
         return Snapshot(
             id=claim.id,
-            idempotency_key=idempotency_key,
-            fingerprint=fingerprint,
+            idempotency_key="",
+            fingerprint="",
             request_id=claim.request_id,
             origin_butler=claim.origin_butler,
             channel=claim.channel,

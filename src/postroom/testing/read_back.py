@@ -15,17 +15,17 @@ from postroom.testing.servers.http_request import TakenRequest
 
 
 async def reconciles(case: Case) -> None:
-    await _looked_for(case, number_sent=1, number_asked=1, found=True)
-    await _looked_for(case, number_sent=1, number_asked=2, found=False)
+    await _looked_for(case, number_asked=1, found=True)
+    await _looked_for(case, number_asked=2, found=False)
     await _away(case)
 
 
-async def _looked_for(case: Case, *, number_sent: int, number_asked: int, found: bool) -> None:
+async def _looked_for(case: Case, *, number_asked: int, found: bool) -> None:
     async with _asked(case) as provider, connected(case, Place(port=provider.port)) as channel:
         ensure(isinstance(channel, Reconcile), "`reconciles` is declared, and there is no method `find`")
         since = case.now()
         provider.behave(Trouble.READ_THEN_RESET)
-        part = channel.prepare(numbered(case, number_sent))[0]
+        part = channel.prepare(numbered(case, 1))[0]
         ensure_ended(await attempt(channel, part, 10.0), OutcomeUncertain)
         looked = channel.prepare(numbered(case, number_asked))[0]
         receipt = await channel.find(looked, since, 10.0) if isinstance(channel, Reconcile) else None

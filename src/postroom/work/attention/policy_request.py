@@ -59,7 +59,7 @@ def parse_policy(
         slots=reader.many("slots", reader.clock),
         collect=reader.collecting(),
         budget=reader.budget(),
-        ceiling=reader.urgency_at("ceiling", given),
+        ceiling=reader.ceiling(given),
         agents=reader.named("agents", reader.agent),
         categories=reader.named("categories", reader.category),
         escalation=reader.many("escalation", reader.step),
@@ -152,8 +152,8 @@ class _Reader:
         self.wrong(path, f"must be one of {', '.join(URGENCIES)}", "not_allowed")
         return None
 
-    def urgency_at(self, name: str, given: Fields) -> Urgency | None:
-        return self.urgency(given.path(name), given.raw(name)) if given.has(name) else None
+    def ceiling(self, given: Fields) -> Urgency | None:
+        return self.urgency(given.path("ceiling"), given.raw("ceiling")) if given.has("ceiling") else None
 
     def whole(self, name: str, given: Fields, least: int, most: int) -> int | None:
         value = given.raw(name)
@@ -186,11 +186,11 @@ class _Reader:
         critical = given.raw("critical")
         if critical is not None and not isinstance(critical, bool):
             given.complain("critical", "must be true or false", "boolean_required")
-        return AgentRule(self.urgency_at("ceiling", given), critical if isinstance(critical, bool) else None)
+        return AgentRule(self.ceiling(given), critical if isinstance(critical, bool) else None)
 
     def category(self, given: Fields) -> Urgency | None:
         given.refuse_unknown(("ceiling",))
-        return self.urgency_at("ceiling", given)
+        return self.ceiling(given)
 
     def step(self, path: str, value: Any) -> EscalationStep | None:
         given = Fields(value, path, self._given.complaints)

@@ -47,9 +47,9 @@ def simulate(
     """
     clock = _VirtualClock(state, book, receipts=receipts)
     for fact in sorted(facts, key=lambda one: one.at_us):
-        clock.run_to(fact.at_us, inclusive=True)
+        clock.run_to(fact.at_us)
         clock.take(fact)
-    clock.run_to(until_us if until_us is not None else clock.now_us + LONGEST_US, inclusive=True)
+    clock.run_to(until_us if until_us is not None else clock.now_us + LONGEST_US)
     return SimulatedRun(state=clock.state, events=tuple(clock.events))
 
 
@@ -69,9 +69,9 @@ class _VirtualClock:
     def state(self) -> AttentionState:
         return self._kept.whole
 
-    def run_to(self, moment_us: int, *, inclusive: bool = False) -> None:
-        """Everything that is due before that moment; `inclusive`: at it as well."""
-        while self._wakes and self._wakes[0][0] < moment_us + inclusive:
+    def run_to(self, moment_us: int) -> None:
+        """Everything that is due by that moment."""
+        while self._wakes and self._wakes[0][0] <= moment_us:
             self.now_us = self._wakes[0][0]
             due: dict[str, None] = {}
             while self._wakes and self._wakes[0][0] == self.now_us:

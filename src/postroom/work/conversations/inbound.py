@@ -16,7 +16,7 @@ from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.ports import Clock, Listen
 from postroom.domain.time import seconds
-from postroom.work.questions.listening import Listening
+from postroom.work.questions.listening import Listening, Marks
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
@@ -25,12 +25,6 @@ _log = structlog.get_logger("postroom.inbound")
 
 Handler = Callable[[InboundEvent], Awaitable[bool]]  # True when the event was this handler's
 MessageHandler = Callable[[InboundMessage], Awaitable[bool]]
-
-
-class Offsets(Protocol):
-    async def offset(self, source: str) -> int | None: ...
-
-    async def save_offset(self, source: str, position: int) -> None: ...
 
 
 class Troubles(Protocol):
@@ -56,7 +50,7 @@ class Inbound:
 
     source: str
     bot: Listen
-    offsets: Offsets
+    offsets: Marks
     handlers: Sequence[Handler]
     clock: Clock
     watch: Listening | None = None

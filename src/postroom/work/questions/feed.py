@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.domain.errors import Code, Refused
 from postroom.domain.principal import Principal
 from postroom.domain.question_change import QuestionEvent, QuestionEventType
 from postroom.work.questions.asked_people import person_id_of
 from postroom.work.questions.asking import Asking
+from postroom.work.questions.records import QuestionRecord
 from postroom.work.questions.view import QuestionView
 
 _AT_A_TIME: Final = 100
 _SHOWN: Final = frozenset(QuestionEventType) - {QuestionEventType.REMINDED, QuestionEventType.ESCALATED}
-
-
-class Lines(Protocol):
-    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]: ...
-
-    async def last_position(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +30,7 @@ class FeedLine:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionFeed:
     asking: Asking
-    lines: Lines
+    lines: QuestionRecord
 
     async def newest(self) -> int:
         return await self.lines.last_position()

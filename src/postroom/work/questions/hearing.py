@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
-from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
 from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import PostroomError
@@ -33,7 +33,7 @@ from postroom.work.questions.card_words import (
 from postroom.work.questions.cards import ORIGIN, CardMaker, made, request_id_of
 from postroom.work.questions.judge import NOT_AN_ANSWER, UNSURE
 from postroom.work.questions.questions import Questions
-from postroom.work.questions.records import Cards
+from postroom.work.questions.records import Cards, QuestionRecord
 from postroom.work.questions.tokens import MORE, hash_of, unfolded
 
 NOT_VALID: Final = "This button is no longer valid."
@@ -59,12 +59,6 @@ class DrawsOver(Protocol):
     async def send(self, part: Any, timeout_seconds: float) -> Receipt: ...
 
 
-class Kept(Protocol):
-    async def get(self, question_id: str) -> Question | None: ...
-
-    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PressReaction:
     """What the person is shown at once, and what is sent after it, about which card; `copy` goes on a second one."""
@@ -81,7 +75,7 @@ class Hearing:
     """`bots` answer presses, by channel. Everything that is sent from here has the event in its key."""
 
     questions: Questions
-    store: Kept
+    store: QuestionRecord
     shown: Cards
     people: AskedPeople
     cards: CardMaker

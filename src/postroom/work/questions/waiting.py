@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.domain.ports import Clock
 from postroom.domain.question import Question
-from postroom.domain.question_change import QuestionEvent
 from postroom.domain.time import SECOND_US, seconds
 from postroom.work.questions.bells import Bells
+from postroom.work.questions.records import QuestionRecord
 from postroom.work.questions.view import Progress
 
 LOOK_SECONDS: Final = 0.25  # how soon an end that another process committed is seen, where it is not heard of
@@ -21,19 +21,11 @@ _AT_A_TIME: Final = 200
 Read = Callable[[str], Awaitable[Question | None]]
 
 
-class Looked(Protocol):
-    async def last_position(self) -> int:
-        """Of the newest line of the feed."""
-        ...
-
-    async def events(self, *, since: int, limit: int) -> Sequence[QuestionEvent]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Waiting:
     """It only ever reads: a wait that is cancelled leaves the question as it is."""
 
-    store: Looked
+    store: QuestionRecord
     bells: Bells
     clock: Clock
     read: Read
