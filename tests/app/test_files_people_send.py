@@ -52,6 +52,13 @@ async def answered(house: Talking, ask_id: str) -> dict[str, Any]:
     return await until(look)
 
 
+async def over_http(house: Talking, ask_id: str) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {house.token('health')}"}
+    async with house.http.get(f"{house.household.addresses['api']}/v1/asks/{ask_id}", headers=headers) as answer:
+        seen: dict[str, Any] = await answer.json()
+        return seen
+
+
 @pytest.mark.requirement("content:files-from-people")
 async def test_a_photo_reaches_the_butler_with_its_caption_and_can_be_sent_on(house: Talking) -> None:
     await house.write(2001, "/general " + script(reply("Thank you.")), files=[sent(PNG)])
@@ -123,6 +130,7 @@ async def test_a_photo_answers_a_question_in_own_words_and_the_asker_has_it(hous
     seen = await answered(house, view.question.id)
 
     [file] = seen["answer"]["files"]
+    assert (await over_http(house, view.question.id))["answer"] == seen["answer"]
     assert await read(house, file["upload_id"], "health") == (200, PNG + b"meter")
     assert seen["answer"]["text"] == "" and file["media_type"] == "image/png"
     assert (await read(house, file["upload_id"], "general"))[0] == 404

@@ -12,11 +12,19 @@ from postroom.doors.guard.json_door import Failure
 Status = Literal["open", "answered", "declined", "expired", "cancelled", "superseded"]
 
 
+class AnswerFileBody(BaseModel):
+    upload_id: str = Field(description="Of `GET /v1/uploads/{upload_id}`; a message of the asker's may carry it on.")
+    name: str
+    media_type: str
+    size: int
+
+
 class AnswerBody(BaseModel):
     value: str | None = Field(description="Of the option that was chosen; approve or deny.")
     text: str | None = Field(description="In the person's own words.")
     selected: list[str] = Field(description="Of several options.")
     fields: dict[str, Any] = Field(description="Of a form.")
+    files: list[AnswerFileBody] = Field(default=[], description="What came with it; left out when nothing did.")
 
 
 class AnsweredByBody(BaseModel):
