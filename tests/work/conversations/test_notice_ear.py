@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ async def test_words_of_the_person_mute_and_snooze_and_are_confirmed(house: Livi
     await write(house, "/mute a b")
     await phone(house, "Write /snooze 2h")
     await attention_of(house).unmute("owner", agent="general")
+
+
+@pytest.mark.requirement("attention:buttons")
+@pytest.mark.parametrize("length", ["99999999999h", "-5h", "1.5h"])
+async def test_a_length_that_is_none_is_not_taken_for_the_name_of_an_agent(house: Living, length: str) -> None:
+    before = len([one for one in await house.received() if "Write /snooze 2h" in one["text"]])
+    await write(house, f"/mute {length}")
+    await until(partial(said_again, house, before))
+    assert not [one for one in await house.received() if f"Muted {length}" in one["text"]]
+
+
+async def said_again(house: Living, before: int) -> bool:
+    return len([one for one in await house.received() if "Write /snooze 2h" in one["text"]]) > before
 
 
 @pytest.mark.requirement("attention:buttons")

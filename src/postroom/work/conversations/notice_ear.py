@@ -33,6 +33,7 @@ USAGE: Final = "Write /snooze 2h, or /mute NAME 2h; without a time it is an hour
 _COMMAND: Final = re.compile(r"\s*/(mute|snooze)(?:@\w+)?(\s.{0,400})?", re.ASCII | re.DOTALL | re.IGNORECASE)
 _NOBODYS: Final = OWN_AGENTS | {"messenger"}  # the household's own words: nothing to mute, nothing to put off
 _LENGTH: Final = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
+_LIKE_LENGTH: Final = re.compile(r"[-+]?[\d.,]+[a-z]?", re.ASCII | re.IGNORECASE)  # such as 99999h: no one's name
 _UNITS: Final = {"m": 60, "h": 3600, "d": 86_400}
 
 
@@ -116,6 +117,8 @@ class NoticeEar:
         names = [one for one in given if not _LENGTH.fullmatch(one)]
         length = _seconds(lengths[0]) if lengths else HOUR_SECONDS
         if len(lengths) > 1 or len(names) > (verb == "mute") or length is None:
+            return USAGE
+        if any(_LIKE_LENGTH.fullmatch(one) for one in names):
             return USAGE
         if verb == "mute" and names:
             return await self._mute(person, names[0], self.clock.now_us() + seconds(length))
