@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
-from postroom.doors.console.ports import Pulse
+from postroom.doors.console.pulse import HouseholdPulse
 from postroom.system.signal import Signal
 
 LOOK_SECONDS: Final = 1.0
@@ -39,7 +39,7 @@ class Ear(Signal):
 class Changes:
     """One question to the store for all pages together, once a second and only while a page is open."""
 
-    def __init__(self, pulse: Pulse, clock: Clock) -> None:
+    def __init__(self, pulse: HouseholdPulse, clock: Clock) -> None:
         self._pulse = pulse
         self._clock = clock
         self._ears: set[Ear] = set()

@@ -17,6 +17,7 @@ from postroom.domain.person import Person, PersonRole
 from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
+from postroom.doors.console.concerned import BookSearch
 from postroom.doors.console.conversations_page import line_link, line_state
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
 from postroom.doors.console.person_overview import PersonOverviews
@@ -33,10 +34,6 @@ _LONGEST_CHANNEL: Final = 64
 _LONGEST_ADDRESS: Final = 512
 
 
-class WordSearch(Protocol):
-    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
-
-
 class RememberedChoices(Protocol):
     async def listed(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Remembered]: ...
 
@@ -47,7 +44,7 @@ class RememberedChoices(Protocol):
 class ContactPages:
     people: People
     pairing: Pairing
-    search: WordSearch
+    search: BookSearch
     choices: RememberedChoices
     sessions: SessionsToday
     overviews: PersonOverviews

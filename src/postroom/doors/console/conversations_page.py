@@ -16,6 +16,7 @@ from postroom.domain.person import Person
 from postroom.domain.person_history import HistoryLine, HistoryQuery, LineKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.attention_people import is_somebody, own_id
+from postroom.doors.console.concerned import BookSearch
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sessions_today import SessionsToday
@@ -42,10 +43,6 @@ class TalkPeople(Protocol):
     async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
 
 
-class NameSearch(Protocol):
-    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
-
-
 class LatelySaid(Protocol):
     async def last(self, limit: int) -> Mapping[str, HistoryLine]:
         """By person, the newest first."""
@@ -55,7 +52,7 @@ class LatelySaid(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkPages:
     people: TalkPeople
-    search: NameSearch
+    search: BookSearch
     history: PersonRecords
     lately: LatelySaid
     sessions: SessionsToday

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -80,10 +80,3 @@ class Tools(Protocol):
     async def call(
         self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
     ) -> dict[str, Any]: ...
-
-
-class Pulse(Protocol):
-    async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
-        """By topic (`deliveries`, `approvals`, `inbox:<user>`): the moment of the newest change, then whatever else
-        differs when more has happened; or nothing at all when it has been quiet lately."""
-        ...

@@ -27,6 +27,8 @@ class HouseholdPulse:
     talk: OnePulse
 
     async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
+        """By topic (`deliveries`, `approvals`, `inbox:<user>`): the moment of the newest change, then whatever else
+        differs when more has happened; or nothing at all when it has been quiet lately."""
         inboxes = await self.notes.pulses(user_ids, now_us - _OVERLAP_US, now_us)
         quiet: dict[str, tuple[Any, ...]] = {f"inbox:{user_id}": () for user_id in user_ids}
         quiet |= {"questions": await self.questions.pulse(), "conversations": await self.talk.pulse()}

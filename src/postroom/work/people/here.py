@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.domain.address_order import has_proved, with_first
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.person import NewPerson, Person
+from postroom.domain.person import Person
 from postroom.domain.ports import Clock, Outbound
 from postroom.domain.said_back import said_back
+from postroom.work.people.people import PersonStore
 
 FIRST_HERE: Final = "From now on you are written to here first; send /here from another place to change it."
 _COMMAND: Final = re.compile(r"/here(@\w{1,64})?", re.IGNORECASE | re.ASCII)
 _WORDS: Final = re.compile(r"(please\s+)?write to me here(\s+instead)?\s*[.!]?", re.IGNORECASE | re.ASCII)
 
 
-class PeopleThere(Protocol):
-    async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]: ...
-
-    async def change(
-        self, owner_agent: str, person_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
-    ) -> Person | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstHere:
-    people: PeopleThere
+    people: PersonStore
     outbound: Outbound
     clock: Clock
 
