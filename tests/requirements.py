@@ -315,7 +315,6 @@ HOUSE: Sections = {
         "approver-role": "A person with the role of an approver decides like one whom the settings name.",
         "owners-inbox": "Copies for the operator's inbox go to the owner's proved address when no other is named.",
         "one-folding": "Trust, limits, idempotency and matching fold addresses alike, and only ASCII letters.",
-        "upgrade-keeps-people": "A database of the version before loses nothing: contacts and inboxes are people.",
     },
     "A plain door for scripts": {
         "notify-over-http": "POST /v1/notify answers as notify does, under an Idempotency-Key.",

@@ -252,6 +252,7 @@ async def test_a_wrong_policy_is_refused_by_its_field_and_not_kept(line: Telepho
 
 
 @pytest.mark.requirement("attention:rest")
+@pytest.mark.requirement("attention:difference")
 async def test_a_preview_says_in_words_what_would_have_been_different(quiet: Telephone) -> None:
     await held(quiet, "Seen by the preview")
 

@@ -89,6 +89,11 @@ def test_what_could_not_have_been_sent_cannot_be_edited_into_being(before: Any, 
 
 def test_an_edit_needs_the_channel_to_check_it() -> None:
     with pytest.raises(ValidationError, match="no credentials for telegram"):
+        edited(pending_action(), {"message": "x"}, {"email": CHANNELS["email"]}, KNOWN)
+
+
+def test_where_no_channel_runs_a_message_can_only_be_approved_as_it_is() -> None:
+    with pytest.raises(ValidationError, match="can be made where the messenger runs"):
         edited(pending_action(), {"message": "x"}, {}, KNOWN)
 
 

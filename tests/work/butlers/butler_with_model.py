@@ -115,7 +115,6 @@ async def butler_with_model(
             peers=Peers(file, endpoints, clock, stack),
             clock=clock,
             mint=mint,
-            environment={},
             files=file_taking(settings, store, [config], clock, mint),
         )
         butler = build_butler(

@@ -15,7 +15,7 @@ from benchmarks.growth_rows import row_id
 from sqlalchemy import Connection
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.conversations.test_history import ADA
-from tests.world.store.migrations.planned import planned
+from tests.world.store.planned import planned
 
 from postroom.domain.person import Person, PersonAddress
 from postroom.domain.person_history import HistoryQuery
