@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.app.living import QUICK, Living, living
@@ -43,6 +44,18 @@ async def test_what_waits_is_listed_shown_and_sent_once(home: Path) -> None:
     assert approved.code == 0 and "on its way" in approved.out
     assert again.code == 1 and "approved" in again.error
     assert received == ["Hello stranger"] and answer["status"] == "pending_approval"
+
+
+async def test_until_when_it_can_be_sent_and_when_it_was_decided_is_said_in_the_persons_zone(home: Path) -> None:
+    async with living(home, QUICK, ON, ports()) as household:
+        await postroom_beside("people", "edit", "owner", "--zone", "Asia/Kolkata")
+        action = await parked(household)
+        shown = await run(household, "show", action)
+        await run(household, "approve", action, "--yes")
+        again = await run(household, "approve", action, "--yes")
+
+    assert re.search(r"expires [\d-]+ \d\d:\d\d IST\n", shown.out), shown.out
+    assert "already approved" in again.error and "T" not in again.error.partition("already")[2]
 
 
 async def test_a_no_at_the_question_sends_nothing(home: Path) -> None:

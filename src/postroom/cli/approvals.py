@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.attention_desk import attention_desk
+from postroom.cli.attention_words import moment_words
 from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Home, Json, complain, say, say_json
 from postroom.domain.errors import InternalError
@@ -42,7 +44,7 @@ def show(identifier: Identifier, home: Home = None, json: Json = False) -> None:
     if json:
         say_json(action)
     else:
-        _show(action)
+        _show(action, _zone(home))
 
 
 @app.command("approve")
@@ -56,7 +58,7 @@ def approve(
     """Send it, once; what was shown is what is sent, to the byte."""
     action = _shown(home, identifier, "pending")
     if not yes:
-        _show(action, complain if json else say)
+        _show(action, _zone(home), complain if json else say)
         typer.confirm("Send this?", abort=True, err=json)
     seen = {"action_id": action["action_id"], "content_hash": action["content_hash"], "create_rule": rule}
     answer = _ask(home, "approve_action", seen)
@@ -142,7 +144,11 @@ def _summary(action: dict[str, Any]) -> str:
     return f"{who} (risk {action['risk_tier']}): {action['preview']}"
 
 
-def _show(action: dict[str, Any], say: Callable[[str], None] = say) -> None:
+def _zone(home: str | None) -> str:
+    return attention_desk(from_process({"home": home})[0], home).zone()
+
+
+def _show(action: dict[str, Any], zone: str, say: Callable[[str], None] = say) -> None:
     visible = action["visible"]
     say(f"{action['origin_butler']} wants to {visible['intent']} over {visible['channel']} to {visible['recipient']}")
     for name in ("subject", "message", "emoji", "buttons"):
@@ -156,4 +162,4 @@ def _show(action: dict[str, Any], say: Callable[[str], None] = say) -> None:
             say("".join(f"    {line}\n" for line in file["preview"].splitlines()[:20]).rstrip("\n"))
     for warning in action["warnings"]:
         say(f"warning: {warning['field']} hides {warning['character']} at {warning['position']}")
-    say(f"risk {action['risk_tier']}, {action['status']}, expires {action['expires_at']}")
+    say(f"risk {action['risk_tier']}, {action['status']}, expires {moment_words(action['expires_at'], zone)}")

@@ -298,7 +298,7 @@ async def test_a_discarded_letter_leaves_the_list_and_cannot_be_replayed(setting
         assert (kept["discard_reason"], kept["discarded_at"]) == ("the appointment is over", done["discarded_at"])
         assert (kept["replay_eligible"], everything["include_discarded"]) == (False, True)
         refused = await replay(house, letter["dead_letter_id"], accept_duplicate=True)
-        assert refused["reasons"] == [f"it was discarded at {done['discarded_at']}"]
+        assert refused["reasons"] == ["it was discarded"]
 
 
 @pytest.mark.requirement("messenger:dead-letter-discard")

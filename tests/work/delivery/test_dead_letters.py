@@ -78,7 +78,7 @@ def test_only_a_replay_that_is_over_and_did_not_arrive_leaves_the_way_free(statu
 @pytest.mark.parametrize(
     ("letter", "said"),
     [
-        (replace(LETTER, discarded_at_us=START_US), "it was discarded at 2026-01-01T00:00:00.000000Z"),
+        (replace(LETTER, discarded_at_us=START_US), "it was discarded"),
         (replace(LETTER, channel="email"), "no credentials for email are set"),
         (replace(LETTER, replays=replays(Status.DELIVERED)), "replay 1 (replay 1) has delivered it"),
         (replace(LETTER, replays=replays(Status.FAILED, Status.PENDING)), "replay 2 (replay 2) is pending"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroom.domain.approval import CONSOLE, Action, ActionStatus, ApprovalDecision, Content, Ruling, StandingRule
 from postroom.domain.errors import FieldError
-from postroom.domain.time import SECOND_US, to_text
+from postroom.domain.time import SECOND_US
 
 EXPIRY_ACTOR = "expiry"
 
@@ -73,11 +73,10 @@ def expiration(action: Action, now_us: int) -> ApprovalDecision:
 def closed(action: Action, now_us: int) -> Ruling | None:
     """Why there is nothing left to decide; an action that is found overdue ends here and now."""
     if action.status is not ActionStatus.PENDING:
-        when = to_text(action.decided_at_us or 0)
         by = f" by {action.decided_by}" if action.decided_by != EXPIRY_ACTOR else ""
-        return Ruling(refusal=FieldError("action_id", f"was already {action.status}{by} at {when}", "already_decided"))
+        return Ruling(refusal=FieldError("action_id", f"was already {action.status}{by}", "already_decided"))
     if action.expires_at_us <= now_us:
-        late = f"too late: this expired at {to_text(action.expires_at_us)} and was not sent"
+        late = "too late: this expired and was not sent"
         return Ruling(decision=expiration(action, now_us), refusal=FieldError("action_id", late, "too_late"))
     return None
 

@@ -183,7 +183,7 @@ def objections(letter: DeadLetter, channels: Collection[str]) -> list[str]:
     """Why this letter cannot be replayed, whatever the caller accepts; empty when it can."""
     found = []
     if letter.discarded_at_us is not None:
-        found.append(f"it was discarded at {to_text(letter.discarded_at_us)}")
+        found.append("it was discarded")
     found += [told for one in letter.replays if (told := _standing_in_the_way(one))]
     if letter.channel not in channels:
         found.append(f"no credentials for {letter.channel} are set")
