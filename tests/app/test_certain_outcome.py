@@ -102,5 +102,5 @@ async def told(household: Living, delivery_id: str) -> list[str]:
         while True:
             found = await view.trace(delivery_id)
             if found["deliveries"][0]["news"]:
-                return timeline(found)
+                return timeline(found, "UTC")
             await asyncio.sleep(0.02)

@@ -317,7 +317,7 @@ async def test_why_and_trace_tell_what_was_decided_and_not_what_was_said(house: 
     assert refused.why.endswith("what a bot writes starts nothing. Nothing is done for it.")
     assert (empty["inbound"]["status"], empty["deliveries"]) == ("refused", [])
     assert (found["inbound"]["butler"], found["delivery_count"]) == ("general", 1)
-    assert found["inbound"]["reason"] in "\n".join(timeline(found))
+    assert found["inbound"]["reason"] in "\n".join(timeline(found, "UTC"))
 
 
 @pytest.mark.requirement("talk:channels")

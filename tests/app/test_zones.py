@@ -13,6 +13,7 @@ import pytest
 from postroom.domain.principal import Principal, Role
 from tests.app.asked_household import ask, phone, press, write
 from tests.app.living import LIFTED, QUICK, Living, living
+from tests.cli.command import postroom_beside
 
 pytestmark = pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
 OWNER = Principal(Role.PERSON, "owner")
@@ -90,3 +91,15 @@ async def test_what_is_held_leaves_by_the_clock_of_the_person(tmp_path: Path) ->
 
     until = datetime.fromisoformat(held["until"]).astimezone(ZoneInfo("Asia/Tokyo"))
     assert (held["status"], f"{until:%H:%M}") == ("deferred", quiet["until"])
+
+
+async def test_a_trace_is_told_by_the_clock_of_who_reads_it(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        await lives_in(house, "Asia/Kolkata")
+        sent = await house.notify(message="Hello")
+        told = await postroom_beside("trace", sent["delivery"]["delivery_id"])
+
+    moments = [line[:27] for line in told.out.splitlines()[1:]]
+    assert all(re.fullmatch(r"[\d-]{10} \d\d:\d\d:\d\d\.\d{3} IST", one) for one in moments), told.out
+    now = datetime.now(ZoneInfo("Asia/Kolkata")).replace(tzinfo=None)
+    assert abs(now - datetime.fromisoformat(moments[0][:-4])) < timedelta(minutes=5)

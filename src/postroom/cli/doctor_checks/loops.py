@@ -9,7 +9,10 @@ from typing import Any
 import aiohttp
 
 from postroom.cli.doctor_checks.finding import Finding
+from postroom.domain.spoken_time import relative
+from postroom.domain.time import parse_text
 from postroom.domain.web_address import web_address
+from postroom.system.clock import SystemClock
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.roster.endpoints import port_for
 from postroom.system.settings import Settings
@@ -49,5 +52,6 @@ def _failing(health: Any) -> Iterator[Mapping[str, Any]]:
 
 def _finding(one: Mapping[str, Any]) -> Finding:
     times = "time" if one["failures"] == 1 else "times"
-    detail = f"has failed {one['failures']} {times} in a row since {one['since']} ({one['error']})"
+    first = relative(parse_text(one["since"]), SystemClock().now_us())
+    detail = f"has failed {one['failures']} {times} in a row, first {first} ({one['error']})"
     return Finding(f"loop {one['loop']}", False, detail, _ADVICE)
