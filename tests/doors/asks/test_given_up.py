@@ -130,6 +130,16 @@ async def test_an_answer_that_no_one_is_there_to_read_is_kept(house: Askers, era
     assert (told["ask_id"], told["joined"], told["answer"]["value"]) == (ask_id, True, "yes")
 
 
+@pytest.mark.requirement("ask:joining")
+async def test_an_approval_that_was_given_and_not_collected_is_asked_for_anew(house: Askers) -> None:
+    asked = {"question": "Delete the backups?", "kind": "approve", "options": None}
+    first = (await house.ask(HEALTH, **asked))["ask_id"]
+    assert (await house.answer(first, {"value": "approve"})).status == 200
+    again = await house.ask(HEALTH, **asked)
+
+    assert (again["ask_id"] != first, again["status"], again["answer"]) == (True, "open", None)
+
+
 @asynccontextmanager
 async def _caller(house: Askers, who: Principal, era: str) -> AsyncIterator[Any]:
     if era.startswith("session"):
