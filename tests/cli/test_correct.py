@@ -38,9 +38,9 @@ async def test_a_message_is_revised_and_recalled_and_both_sides_say_so(home: Pat
         trace = (await run(household, "trace", delivery_id, "--json")).out
         [message] = await household.received()
 
-    assert revised.code == 0 and "revised: The message was edited where it stands." in revised.out
+    assert revised.code == 0 and "The message was edited where it stands. Delivery " in revised.out
     assert texts == ["The train leaves at 9"]
-    assert recalled.code == 0 and "recalled: The message was deleted" in recalled.out
+    assert recalled.code == 0 and "The message was deleted where it stood. Delivery " in recalled.out
     assert message["is_deleted"]
     assert again.code == 1 and "recalled before" in again.error
     assert "operator revised it by an edit" in original and edit in original
@@ -56,12 +56,14 @@ async def test_what_was_withdrawn_says_who_did_it(home: Path) -> None:
     async with living(home, QUICK, ports(), {"approvals": {"enabled": True, "ask_owner": False}}) as household:
         delivery_id = (await household.notify(recipient="4242"))["delivery"]["delivery_id"]
 
+        parked = await run(household, "revise", delivery_id, "Dinner at nine?")
         done = await run(household, "recall", delivery_id)
         why = (await run(household, "why", delivery_id)).out
         status = await household.call("health", "notify_status", {"delivery_id": delivery_id})
         figures = await household.call("messenger", "messenger_delivery_stats", {})
 
-    assert done.code == 0 and "withdrawn: " in done.out
+    assert (parked.code, parked.out) == (0, f"A person must approve the new text first. Delivery {delivery_id}.\n")
+    assert (done.code, done.out) == (0, f"It was withdrawn before it was sent. Delivery {delivery_id}.\n")
     assert why.startswith("It was not sent: operator withdrew it")
     assert (status["status"], status["error_message"]) == ("error", "withdrawn by operator")
     assert (figures["total_deliveries"], figures["failed_count"], figures["unfinished_count"]) == (0, 0, 0)

@@ -72,7 +72,7 @@ def _correct(
     elif failed:
         complain(f"Not corrected: {answer.get('error_message') or answer.get('message')}")
     else:
-        say(f"{answer['status']}: {answer['message']} Delivery {answer['delivery_id']}.")
+        say(f"{answer['message']} Delivery {answer['delivery_id']}.")
     if failed:
         raise typer.Exit(1)
 
@@ -118,7 +118,7 @@ def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -
 
 def _done(act: str, question: dict[str, Any]) -> str:
     if act == "revise":
-        return f"revised: The question was changed where it stands. Question {question['ask_id']}."
+        return f"The question was changed where it stands. Question {question['ask_id']}."
     if question["status"] == "cancelled":
-        return f"recalled: The question was taken back. Question {question['ask_id']}."
+        return f"The question was taken back. Question {question['ask_id']}."
     return f"Not recalled: {sentence(question)}"
