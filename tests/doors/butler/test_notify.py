@@ -163,6 +163,20 @@ async def test_a_reply_arrives_under_the_message_it_answers(home_life: Living) -
     assert str(reply["reply_to_message_id"]) == first["delivery"]["provider_delivery_id"]
 
 
+@pytest.mark.requirement("messenger:key-derivation", "messenger:idempotent-delivery-requests")
+async def test_the_same_request_in_other_letters_is_answered_once(home_life: Living) -> None:
+    first = await home_life.notify(message="Question?", recipient="2004")
+    context = {**CONTEXT, "source_thread_identity": f"2004:{first['delivery']['provider_delivery_id']}"}
+
+    answers = [
+        await home_life.notify(intent="reply", message="Once", request_context={**context, "request_id": name})
+        for name in ("Inbound-7", " inbound-7 ", "INBOUND-7")
+    ]
+
+    assert len({one["delivery"]["delivery_id"] for one in answers}) == 1
+    assert [one["text"] for one in await home_life.received() if one["chat_id"] == "2004"] == ["Question?", "Once"]
+
+
 @pytest.mark.requirement("notify:react-intent-requires-emoji-and-thread-identity")
 async def test_a_reaction_is_set_on_the_message(home_life: Living) -> None:
     first = await home_life.notify(message="Look", recipient="2003")

@@ -127,7 +127,6 @@ WEBPUSH: Final = Capabilities(
     edits=True,
     own_app=True,
     style="letter",
-    timeout_seconds=15.0,
 )
 APPRISE: Final = Capabilities(receipt=False)
 KINDS: Final[KnownChannels] = MappingProxyType(
