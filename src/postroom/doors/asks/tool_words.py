@@ -8,8 +8,8 @@ from pydantic import SkipValidation, WithJsonSchema
 
 ASK_DESCRIPTION: Final = """\
 Ask a person something and get their answer: a decision, a choice, missing facts, permission. The question is stored \
-before anything else and is shown wherever the person can be reached (phone, e-mail, desk, console); it outlives this \
-call, this session and a restart, and exactly one answer counts.
+before anything else and is shown where the person is reached first (such as the phone), and elsewhere while no one \
+answers; it outlives this call, this session and a restart, and exactly one answer counts.
 
 Ask ONCE. `question` is what the person reads first, so make it complete in one or two sentences; background goes to \
 `context`. For a choice give `options`; for a yes or no that permits something use kind="approve"; for several \
