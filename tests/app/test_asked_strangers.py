@@ -389,3 +389,29 @@ async def shown_to_bob_besides(house: Living) -> None:
 
     await decide(house, await until(look))
     await status_of_card(house, ask_id, "shown")
+
+
+async def test_a_reply_to_an_unknown_message_tells_nothing_of_what_waits_and_answers_none(both: Living) -> None:
+    first = await ask_bob(both, f"{EVIL}, first?")
+    await only_one_waits(both, EVIL)
+    await bob_replies_to_what_is_unknown(both, "yes")
+    await ask_bob(both, f"{EVIL}, second?")
+    await until(lambda: many_wait(both, 2))
+    await bob_replies_to_what_is_unknown(both, "no")
+    assert (await get(both, f"/v1/asks/{first}", token=token(both)))[1]["status"] == "open"
+    await bob_has_read_nothing_of_it(both)
+
+
+async def bob_replies_to_what_is_unknown(house: Living, words: str) -> None:
+    """To a message of which the process that sent it noted nothing. He is heard when what he sends next is."""
+    bot = house.played_at.removesuffix("sandbox/") + "bot1:sandbox/sendMessage"
+    async with house.http.post(bot, json={"chat_id": BOB, "text": "Hello?"}) as response:
+        sent = (await response.json())["result"]["message_id"]
+    await write(house, words, chat_id=BOB, reply_to_message_id=sent)
+    before = len(await bobs(house))
+    await write(house, "/help", chat_id=BOB)
+
+    async def heard() -> bool:
+        return len(await bobs(house)) > before
+
+    await until(heard)

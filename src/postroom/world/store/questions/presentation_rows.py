@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, exists, func, literal, or_, select, update
 
+from postroom.domain.delivery import Status
 from postroom.domain.presentation import Presentation, Token, TokenAction
 from postroom.domain.question_change import QuestionEventType
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
@@ -77,7 +78,8 @@ def unnumbered(channel: str, address: str) -> Select[Any]:
     """Of open questions: those whose card may be there under a number that never reached us."""
     mine = delivery_requests.c.request_id == literal("ask:") + presentations.c.id
     doubled = exists().where(mine, delivery_requests.c.possible_duplicate.is_(True))
-    under_way = and_(presentations.c.status == str(PresentationStatus.PLANNED), presentations.c.fence > 0)
+    parked = exists().where(mine, delivery_requests.c.status == str(Status.AWAITING_APPROVAL))
+    under_way = and_(presentations.c.status == str(PresentationStatus.PLANNED), presentations.c.fence > 0, ~parked)
     return (
         select(presentations)
         .join(questions, questions.c.id == presentations.c.question_id)
