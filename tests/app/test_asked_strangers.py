@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -415,3 +416,58 @@ async def bob_replies_to_what_is_unknown(house: Living, words: str) -> None:
         return len(await bobs(house)) > before
 
     await until(heard)
+
+
+async def ann_gets_a_letter(house: Living, edits: dict[str, Any] | None = None, **more: Any) -> str:
+    """What the page says that the link in it leads to. All that she was to read was agreed to, or edited."""
+    body = {"name": "Ann", "role": "contact", "addresses": [{"channel": "email", "address": "ann@example.org"}]}
+    await post(house, "/v1/people", body, token=house.token("operator"))
+    await ask_bob(house, to="Ann", channels=["email"], **more)
+    waits = (await until(lambda: waiting(house)))[0]
+    await decide(house, waits, **({"edits": edits} if edits else {}))
+
+    async def look() -> str | None:
+        return next((one["body"] for one in await house.received("email")), None)
+
+    link = re.search(r"http\S+/a/\S+", (await until(look)).replace("=\n", ""))
+    assert link is not None
+    async with house.http.get(link[0]) as response:
+        return await response.text()
+
+
+async def test_the_page_behind_a_link_says_what_was_agreed_to(house: Living) -> None:
+    page = await ann_gets_a_letter(house)
+    assert "Tea?" in page and "yes" in page
+
+
+async def test_the_page_behind_a_link_says_nothing_that_the_owner_left_out(house: Living) -> None:
+    page = await ann_gets_a_letter(house, {"message": "ci asks: Tea?"}, question=EVIL)
+    assert EVIL not in page
+
+
+async def test_the_page_behind_a_link_says_no_more_than_the_card(house: Living) -> None:
+    page = await ann_gets_a_letter(house, context=EVIL, preview="title")
+    assert "Tea?" in page and EVIL not in page
+
+
+async def test_the_page_behind_a_link_shows_of_a_form_what_the_card_shows(house: Living) -> None:
+    field = {"type": "string", "title": EVIL, "description": EVIL, "default": EVIL}
+    page = await ann_gets_a_letter(
+        house, options=None, kind="form", form={"type": "object", "properties": {"tea": field}}
+    )
+    assert "tea" in page and EVIL not in page
+
+
+async def test_of_a_question_hidden_from_its_card_a_wrong_answer_brings_nothing_to_light(house: Living) -> None:
+    ask_id = await ask_bob(house, EVIL, preview="none", options=[EVIL, "no"], allow_text=False)
+    await decide(house, await only_one_waits(house, "has a question for you"))
+    card = await bob_reads(house, "has a question for you")
+    await write(house, "perhaps", chat_id=BOB, reply_to_message_id=card["message_id"])
+    await bob_reads(house, "console")
+    await until(lambda: more_than_one_card(house))
+    await bob_has_read_nothing_of_it(house)
+    assert not [one for one in await doors(house, ask_id) if EVIL in one]
+
+
+async def more_than_one_card(house: Living) -> bool:
+    return len(await bobs(house)) > 1

@@ -125,6 +125,7 @@ def build_asking(
         next_channel_seconds=settings.questions.next_channel_seconds,
         times=times,
     )
+    strangers = _strangers(settings, opened, people, mint)
     asking = Asking(
         questions=questions,
         store=store,
@@ -133,10 +134,18 @@ def build_asking(
         clock=clock,
         mint=mint.mint,
         times=times,
-        strangers=_strangers(settings, opened, people, mint),
+        strangers=strangers,
         agents=agency_of(settings, TokenFile(settings.tokens_file)).agents,
     )
-    links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=mint.mint)
+    links = Links(
+        questions=questions,
+        store=store,
+        cards=presentations,
+        people=people,
+        clock=clock,
+        mint=mint.mint,
+        strangers=strangers,
+    )
     return AskingParts(
         asking=asking,
         links=links,

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
-from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Heard, Said, VerdictKind
 from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import PostroomError
@@ -110,13 +110,13 @@ class Hearing:
             return True
         attempt = await self._attempt_of(words, meant[0])
         heard = await self.questions.hear(attempt)
-        if heard is not None and (told := _told(heard.verdict)):
+        if heard is not None and (told := _told(heard)):
             await self._reply(words, f"{told}{await self._other_way(attempt, heard)}", "said")
         return heard is not None
 
     async def _other_way(self, attempt: Attempt, heard: Heard) -> str:
         """Whoever was not understood so often is shown where there are buttons and fields."""
-        if heard.verdict.code != NOT_AN_ANSWER:
+        if heard.verdict.code != NOT_AN_ANSWER or is_hidden(heard.question):
             return ""
         kept = await self.store.attempts(attempt.question_id)
         mine = [one for one in kept if one.attempt.person_id == attempt.person_id]
@@ -373,10 +373,13 @@ def _ticked(question: Question, ticks: Sequence[str]) -> str:
     return f"Chosen: {one_line(', '.join(labels), 100)}. Press Send when you are done." if labels else "Nothing chosen."
 
 
-def _told(verdict: Verdict) -> str | None:
+def _told(heard: Heard) -> str | None:
     """What a person who wrote hears: nothing when it counted, for the card shows it, or when we do not know them."""
+    verdict = heard.verdict
     if verdict.kind in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET) or verdict.code in _SILENT:
         return None
+    if verdict.code == NOT_AN_ANSWER and is_hidden(heard.question):  # what would be one stands on no card
+        return "That is no answer to this question; it is shown in the console."
     return _sentence(verdict.reason)
 
 

@@ -9,13 +9,14 @@ from typing import Final
 from postroom.domain.answer_attempt import Attempt
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ports import Clock
-from postroom.domain.presentation import PressedToken, TokenAction
+from postroom.domain.presentation import Presentation, PressedToken, TokenAction
 from postroom.domain.question import Question
 from postroom.domain.question_answer import Assurance
 from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.given import Given
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards, QuestionRecord
+from postroom.work.questions.strangers import Strangers
 from postroom.work.questions.tokens import hash_of
 from postroom.work.questions.view import HeardAnswer, OpenedLink, QuestionView
 
@@ -32,6 +33,7 @@ class Links:
     people: AskedPeople
     clock: Clock
     mint: Callable[[int], str]
+    strangers: Strangers | None = None  # None while nothing needs an approval
 
     async def open(self, token: str) -> OpenedLink:
         """Decides nothing, however often it is opened. Raises Refused when there is no such link."""
@@ -75,7 +77,16 @@ class Links:
         question = await self.store.get(pressed.presentation.question_id)
         if question is None or question.wording.secret:
             raise _no_link()
-        return pressed, question
+        shown = await self._on_card(question, pressed.presentation)
+        if shown is None:
+            raise _no_link()
+        return pressed, shown
+
+    async def _on_card(self, question: Question, card: Presentation) -> Question | None:
+        """Who has the link has the card; whom the household does not trust is shown no more than stands there."""
+        if self.strangers is None or not await self.strangers.knows(card.person_id):
+            return question
+        return await self.strangers.on_card(question, [card])
 
 
 def _no_link() -> Refused:
