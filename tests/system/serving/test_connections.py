@@ -240,6 +240,11 @@ async def test_the_requests_of_one_token_leave_room_for_all_others() -> None:
             await asyncio.wait_for(one.application.started.acquire(), SOON)
 
         assert await one.asks(of(b"ci")) == b"HTTP/1.1 429 Too Many Requests"
+        for disguise in (b"bEARER  ci ", b"Bearer ci\r\nX-Api-Key: another"):
+            worn = of(b"ci").replace(b"Bearer ci", disguise)
+            assert await one.asks(worn) == b"HTTP/1.1 429 Too Many Requests"
+        other_first = of(b"ci").replace(b"Authorization", b"X-Api-Key: another\r\nAuthorization")
+        assert await one.asks(other_first) == b"HTTP/1.1 429 Too Many Requests"
         assert await one.asks(of(b"health")) == b"HTTP/1.1 200 OK"
         waits[0][1].close()
         one.application.let.set()

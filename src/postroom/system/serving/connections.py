@@ -19,7 +19,6 @@ from postroom.system.settings import ServingSettings
 
 _BODY_SECONDS: Final = 60.0
 _HEALTH: Final = b"/health"
-_TOKENS: Final = frozenset({b"authorization", b"x-api-key"})
 _HEALTH_ROOM: Final = 16  # connections beyond all bounds that may ask for health, and for nothing else
 _OWN_DESCRIPTORS: Final = 256  # for databases, providers, models and files, whatever callers do
 _BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -131,6 +130,14 @@ def _date(second: int) -> bytes:
     return formatdate(second, usegmt=True).encode()
 
 
+def _token(headers: list[tuple[bytes, bytes]]) -> bytes | None:
+    """The one that the doors will go by, however its header is written and whatever stands beside it."""
+    given = dict(reversed(headers))  # the first of a name counts
+    if (authorization := given.get(b"authorization")) is not None:
+        return authorization.partition(b" ")[2].strip()
+    return given.get(b"x-api-key")
+
+
 class BoundedHttp(HttpToolsProtocol):
     """One caller's connection."""
 
@@ -191,7 +198,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self._is_for_health and self.url.partition(b"?")[0] != _HEALTH:
             self.turn_away(_BUSY)
             return
-        token = next((value for name, value in self.headers if name in _TOKENS), None)
+        token = _token(self.headers)
         if self._token is None and token is not None:
             if not self._callers.serve(token):
                 self.turn_away(_CROWDED)
