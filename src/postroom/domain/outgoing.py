@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from postroom.domain.attachment import Attachment
 from postroom.domain.attention import AttentionWish
@@ -10,6 +11,8 @@ from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
 from postroom.domain.record import record
+
+SEVERAL_AGENTS: Final = ", "  # between the askers whose words one message passes on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

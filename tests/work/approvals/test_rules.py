@@ -61,6 +61,22 @@ def test_an_address_is_compared_without_regard_to_ascii_case_only() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("named", "fits"),
+    [
+        (pattern("ci*"), False),
+        (pattern("*evil"), False),
+        (pattern("*i*"), True),
+        (pattern("*"), True),
+        ("ci", False),
+        ("ci, evil", True),
+    ],
+)
+def test_the_words_of_several_agents_in_one_message_pass_by_a_rule_for_all_of_them(named: Any, fits: bool) -> None:
+    together = rules.arguments_of(content(), "ci, evil")
+    assert rules.matches(rule({"origin_butler": named}), together) is fits
+
+
 def test_precedence_is_specific_then_bounded_then_new_then_by_id() -> None:
     wide = rule({}, id="wide")
     pattern_rule = rule({"recipient": pattern("5*")}, id="pattern")

@@ -11,6 +11,7 @@ from postroom.domain.address_folding import folded
 from postroom.domain.approval import Constraint, ConstraintKind, Content, Risk, StandingRule
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import Fields
+from postroom.domain.outgoing import SEVERAL_AGENTS
 from postroom.work.approvals.risk import RiskPolicy
 
 CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")
@@ -79,7 +80,10 @@ def _holds(constraint: Constraint, name: str, value: str | None) -> bool:
     if value is None:
         return False
     wanted, value = (folded(constraint.value), folded(value)) if name == "recipient" else (constraint.value, value)
-    return value == wanted if constraint.kind is ConstraintKind.EXACT else fnmatchcase(value, wanted)
+    if constraint.kind is ConstraintKind.EXACT:
+        return value == wanted
+    each = value.split(SEVERAL_AGENTS) if name == "origin_butler" else [value]
+    return all(fnmatchcase(one, wanted) for one in each)
 
 
 def specificity(rule: StandingRule) -> int:

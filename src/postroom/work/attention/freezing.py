@@ -8,7 +8,7 @@ from typing import Final
 
 from postroom.domain.delivery import Format
 from postroom.domain.ids import DeliveryId
-from postroom.domain.outgoing import Outgoing
+from postroom.domain.outgoing import SEVERAL_AGENTS, Outgoing
 from postroom.work.attention.decisions import Decision, DecisionKind
 from postroom.work.attention.digest import Digest, render
 from postroom.work.attention.state import AttentionState
@@ -62,7 +62,7 @@ def _digest(digest: Digest, messages: Mapping[str, Outgoing]) -> Outgoing:
     agents = sorted({messages[name].origin_butler for name in digest.members})
     return Outgoing(
         origin_butler=ORIGIN,
-        asker=", ".join(agents),
+        asker=SEVERAL_AGENTS.join(agents),
         channel=digest.channel,
         recipient=digest.person,
         message=render(digest, [messages[name] for name in digest.members]),
