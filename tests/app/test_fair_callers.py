@@ -66,13 +66,14 @@ class SlowReader:
         return self._tokens_of(source)
 
 
+@pytest.mark.parametrize("message", [LONG, LONG[:1_500]], ids=["long", "of a page"])
 async def test_while_a_long_text_is_read_everybody_else_is_answered(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, monkeypatch: pytest.MonkeyPatch, message: str
 ) -> None:
     reader = SlowReader(monkeypatch)
     async with living(home, QUICK, LIFTED) as house:
         token = house.token("health")
-        long = asyncio.create_task(post(house, token, message=LONG, format="markdown"))
+        long = asyncio.create_task(post(house, token, message=message, format="markdown"))
         assert await asyncio.to_thread(reader.begun.wait, ALL_ON_ONE_LOOP_SECONDS)
         other = await post(house, token, message="Lunch is ready")
         meanwhile = (reader.go_on.is_set(), long.done(), await house.texts())

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
-LONG: Final = 4_000  # characters; shorter ones take a few milliseconds, whatever stands in them
+LONG: Final = 1_000  # characters; shorter ones take some ten milliseconds at most, whatever stands in them
 _READER: Final = ThreadPoolExecutor(1, "long-texts")  # one at a time: more would only share the processor
 Made = TypeVar("Made")
 
 
-async def beside_if_long(characters: int, work: Callable[[], Made], *, long: int = LONG) -> Made:
-    if characters < long:
+async def beside_if_long(characters: int, work: Callable[[], Made]) -> Made:
+    if characters < LONG:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_READER, work)

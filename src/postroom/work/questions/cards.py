@@ -39,7 +39,6 @@ from postroom.work.questions.places import ChannelAbility, Channels
 
 ORIGIN: Final = "questions"
 _NOTHING: Final = ChannelAbility()
-_LONG_CARD: Final = 1_000  # characters of Markdown: a card reads its parts, and all of them together
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
 _PRIORITIES: Final = {
@@ -249,7 +248,7 @@ async def made(question: Question, make: Callable[Given, Made], *given: Given.ar
     """Of a long question, beside the event loop."""
     wording = question.wording
     characters = len(wording.question) + len(wording.context or "") if wording.format is Format.MARKDOWN else 0
-    return await beside_if_long(characters, partial(make, *given, **more), long=_LONG_CARD)
+    return await beside_if_long(characters, partial(make, *given, **more))
 
 
 def request_id_of(presentation_id: str) -> str:
