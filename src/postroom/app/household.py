@@ -393,5 +393,7 @@ class _Builder:
             self._stack.callback(self._console.changes.stop)
 
     def _adapter(self, name: str) -> ASGIApp:
-        own_url, api_url = self._listeners.url(name), self._listeners.url("api")
-        return adapter(name, self._settings, own_url=own_url, api_url=api_url, at_home=self._correspondence)
+        own_url, api_url, failing = self._listeners.url(name), self._listeners.url("api"), self._loops.troubles
+        return adapter(
+            name, self._settings, own_url=own_url, api_url=api_url, at_home=self._correspondence, failing=failing
+        )

@@ -23,6 +23,7 @@ from postroom.doors.guard.depends import idempotency_key_of
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import JsonRoute, answer_in_one_shape, failures
 from postroom.doors.guard.openapi_document import add_to_document
+from postroom.system.part_health import Failing, part_health
 from postroom.work.intents.adapt import Adapter, GatewayPort, RegistryPort
 from postroom.work.intents.agency import Agency
 from postroom.work.intents.envelope import AssistantCall
@@ -55,6 +56,7 @@ class AdapterParts:
     mint: Callable[[int], str]
     public_url: str
     household: str = ""
+    failing: Failing = tuple
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
 
@@ -112,8 +114,8 @@ def _router(face: Face, parts: AdapterParts) -> APIRouter:
         return await _answer(face, parts, request, resolving, resolve_only=True)
 
     @router.get("/health", operation_id="health", summary="Whether this part is up", response_model=Health)
-    async def health() -> dict[str, str]:
-        return {"status": "ok", "part": face.name, "household": parts.household}
+    async def health() -> dict[str, Any]:
+        return part_health(face.name, parts.failing(), parts.household)
 
     return router
 

@@ -48,6 +48,7 @@ class AdaptAnswer(BaseModel):
 
 
 class Health(BaseModel):
-    status: Literal["ok"]
+    status: Literal["ok", "degraded"]
     part: str
     household: str = Field(description="The same for all parts of one household, and for no other's.")
+    loops: list[dict[str, Any]] = Field(default=[], description="Background work that fails just now.")
