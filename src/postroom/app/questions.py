@@ -125,7 +125,6 @@ def build_asking(
         next_channel_seconds=settings.questions.next_channel_seconds,
         times=times,
     )
-    strangers = _strangers(settings, opened, people, mint)
     asking = Asking(
         questions=questions,
         store=store,
@@ -134,18 +133,10 @@ def build_asking(
         clock=clock,
         mint=mint.mint,
         times=times,
-        strangers=strangers,
+        strangers=_strangers(settings, opened, people, mint),
         agents=agency_of(settings, TokenFile(settings.tokens_file)).agents,
     )
-    links = Links(
-        questions=questions,
-        store=store,
-        cards=presentations,
-        people=people,
-        clock=clock,
-        mint=mint.mint,
-        strangers=strangers,
-    )
+    links = _links(asking, store, presentations, people)
     return AskingParts(
         asking=asking,
         links=links,
@@ -164,6 +155,18 @@ def build_asking(
         mint=mint,
         zone_of=book.zone_of if book is not None else lambda _: settings.household.local_zone,
         times=times,
+    )
+
+
+def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, people: HouseholdAsked) -> Links:
+    return Links(
+        questions=asking.questions,
+        store=store,
+        cards=cards,
+        people=people,
+        clock=asking.clock,
+        mint=asking.mint,
+        strangers=asking.strangers,
     )
 
 
