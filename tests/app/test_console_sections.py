@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from postroom.app.console_sections import approvals_desk
+from postroom.app.store import open_store
+from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
-from postroom.testing.held_files import HeldFiles
 
 ANN, BOB = Principal(Role.USER, "ann"), Principal(Role.USER, "bob")
 OWNER, CI = Principal(Role.PERSON, "owner"), Principal(Role.PROGRAM, "ann", person="owner")
 BUTLER = Principal(Role.BUTLER, "ann")  # a name alone makes nobody a person
-
-
-class Nothing:
-    async def call(self, who: Principal, tool: str, arguments: object) -> dict[str, Any]:
-        raise AssertionError("nobody asks while the pages are only put together")
 
 
 @pytest.mark.parametrize(
@@ -27,12 +23,13 @@ class Nothing:
     [([], {OPERATOR, OWNER}), (["ann"], {OPERATOR, OWNER, ANN})],
     ids=["none named", "ann named"],
 )
-def test_every_page_of_approvals_is_open_to_those_who_may_decide(
+async def test_every_page_of_approvals_is_open_to_those_who_may_decide(
     tmp_path: Path, approvers: list[str], allowed: set[Principal]
 ) -> None:
     settings = Settings.model_validate({"home": tmp_path, "approvals": {"enabled": True, "approvers": approvers}})
 
-    pages = approvals_desk(settings, Nothing(), None, approvers, HeldFiles()).section.pages
+    async with open_store(settings) as store:
+        pages = approvals_desk(settings, store, None, approvers, SystemClock(), IdMint()).section.pages
 
     assert len(pages) > 5
     for page in pages:
