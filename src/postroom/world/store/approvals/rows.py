@@ -9,20 +9,17 @@ from sqlalchemy import Connection, Select, insert, select
 
 from postroom.domain.approval import (
     Action,
-    ActionStatus,
     ApprovalEvent,
     ApprovalEventType,
     Constraint,
     ConstraintKind,
     Content,
-    Risk,
     StandingRule,
 )
 from postroom.domain.attachment import attachments_of_text
 from postroom.domain.audit import AuditKind, NewAudit
-from postroom.domain.delivery import Intent, Status
-from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import markup_of_text, revision_of_text
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
@@ -58,36 +55,22 @@ def actions() -> Select[Any]:
 
 
 def action_of(row: Any) -> Action:
-    return Action(
-        id=DeliveryId(row.id),
-        origin_butler=row.origin_butler,
-        request_id=row.request_id,
+    return read(
+        Action,
+        row,
         content=content_of_row(row),
-        content_hash=row.content_hash,
         envelope=json.loads(row.request_envelope),
-        risk=Risk(row.risk),
-        status=ActionStatus(row.status),
-        requested_at_us=row.requested_at,
-        expires_at_us=row.expires_at,
-        decided_by=row.decided_by,
-        decided_at_us=row.decided_at,
         reason=row.decision_reason,
         rule_id=row.approval_rule_id,
-        edited=bool(row.edited),
-        delivery_status=Status(row.delivery_status),
         revised=row.requested_at > row.delivery_created_at,
     )
 
 
 def content_of_row(row: Any) -> Content:
-    return Content(
-        channel=row.channel,
-        intent=Intent(row.intent),
-        address=row.address,
-        thread=row.thread,
-        subject=row.subject,
+    return read(
+        Content,
+        row,
         message=row.message_content,
-        emoji=row.emoji,
         markup=markup_of_text(row.markup),
         format=read_format(row.format),
         revises=revision.delivery_id if (revision := revision_of_text(row.revises)) else None,
@@ -98,34 +81,16 @@ def content_of_row(row: Any) -> Content:
 def rule_of(row: Any) -> StandingRule:
     stored = json.loads(row.constraints)
     constraints = {name: Constraint(ConstraintKind(one["type"]), one.get("value", "")) for name, one in stored.items()}
-    return StandingRule(
-        id=row.id,
-        constraints=constraints,
-        description=row.description,
-        created_by=row.created_by,
-        created_at_us=row.created_at,
-        created_from=DeliveryId(row.created_from) if row.created_from else None,
-        expires_at_us=row.expires_at,
-        max_uses=row.max_uses,
-        use_count=row.use_count,
-        revoked_by=row.revoked_by,
-        revoked_at_us=row.revoked_at,
-    )
+    return read(StandingRule, row, constraints=constraints)
 
 
 def insert_rule(connection: Connection, rule: StandingRule) -> None:
     constraints = {name: {"type": str(one.kind), "value": one.value} for name, one in rule.constraints.items()}
     connection.execute(
         insert(approval_rules).values(
-            id=rule.id,
-            constraints=json.dumps(constraints, ensure_ascii=False),
-            description=rule.description,
-            created_by=rule.created_by,
-            created_from=rule.created_from,
-            created_at=rule.created_at_us,
-            expires_at=rule.expires_at_us,
-            max_uses=rule.max_uses,
-            use_count=rule.use_count,
+            values(
+                rule, without=("revoked_by", "revoked_at_us"), constraints=json.dumps(constraints, ensure_ascii=False)
+            )
         )
     )
 
@@ -133,14 +98,13 @@ def insert_rule(connection: Connection, rule: StandingRule) -> None:
 def insert_event(connection: Connection, event: ApprovalEvent) -> None:
     connection.execute(
         insert(approval_events).values(
-            id=event.id,
-            action_id=event.action_id,
-            rule_id=event.rule_id,
-            event_type=str(event.type),
-            actor=event.actor,
-            reason=event.reason,
-            event_metadata=json.dumps(dict(event.metadata), ensure_ascii=False),
-            occurred_at=event.at_us,
+            values(
+                event,
+                without=("type", "at_us", "metadata"),
+                event_type=str(event.type),
+                event_metadata=json.dumps(dict(event.metadata), ensure_ascii=False),
+                occurred_at=event.at_us,
+            )
         )
     )
     if event.type in _DECIDED:
@@ -151,13 +115,10 @@ def insert_event(connection: Connection, event: ApprovalEvent) -> None:
 
 
 def event_of(row: Any) -> ApprovalEvent:
-    return ApprovalEvent(
-        id=row.id,
+    return read(
+        ApprovalEvent,
+        row,
         type=ApprovalEventType(row.event_type),
-        actor=row.actor,
         at_us=row.occurred_at,
-        action_id=DeliveryId(row.action_id) if row.action_id else None,
-        rule_id=row.rule_id,
-        reason=row.reason,
         metadata=json.loads(row.event_metadata),
     )

@@ -24,6 +24,7 @@ from postroom.world.store.attention.rows import log_of, notice_of, send_of
 from postroom.world.store.attention.steps import load, lock_person, write
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.repeated import Repeated
+from postroom.world.store.engine.rows import read
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.attention import (
     IS_ACCEPTED,
@@ -284,12 +285,10 @@ def _unjudged(row: Any) -> AcceptedNotice:
 
 def _settled(row: Any) -> SettledSend:
     failed = row.status == Status.FAILED
-    return SettledSend(
-        key=row.key,
-        person=row.person,
+    return read(
+        SettledSend,
+        row,
         delivery_id=row.id,
-        status=Status(row.status),
-        outgoing=row.outgoing,
         refused=row.approval in _NOT_APPROVED and failed,
         uncertain=row.quarantine_reason == QuarantineReason.OUTCOME_UNCERTAIN,
         withdrawn=bool(row.withdrawn) and failed,

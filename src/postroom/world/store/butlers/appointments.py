@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
 from postroom.domain.appointment import SET_ASIDE, Appointment, AppointmentKind, AppointmentStatus
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.tables.butlers import appointments
 
 _c = appointments.c
@@ -92,20 +93,7 @@ class StoredAppointments:
 
 
 def _insert(connection: Connection, new: Appointment) -> None:
-    connection.execute(
-        insert(appointments).values(
-            id=new.id,
-            butler=new.butler,
-            kind=str(new.kind),
-            name=new.name,
-            due_at=new.due_at_us,
-            work=new.work,
-            status=str(new.status),
-            tries=new.tries,
-            result=new.result,
-            created_at=new.created_at_us,
-        )
-    )
+    connection.execute(insert(appointments).values(values(new)))
 
 
 def set_aside(connection: Connection, since_us: int) -> list[str]:
@@ -123,15 +111,4 @@ def _readable(row: Row[Any]) -> Appointment | None:
 
 
 def _of(row: Row[Any]) -> Appointment:
-    return Appointment(
-        id=row.id,
-        butler=row.butler,
-        kind=AppointmentKind(row.kind),
-        name=row.name,
-        due_at_us=int(row.due_at),
-        work=row.work,
-        created_at_us=int(row.created_at),
-        status=AppointmentStatus(row.status),
-        tries=int(row.tries),
-        result=row.result,
-    )
+    return read(Appointment, row, due_at_us=int(row.due_at), created_at_us=int(row.created_at), tries=int(row.tries))

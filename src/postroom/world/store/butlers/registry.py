@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from postroom.domain.registry import Registration
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read
 from postroom.world.store.tables.butlers import butler_registry, routing_log
 
 _c = butler_registry.c
@@ -75,12 +76,4 @@ class StoredRegistry:
 
 
 def _of(row: Row[Any]) -> Registration:
-    return Registration(
-        name=row.name,
-        endpoint_url=row.endpoint_url,
-        description=row.description,
-        modules=tuple(json.loads(row.modules)),
-        liveness_ttl_seconds=row.liveness_ttl_seconds,
-        last_seen_at_us=row.last_seen_at,
-        quarantine_reason=row.quarantine_reason,
-    )
+    return read(Registration, row, modules=tuple(json.loads(row.modules)))

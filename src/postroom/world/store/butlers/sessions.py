@@ -17,13 +17,13 @@ from postroom.domain.session import (
     NewSession,
     Session,
     SessionEvent,
-    SessionId,
     SessionOutcome,
     SessionStatus,
     after,
     after_crash,
 )
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.tables.sessions import OPEN, sessions
 
 _c = sessions.c
@@ -203,43 +203,31 @@ def _readable(row: Row[Any]) -> Session | None:
 
 
 def _row(new: NewSession) -> dict[str, Any]:
-    return {
-        "id": new.id,
-        "butler": new.butler,
-        "runtime": new.runtime,
-        "trigger_source": new.trigger,
-        "caller": new.caller,
-        "request_key": new.key,
-        "request_id": new.request_id,
-        "request_context": None if new.context is None else json.dumps(dict(new.context)),
-        "prompt": new.prompt,
-        "depth": new.depth,
-        "status": str(SessionStatus.QUEUED),
-        "attempt": 0,
-        "crashes": 0,
-        "created_at": new.created_us,
-    }
+    return values(
+        new,
+        without=("trigger", "created_us", "key", "context"),
+        trigger_source=new.trigger,
+        request_key=new.key,
+        request_context=None if new.context is None else json.dumps(dict(new.context)),
+        status=str(SessionStatus.QUEUED),
+        attempt=0,
+        crashes=0,
+        created_at=new.created_us,
+    )
 
 
 def _session(row: Row[Any]) -> Session:
-    return Session(
-        id=SessionId(row.id),
-        butler=row.butler,
-        runtime=row.runtime,
+    return read(
+        Session,
+        row,
         trigger=row.trigger_source,
-        caller=row.caller,
-        prompt=row.prompt,
-        request_id=row.request_id,
         context=_object(row.request_context),
         depth=int(row.depth),
-        status=SessionStatus(row.status),
         attempt=int(row.attempt),
         crashes=int(row.crashes),
         created_us=row.created_at,
         started_us=row.started_at,
         finished_us=row.finished_at,
-        error_class=row.error_class,
-        error_message=row.error_message,
         transcript=_object(row.transcript),
     )
 

@@ -12,13 +12,12 @@ from sqlalchemy import Connection, Row, Select, func, select, update
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.attachment import attachments_of_text, attachments_text
 from postroom.domain.conversation_states import WITH_BUTLER, InboundMove, InboundStatus, moved
-from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
-from postroom.domain.question_answer import Assurance
 from postroom.domain.storable_text import storable
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.tables.conversations import OPEN, inbound_messages
 from postroom.world.store.tables.people import people
 
@@ -144,60 +143,33 @@ def _with_butlers() -> Select[Any]:
 
 
 def _columns(message: InboundMessage, new_id: str, now_us: int) -> dict[str, Any]:
-    return {
-        "id": new_id,
-        "channel": message.channel,
-        "event_id": message.event_id,
-        "number": message.number,
-        "message_id": message.message_id,
-        "place": message.places[0],
-        "places": json.dumps(message.places),
-        "thread": message.thread_identity,
-        "sender": message.sender,
-        "assurance": str(message.assurance),
-        "flags": json.dumps(sorted(message.flags)),
-        "alone": message.alone,
-        "addressed": message.addressed,
-        "replies_to": message.replies_to,
-        "answers": message.answers,
-        "text": None if message.text is None else storable(message.text),
-        "subject": None if message.subject is None else storable(message.subject),
-        "attachments": attachments_text(message.files),
-        "said_at": message.said_at_us,
-        "received_at": now_us,
-        "status": str(InboundStatus.RECEIVED),
-        "reason": "",
-        "changed_at": now_us,
-    }
+    return values(
+        message,
+        without=("original", "offers", "files"),
+        id=new_id,
+        event_id=message.event_id,
+        place=message.places[0],
+        places=json.dumps(message.places),
+        thread=message.thread_identity,
+        flags=json.dumps(sorted(message.flags)),
+        text=None if message.text is None else storable(message.text),
+        subject=None if message.subject is None else storable(message.subject),
+        attachments=attachments_text(message.files),
+        received_at=now_us,
+        status=str(InboundStatus.RECEIVED),
+        reason="",
+        changed_at=now_us,
+    )
 
 
 def kept_of(row: Row[Any]) -> KeptMessage:
-    message = InboundMessage(
-        channel=row.channel,
-        number=row.number,
-        message_id=row.message_id,
+    message = read(
+        InboundMessage,
+        row,
         places=tuple(json.loads(row.places)),
-        sender=row.sender,
-        text=row.text,
-        replies_to=row.replies_to,
-        answers=DeliveryId(row.answers) if row.answers else None,
-        subject=row.subject,
-        alone=row.alone,
-        addressed=row.addressed,
-        said_at_us=row.said_at,
         flags=frozenset(Flag(one) for one in json.loads(row.flags)),
-        assurance=Assurance(row.assurance),
         files=attachments_of_text(row.attachments),
+        original=None,
+        offers=(),
     )
-    return KeptMessage(
-        id=row.id,
-        message=message,
-        received_us=row.received_at,
-        status=InboundStatus(row.status),
-        person=row.person,
-        kind=RouteKind(row.kind) if row.kind else None,
-        target=row.target,
-        reason=row.reason,
-        session_id=row.session_id,
-        changed_us=row.changed_at,
-    )
+    return read(KeptMessage, row, message=message, received_us=row.received_at, changed_us=row.changed_at)

@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, sel
 from postroom.domain.approval import ActionStatus
 from postroom.domain.correction import CorrectionAct, How, KeptCorrection
 from postroom.domain.delivery import Status
-from postroom.domain.ids import DeliveryId
 from postroom.domain.time import to_text
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_requests
@@ -49,37 +49,11 @@ def corrected_by(connection: Connection, idempotency_key: str) -> KeptCorrection
 
 
 def kept_correction(row: Any) -> KeptCorrection:
-    return KeptCorrection(
-        id=row.id,
-        delivery_id=DeliveryId(row.delivery_id),
-        act=CorrectionAct(row.act),
-        how=How(row.how),
-        version=row.version,
-        actor=row.actor,
-        fingerprint=row.fingerprint,
-        at_us=row.at,
-        key=row.key,
-        reason=row.reason,
-        carried_key=row.carried_key,
-        carried_by=DeliveryId(row.carried_by) if row.carried_by else None,
-        status=Status(row.carried_status) if row.carried_status else None,
-    )
+    return read(KeptCorrection, row, status=Status(row.carried_status) if row.carried_status else None)
 
 
 def correction_row(kept: KeptCorrection) -> dict[str, Any]:
-    return {
-        "id": kept.id,
-        "delivery_id": kept.delivery_id,
-        "act": str(kept.act),
-        "how": str(kept.how),
-        "version": kept.version,
-        "actor": kept.actor,
-        "fingerprint": kept.fingerprint,
-        "key": kept.key,
-        "reason": kept.reason,
-        "carried_key": kept.carried_key,
-        "at": kept.at_us,
-    }
+    return values(kept, without=("carried_by", "status"))
 
 
 def shown_correction(kept: KeptCorrection) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, text, update
 
 from postroom.domain.dead_letter import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
-from postroom.domain.delivery import AttemptResult, Intent, QuarantineReason, Status
+from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.enquiry import DeadLetterQuery
 from postroom.domain.ids import DeadLetterId, DeliveryId
 from postroom.world.store.deliveries.trace import readable
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_dead_letter, delivery_requests
 
 _letters = delivery_dead_letter.c
@@ -205,24 +206,11 @@ def _uncertain(connection: Connection, originals: Iterable[str]) -> set[str]:
 
 
 def _dead_letter(row: RowMapping, replays: Sequence[EarlierReplay], uncertain: bool) -> DeadLetter:
-    return DeadLetter(
-        id=DeadLetterId(row["id"]),
+    return read(
+        DeadLetter,
+        row,
         delivery_id=DeliveryId(row["delivery_request_id"]),
         original_delivery_id=DeliveryId(row["original_id"]),
-        request_id=row["request_id"],
-        idempotency_key=row["idempotency_key"],
-        origin_butler=row["origin_butler"],
-        channel=row["channel"],
-        intent=Intent(row["intent"]),
-        target_identity=row["target_identity"],
-        quarantine_reason=QuarantineReason(row["quarantine_reason"]),
-        error_class=row["error_class"],
-        error_summary=row["error_summary"],
-        total_attempts=row["total_attempts"],
-        replay_count=row["replay_count"],
-        discarded_at_us=row["discarded_at"],
-        discard_reason=row["discard_reason"],
-        created_at_us=row["created_at"],
         replays=tuple(replays),
         uncertain=uncertain,
     )

@@ -14,6 +14,7 @@ from postroom.domain.figures import Depth, Figures
 from postroom.world.store.deliveries.correction_rows import was_kept_back
 from postroom.world.store.deliveries.queue_depth import depth
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
 
 _requests = delivery_requests.c
@@ -103,13 +104,9 @@ def _name(row: RowMapping) -> str:
 
 
 def _figures(counts: RowMapping, latencies: RowMapping | None) -> Figures:
-    return Figures(
-        deliveries=counts["deliveries"],
-        delivered=counts["delivered"],
-        failed=counts["failed"],
-        dead_lettered=counts["dead_lettered"],
-        attempted=counts["attempted"],
-        retried=counts["retried"],
+    return read(
+        Figures,
+        counts,
         attempts=latencies["attempts"] if latencies else 0,
         p50_latency_ms=latencies["p50"] if latencies else None,
         p95_latency_ms=latencies["p95"] if latencies else None,

@@ -11,6 +11,7 @@ from postroom.domain.errors import Code, OverloadRejected, Refused
 from postroom.domain.upload import CLAIM_US, Upload
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.uploads import uploads
 
@@ -93,30 +94,8 @@ def _check_day(connection: Connection, new: Sequence[Upload], most_bytes: int, s
 
 
 def _row(one: Upload) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "owner": one.owner,
-        "sha256": one.sha256,
-        "name": one.name,
-        "media_type": one.media_type,
-        "size": one.size,
-        "created_at": one.created_at_us,
-        "expires_at": one.expires_at_us,
-        "key": one.key,
-    }
+    return values(one, without=("used_by", "used_at_us"))
 
 
 def _upload(row: Any) -> Upload:
-    return Upload(
-        id=row.id,
-        owner=row.owner,
-        sha256=row.sha256,
-        name=row.name,
-        media_type=row.media_type,
-        size=row.size,
-        created_at_us=row.created_at,
-        expires_at_us=row.expires_at,
-        key=row.key,
-        used_by=row.used_by,
-        used_at_us=row.used_at,
-    )
+    return read(Upload, row)

@@ -15,6 +15,7 @@ from postroom.domain.errors import FieldError, Refused, ValidationError
 from postroom.domain.pairing import NewPairing
 from postroom.domain.time import seconds
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read
 from postroom.world.store.inbox.lock import lock_inbox
 from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.people.person_writer import PersonWriter
@@ -179,14 +180,7 @@ def _taken(
         }
         mine = and_(_TABLE.id == row.id, _TABLE.attempts == row.attempts)
         if connection.execute(update(email_confirmations).where(mine).values(values)).rowcount:
-            yield AskedToConfirm(
-                digest=digest(secret),
-                address=row.address,
-                secret=secret,
-                attempts=row.attempts,
-                purpose=Purpose(row.purpose),
-                channel=row.channel,
-            )
+            yield read(AskedToConfirm, row, digest=digest(secret), secret=secret)
 
 
 def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:
@@ -195,7 +189,7 @@ def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:
 
 
 def _claim_of(row: Row[Any]) -> AddressClaim:
-    return AddressClaim(user_id=row.user_id, address=row.address, purpose=Purpose(row.purpose), channel=row.channel)
+    return read(AddressClaim, row)
 
 
 def _ended(ending: Ending, now_us: int) -> dict[str, Any]:

@@ -11,13 +11,11 @@ from sqlalchemy import Row
 from postroom.domain.intent import (
     AgentIntent,
     IntentEvent,
-    IntentEventType,
-    IntentStatus,
     Step,
     StepKind,
-    WaitingReason,
 )
 from postroom.domain.strict_json import strict_json
+from postroom.world.store.engine.rows import read, values
 
 
 def intent_row(intent: AgentIntent) -> dict[str, Any]:
@@ -56,60 +54,22 @@ def changing_columns(intent: AgentIntent) -> dict[str, Any]:
 
 
 def read_intent(row: Row[Any]) -> AgentIntent:
-    return AgentIntent(
-        id=row.id,
-        intent_type=row.intent_type,
-        correlation_id=row.correlation_id,
-        from_agent=row.from_agent,
-        to_agent=row.to_agent,
-        handler=row.handler,
+    return read(
+        AgentIntent,
+        row,
         payload=json.loads(row.payload),
         metadata=json.loads(row._mapping["metadata"]),
-        idempotency_key=row.idempotency_key,
-        fingerprint=row.fingerprint,
-        submitted_by=row.submitted_by,
-        reply_to=row.reply_to,
-        deadline_at_us=row.deadline_at,
-        macro_id=row.macro_id,
-        status=IntentStatus(row.status),
-        waiting_reason=WaitingReason(row.waiting_reason) if row.waiting_reason else None,
-        seq=row.seq,
         plan=tuple(Step(StepKind(kind), at_us, to_agent) for kind, at_us, to_agent in json.loads(row.plan)),
-        position=row.position,
-        next_at_us=row.next_at,
-        carried=bool(row.carried),
         result=json.loads(row.result) if row.result is not None else None,
-        created_at_us=row.created_at,
-        updated_at_us=row.updated_at,
     )
 
 
 def event_row(event: IntentEvent) -> dict[str, Any]:
-    return {
-        "intent_id": event.intent_id,
-        "seq": event.seq,
-        "id": event.id,
-        "event_type": str(event.event_type),
-        "status": str(event.status),
-        "at": event.at_us,
-        "actor": event.actor,
-        "waiting_reason": str(event.waiting_reason) if event.waiting_reason else None,
-        "payload": _text(event.payload),
-    }
+    return values(event, payload=_text(event.payload))
 
 
 def read_event(row: Row[Any]) -> IntentEvent:
-    return IntentEvent(
-        id=row.id,
-        intent_id=row.intent_id,
-        seq=row.seq,
-        event_type=IntentEventType(row.event_type),
-        status=IntentStatus(row.status),
-        at_us=row.at,
-        actor=row.actor,
-        waiting_reason=WaitingReason(row.waiting_reason) if row.waiting_reason else None,
-        payload=json.loads(row.payload),
-    )
+    return read(IntentEvent, row, payload=json.loads(row.payload))
 
 
 def _text(document: Mapping[str, Any]) -> str:

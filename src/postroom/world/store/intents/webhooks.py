@@ -13,6 +13,7 @@ from postroom.domain.time import to_text
 from postroom.domain.webhook import News, Notice, Subscription, WebhookEvent
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.tables.intents import webhook_deliveries, webhook_subscriptions
 
 _PENDING = text("webhook_deliveries.status = 'pending'")  # as its index has it
@@ -165,32 +166,12 @@ def _body(event: IntentEvent, kind: WebhookEvent, owner_agent: str) -> str:
 
 
 def _subscription_row(subscription: Subscription) -> dict[str, Any]:
-    return {
-        "id": subscription.id,
-        "owner_agent": subscription.owner_agent,
-        "callback_url": subscription.callback_url,
-        "event_types": json.dumps([str(one) for one in subscription.event_types]),
-        "secret": subscription.secret,
-        "active": subscription.active,
-        "description": subscription.description,
-        "created_at": subscription.created_at_us,
-        "updated_at": subscription.updated_at_us,
-    }
+    return values(subscription, event_types=json.dumps([str(one) for one in subscription.event_types]))
 
 
 def _subscription(row: Row[Any]) -> Subscription:
-    return Subscription(
-        id=row.id,
-        owner_agent=row.owner_agent,
-        callback_url=row.callback_url,
-        event_types=tuple(WebhookEvent(one) for one in json.loads(row.event_types)),
-        secret=row.secret,
-        active=bool(row.active),
-        description=row.description,
-        created_at_us=row.created_at,
-        updated_at_us=row.updated_at,
-    )
+    return read(Subscription, row, event_types=tuple(WebhookEvent(one) for one in json.loads(row.event_types)))
 
 
 def _notice(row: Row[Any]) -> Notice:
-    return Notice(id=row.id, callback_url=row.callback_url, secret=row.secret, body=row.body, attempts=row.attempts)
+    return read(Notice, row)

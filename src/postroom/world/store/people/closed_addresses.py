@@ -13,6 +13,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import LateNews
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
+from postroom.world.store.engine.rows import read
 from postroom.world.store.tables.closed_addresses import closed_addresses
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.people import person_addresses
@@ -78,14 +79,7 @@ def forget_bounces(connection: Connection, places: Iterable[tuple[str, str]]) ->
 
 
 def closed_of(row: Row[Any]) -> ClosedAddress:
-    return ClosedAddress(
-        channel=row.channel,
-        address=row.address,
-        reason=Closing(row.reason),
-        words=row.words,
-        delivery_id=DeliveryId(row.delivery_id),
-        at_us=row.closed_at,
-    )
+    return read(ClosedAddress, row, at_us=row.closed_at)
 
 
 def _at(channel: str, address: str) -> ColumnElement[bool]:

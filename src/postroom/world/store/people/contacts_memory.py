@@ -13,6 +13,7 @@ from postroom.domain.contact_book import BookGlance, Keys, Offer, Remembered
 from postroom.domain.person import Person
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.people.people_rows import read_people, version_of, with_address
 from postroom.world.store.tables.contacts import contact_memory, contact_offers
 
@@ -37,14 +38,9 @@ class StoredMemory:
 
     async def offer(self, offer: Offer) -> None:
         """Whatever has expired goes at the same time."""
-        row = {
-            "token_hash": offer.token_hash,
-            "owner_agent": offer.owner_agent,
-            "query": offer.query,
-            "candidates": json.dumps([_candidate_row(one) for one in offer.candidates], ensure_ascii=False),
-            "created_at": offer.created_at_us,
-            "expires_at": offer.expires_at_us,
-        }
+        row = values(
+            offer, candidates=json.dumps([_candidate_row(one) for one in offer.candidates], ensure_ascii=False)
+        )
 
         def work(connection: Connection) -> None:
             connection.execute(delete(contact_offers).where(contact_offers.c.expires_at <= offer.created_at_us))
@@ -115,42 +111,14 @@ def _remember(connection: Connection, memory: Remembered) -> Remembered:
     if known is not None:
         connection.execute(delete(contact_memory).where(contact_memory.c.id == known.id))
     count = known.confirm_count + 1 if known and known.contact_id == memory.contact_id else 1
-    row = {
-        "id": memory.id,
-        "owner_agent": memory.owner_agent,
-        "query": memory.query,
-        "contact_id": memory.contact_id,
-        "agent_address": memory.agent_address,
-        "alias": memory.alias,
-        "fingerprint": memory.fingerprint,
-        "rival": memory.rival,
-        "book_version": memory.book_version,
-        "source": memory.source,
-        "confirm_count": count,
-        "created_at": known.created_at_us if known else memory.created_at_us,
-        "confirmed_at": memory.confirmed_at_us,
-    }
+    row = values(memory, confirm_count=count, created_at=known.created_at_us if known else memory.created_at_us)
     connection.execute(insert(contact_memory), row)
     found = _recalled(connection, memory.owner_agent, memory.query)
     return found or memory
 
 
 def _memory(row: Row[Any]) -> Remembered:
-    return Remembered(
-        id=row.id,
-        owner_agent=row.owner_agent,
-        query=row.query,
-        contact_id=row.contact_id,
-        agent_address=row.agent_address,
-        alias=row.alias,
-        fingerprint=row.fingerprint,
-        rival=row.rival,
-        book_version=row.book_version,
-        source=row.source,
-        confirm_count=row.confirm_count,
-        created_at_us=row.created_at,
-        confirmed_at_us=row.confirmed_at,
-    )
+    return read(Remembered, row)
 
 
 def _candidate_row(candidate: Candidate) -> dict[str, Any]:
@@ -158,13 +126,10 @@ def _candidate_row(candidate: Candidate) -> dict[str, Any]:
 
 
 def _offer(row: Row[Any]) -> Offer:
-    return Offer(
-        token_hash=row.token_hash,
-        owner_agent=row.owner_agent,
-        query=row.query,
+    return read(
+        Offer,
+        row,
         candidates=tuple(
             Candidate(**{**one, "match_type": MatchType(one["match_type"])}) for one in json.loads(row.candidates)
         ),
-        created_at_us=row.created_at,
-        expires_at_us=row.expires_at,
     )

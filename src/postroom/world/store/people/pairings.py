@@ -12,6 +12,7 @@ from postroom.domain.errors import Code, Refused
 from postroom.domain.pairing import CLOSED_SECONDS, MOST_OPEN, CodeSent, NewPairing, WrongCodes
 from postroom.domain.person import Person
 from postroom.domain.time import seconds
+from postroom.world.store.engine.rows import values
 from postroom.world.store.inbox.email_confirmations import link_under, open_links, send_link
 from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.people.people_rows import read_people
@@ -63,14 +64,7 @@ def _refuse_too_many(connection: Connection, new: NewPairing) -> None:
 
 def _add_code(connection: Connection, new: NewPairing) -> None:
     connection.execute(delete(pairing_codes).where(_CODE.expires_at < new.created_at_us - _KEPT_US))
-    row = {
-        "id": new.id,
-        "person_id": new.person_id,
-        "channel": new.channel,
-        "digest": new.digest,
-        "created_at": new.created_at_us,
-        "expires_at": new.expires_at_us,
-    }
+    row = values(new, without=("address",), expires_at=new.expires_at_us)
     connection.execute(insert(pairing_codes), row)
 
 

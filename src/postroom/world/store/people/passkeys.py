@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from postroom.domain.audit import AuditKind, NewAudit
-from postroom.domain.passkey import MOST_CHALLENGES, MOST_PASSKEYS, Ceremony, Challenge, Passkey
+from postroom.domain.passkey import MOST_CHALLENGES, MOST_PASSKEYS, Challenge, Passkey
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.tables.console_sessions import console_sessions
 from postroom.world.store.tables.sign_in import passkey_challenges, passkeys
@@ -23,13 +24,7 @@ class StoredPasskeys:
         self._mint = mint
 
     async def keep_challenge(self, challenge: Challenge, now_us: int) -> None:
-        row = {
-            "digest": challenge.digest,
-            "ceremony": str(challenge.ceremony),
-            "browser": challenge.browser,
-            "person_id": challenge.person_id,
-            "expires_at": challenge.expires_at_us,
-        }
+        row = values(challenge)
 
         def work(connection: Connection) -> None:
             connection.execute(delete(passkey_challenges).where(_CHALLENGES.expires_at <= now_us))
@@ -44,13 +39,7 @@ class StoredPasskeys:
         row = await self._database.write(lambda connection: connection.execute(taken).first())
         if row is None or row.expires_at <= now_us:
             return None
-        return Challenge(
-            digest=row.digest,
-            ceremony=Ceremony(row.ceremony),
-            browser=row.browser,
-            person_id=row.person_id,
-            expires_at_us=row.expires_at,
-        )
+        return read(Challenge, row)
 
     async def get(self, passkey_id: str) -> Passkey | None:
         asked = select(passkeys).where(_KEYS.id == passkey_id)
@@ -122,26 +111,8 @@ def _make_room(connection: Connection) -> None:
 
 
 def _row(passkey: Passkey) -> dict[str, Any]:
-    return {
-        "id": passkey.id,
-        "person_id": passkey.person_id,
-        "public_key": passkey.public_key,
-        "counter": passkey.counter,
-        "transports": ",".join(passkey.transports),
-        "label": passkey.label,
-        "created_at": passkey.created_at_us,
-        "last_used_at": passkey.last_used_at_us,
-    }
+    return values(passkey, transports=",".join(passkey.transports))
 
 
 def _passkey(row: Row[Any]) -> Passkey:
-    return Passkey(
-        id=row.id,
-        person_id=row.person_id,
-        public_key=row.public_key,
-        counter=row.counter,
-        transports=tuple(filter(None, row.transports.split(","))),
-        label=row.label,
-        created_at_us=row.created_at,
-        last_used_at_us=row.last_used_at,
-    )
+    return read(Passkey, row, transports=tuple(filter(None, row.transports.split(","))))

@@ -13,6 +13,7 @@ from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import SCHEME
 from postroom.domain.contact_book import Entry, Keys
 from postroom.domain.person import SIGN_IN, Person, PersonAddress, PersonRole
+from postroom.world.store.engine.rows import read
 from postroom.world.store.people.closed_addresses import closed_of
 from postroom.world.store.tables.closed_addresses import closed_addresses
 from postroom.world.store.tables.contacts import contact_aliases, contact_books
@@ -129,33 +130,11 @@ def read_entries(connection: Connection, owner_agent: str, only: set[str] | None
 def person_of(
     row: Mapping[str, Any] | RowMapping, aliases: tuple[str, ...], addresses: tuple[PersonAddress, ...]
 ) -> Person:
-    return Person(
-        id=row["id"],
-        owner_agent=row["owner_agent"],
-        name=row["name"],
-        aliases=aliases,
-        agent_address=row["agent_address"],
-        role=PersonRole(row["role"]),
-        trusted=bool(row["trusted"]),
-        zone=row["zone"],
-        language=row["language"],
-        addresses=addresses,
-        source=row["source"],
-        created_at_us=row["created_at"],
-        updated_at_us=row["updated_at"],
-        default_butler=row["default_butler"],
-    )
+    return read(Person, row, aliases=aliases, addresses=addresses)
 
 
 def _address_of(row: Row[Any]) -> PersonAddress:
-    return PersonAddress(
-        channel=row.channel,
-        address=row.address,
-        rank=row.rank,
-        verified_at_us=row.verified_at,
-        label=row.label,
-        came_back=closed_of(row) if row.reason is not None else None,
-    )
+    return read(PersonAddress, row, came_back=closed_of(row) if row.reason is not None else None)
 
 
 def slices(values: Iterable[str]) -> Iterable[list[str]]:

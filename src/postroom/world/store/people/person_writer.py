@@ -16,6 +16,7 @@ from postroom.domain.contact_book import Keys
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
 from postroom.domain.principal import OWNER
+from postroom.world.store.engine.rows import values
 from postroom.world.store.people.closed_addresses import forget_bounces, reopen
 from postroom.world.store.people.people_rows import raise_version, read_people, slices
 from postroom.world.store.tables.contacts import contact_aliases
@@ -286,15 +287,7 @@ def _distinct(addresses: tuple[PersonAddress, ...]) -> tuple[PersonAddress, ...]
 
 
 def _columns(new: NewPerson, address: str) -> dict[str, Any]:
-    return {
-        "name": new.name,
-        "agent_address": address,
-        "role": new.role,
-        "trusted": new.trusted,
-        "zone": new.zone,
-        "language": new.language,
-        "default_butler": new.default_butler,
-    }
+    return values(new, without=("aliases", "addresses"), agent_address=address)
 
 
 def _key_columns(keys: Keys) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.push_device import NotifiedMessage, PushDevice, PushSubscription
 from postroom.system.seal import Seal
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.rows import read
 from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.people.people_rows import read_people
 from postroom.world.store.people.person_writer import PersonWriter
@@ -149,13 +150,4 @@ def _without_address(connection: Connection, writer: PersonWriter, row: Row[Any]
 
 
 def _device(row: Row[Any]) -> PushDevice:
-    return PushDevice(
-        id=row.id,
-        channel=row.channel,
-        person_id=row.person_id,
-        name=row.name,
-        mark=row.mark,
-        created_at_us=row.created_at,
-        last_used_at_us=row.last_used_at,
-        ended_at_us=row.ended_at,
-    )
+    return read(PushDevice, row)

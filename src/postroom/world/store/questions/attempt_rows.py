@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert
 
 from postroom.domain.answer_attempt import Attempt, Flag, KeptAttempt, Said, Verdict, VerdictKind
-from postroom.domain.question_answer import Assurance
 from postroom.domain.strict_json import strict_json
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.questions.rows import files_of
 from postroom.world.store.tables.questions import question_attempts
 
@@ -25,46 +25,18 @@ def attempt_row(attempt: Attempt, verdict: Verdict, *, secret: bool) -> dict[str
 
     The words are written in ASCII: what cannot be an answer may have characters that no store takes.
     """
-    return {
-        "id": attempt.id,
-        "question_id": attempt.question_id,
-        "channel": attempt.channel,
-        "provider_event_id": attempt.provider_event_id,
-        "presentation_id": attempt.presentation_id,
-        "person_id": attempt.person_id,
-        "person_name": attempt.person_name,
-        "assurance": str(attempt.assurance),
-        "actor": attempt.actor,
-        "operator": attempt.operator,
-        "flags": json.dumps(sorted(attempt.flags)),
-        "revision": attempt.revision,
-        "said": None if secret else strict_json(asdict(attempt.said)),
-        "said_at": attempt.said_at_us,
-        "heard_at": attempt.heard_at_us,
-        "verdict": str(verdict.kind),
-        "code": verdict.code,
-        "reason": verdict.reason,
-    }
+    return values(
+        attempt,
+        flags=json.dumps(sorted(attempt.flags)),
+        said=None if secret else strict_json(asdict(attempt.said)),
+        verdict=str(verdict.kind),
+        code=verdict.code,
+        reason=verdict.reason,
+    )
 
 
 def read_attempt(row: Row[Any]) -> KeptAttempt:
-    attempt = Attempt(
-        id=row.id,
-        question_id=row.question_id,
-        channel=row.channel,
-        provider_event_id=row.provider_event_id,
-        said=_said(row.said),
-        heard_at_us=row.heard_at,
-        person_id=row.person_id,
-        person_name=row.person_name,
-        assurance=Assurance(row.assurance),
-        actor=row.actor,
-        operator=bool(row.operator),
-        said_at_us=row.said_at,
-        presentation_id=row.presentation_id,
-        revision=row.revision,
-        flags=frozenset(Flag(flag) for flag in json.loads(row.flags)),
-    )
+    attempt = read(Attempt, row, said=_said(row.said), flags=frozenset(Flag(flag) for flag in json.loads(row.flags)))
     return KeptAttempt(attempt=attempt, verdict=read_verdict(row))
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, exists, func, literal, or_, select, update
 
 from postroom.domain.delivery import Status
-from postroom.domain.presentation import Presentation, Token, TokenAction
+from postroom.domain.presentation import Presentation, Token
 from postroom.domain.question_change import QuestionEventType
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
+from postroom.world.store.engine.rows import read, values
 from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
 from postroom.world.store.tables.questions import presentation_parts, presentations, question_events, questions
@@ -145,40 +146,11 @@ def write_toggles(connection: Connection, presentation_id: str, toggles: Sequenc
 
 
 def presentation_row(new: Presentation) -> dict[str, Any]:
-    return {
-        "id": new.id,
-        "question_id": new.question_id,
-        "person_id": new.person_id,
-        "channel": new.channel,
-        "address": new.address,
-        "status": str(new.status),
-        "revision": new.revision,
-        "reason": new.reason,
-        "toggles": "[]",
-        "due_at": new.due_at_us,
-        "fence": 0,
-        "created_at": new.created_at_us,
-        "updated_at": new.updated_at_us,
-    }
+    return values(new, without=("delivery_id", "provider_ids"), toggles="[]", fence=0)
 
 
 def read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
-    return Presentation(
-        id=row.id,
-        question_id=row.question_id,
-        person_id=row.person_id,
-        channel=row.channel,
-        address=row.address,
-        status=PresentationStatus(row.status),
-        revision=row.revision,
-        delivery_id=row.delivery_id,
-        provider_ids=tuple(parts),
-        reason=row.reason,
-        toggles=tuple(json.loads(row.toggles)),
-        due_at_us=row.due_at,
-        created_at_us=row.created_at,
-        updated_at_us=row.updated_at,
-    )
+    return read(Presentation, row, provider_ids=tuple(parts), toggles=tuple(json.loads(row.toggles)))
 
 
 def token_row(token: Token) -> dict[str, Any]:
@@ -192,13 +164,7 @@ def token_row(token: Token) -> dict[str, Any]:
 
 
 def read_token(row: Row[Any]) -> Token:
-    return Token(
-        hash=row.token_hash,
-        presentation_id=row.presentation_id,
-        action=TokenAction(row.action),
-        option=row.option,
-        revision=row.revision,
-    )
+    return read(Token, row, hash=row.token_hash)
 
 
 def _parts(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:

@@ -15,19 +15,17 @@ from postroom.domain.question import (
     Added,
     AskedPerson,
     Option,
-    Preview,
     Question,
     QuestionKind,
     Resume,
     Subject,
-    Urgency,
     Wording,
     wording_object,
 )
 from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionEvent, QuestionEventType
-from postroom.domain.question_states import QuestionStatus
 from postroom.domain.strict_json import strict_json
+from postroom.world.store.engine.rows import read
 
 
 def question_row(question: Question) -> dict[str, Any]:
@@ -91,37 +89,20 @@ def files_of(stored: dict[str, Any]) -> tuple[Attachment, ...]:
 
 def read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
     """The answer of a secret stays where it is; `collect` alone takes it out."""
-    return Question(
-        id=row.id,
-        asker=row.asker,
-        key=row.key,
-        fingerprint=row.fingerprint,
+    return read(
+        Question,
+        row,
         wording=_wording(row),
         people=tuple(people),
-        revision_hash=row.revision_hash,
-        revision=row.revision,
         channels=tuple(json.loads(row.channels)) if row.channels is not None else None,
-        urgency=Urgency(row.urgency),
-        preview=Preview(row.preview),
-        quorum=row.quorum,
         state=json.loads(row.state) if row.state is not None else None,
         remind_after_seconds=row.remind_after,
         escalate_to=tuple(_person(one) for one in json.loads(row.escalate_to or "[]")),
         escalate_after_seconds=row.escalate_after,
         resume=Resume(**json.loads(row.resume)) if row.resume is not None else None,
         subject=Subject.parse(row.subject) if row.subject is not None else None,
-        status=QuestionStatus(row.status),
         answer=read_answer(row.answer) if row.answer is not None and not row.secret else None,
         answered_by=_answered_by(row.answered_by),
-        reason=row.reason,
-        superseded_by=row.superseded_by,
-        created_at_us=row.created_at,
-        expires_at_us=row.expires_at,
-        ended_at_us=row.ended_at,
-        reminded_at_us=row.reminded_at,
-        escalated_at_us=row.escalated_at,
-        collected_at_us=row.collected_at,
-        next_at_us=row.next_at,
     )
 
 
@@ -130,14 +111,7 @@ def read_person(row: Row[Any]) -> AskedPerson:
 
 
 def read_event(row: Row[Any]) -> QuestionEvent:
-    return QuestionEvent(
-        position=row.position,
-        question_id=row.question_id,
-        asker=row.asker,
-        type=QuestionEventType(row.event_type),
-        at_us=row.at,
-        note=json.loads(row.note),
-    )
+    return read(QuestionEvent, row, type=QuestionEventType(row.event_type), note=json.loads(row.note))
 
 
 def _wording(row: Row[Any]) -> Wording:

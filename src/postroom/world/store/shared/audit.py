@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, select, tuple_
 
-from postroom.domain.audit import LONGEST_DETAIL, AuditEntry, AuditKind, AuditQuery, NewAudit
+from postroom.domain.audit import LONGEST_DETAIL, AuditEntry, AuditQuery, NewAudit
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
+from postroom.world.store.engine.rows import read
 from postroom.world.store.tables.audit import audit_entries
 
 
@@ -61,16 +62,4 @@ def _entries(connection: Connection, query: AuditQuery) -> list[AuditEntry]:
         asked = asked.where(table.kind == str(query.kind))
     if query.before is not None:
         asked = asked.where(tuple_(table.at, table.id) < query.before)
-    return [
-        AuditEntry(
-            id=row.id,
-            at_us=row.at,
-            actor=row.actor,
-            kind=AuditKind(row.kind),
-            act=row.act,
-            subject=row.subject,
-            detail=row.detail,
-            door=row.door,
-        )
-        for row in connection.execute(asked)
-    ]
+    return [read(AuditEntry, row) for row in connection.execute(asked)]

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 from postroom.domain.breaker import Circuit, CircuitState
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
+from postroom.world.store.engine.rows import values
 from postroom.world.store.tables.deliveries import circuit_states
 
 
@@ -18,16 +19,7 @@ class StoredCircuits:
 
     async def save(self, channel: str, circuit: Circuit, now_us: int) -> None:
         """The newest generation wins, whichever process comes last."""
-        row = {
-            "channel": channel,
-            "state": str(circuit.state),
-            "failures": circuit.failures,
-            "opened_at": circuit.opened_at_us,
-            "generation": circuit.generation,
-            "reason": circuit.reason,
-            "error_class": circuit.error_class,
-            "updated_at": now_us,
-        }
+        row = values(circuit, without=("successes", "probes"), channel=channel, updated_at=now_us)
 
         def work(connection: Connection) -> None:
             written = insert_for(connection, circuit_states).values(row)
