@@ -319,8 +319,6 @@ class CircuitRecord(Protocol):
 
     async def save(self, channel: str, circuit: Circuit, now_us: int) -> None: ...
 
-    async def load(self) -> Mapping[str, Circuit]: ...
-
 
 class Meter(Protocol):
     """Counts and logs what happens; never what was said."""
