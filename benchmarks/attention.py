@@ -19,7 +19,7 @@ from benchmarks.peers.figures import percentile
 from benchmarks.peers.table import write_between
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.domain.attention import AcceptedNotice
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds
 from postroom.work.attention.facts import Fact, NoticeAccepted
 from postroom.work.attention.policy_request import parse_policy

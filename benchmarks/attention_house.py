@@ -23,7 +23,7 @@ from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import IdMint
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.system.loop import Loops
 from postroom.system.settings.load import load
 from postroom.system.telemetry.loop_meter import LoopMeter

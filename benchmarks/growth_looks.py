@@ -20,9 +20,9 @@ from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import NotificationQuery
 from postroom.domain.person import Person, PersonAddress, PersonRole
 from postroom.domain.person_history import HistoryQuery
-from postroom.domain.ports import Ledger
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.retention import DAY_US, Retention
+from postroom.domain.seams import Ledger
 from postroom.domain.time import SECOND_US
 from postroom.world.store.attention.attention import StoredNotices
 from postroom.world.store.conversations.history import StoredPersonHistory

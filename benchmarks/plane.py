@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from postroom.app.plane import dispatching
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Ledger
+from postroom.domain.seams import Ledger
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.telemetry.loop_meter import LoopMeter

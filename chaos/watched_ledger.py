@@ -11,7 +11,7 @@ from postroom.domain.delivery import Receipt
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.domain.ports import Ledger
+from postroom.domain.seams import Ledger
 
 
 class WatchedLedger:

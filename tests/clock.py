@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from postroom.domain.ports import Alarm
+from postroom.domain.clock import Alarm
 from postroom.domain.time import seconds
 from tests.patience import PATIENCE_SECONDS
 

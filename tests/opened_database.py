@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.domain.ports import Ledger
+from postroom.domain.seams import Ledger
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database

@@ -9,7 +9,7 @@ from typing import Final
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ports import FileContents
+from postroom.domain.file_contents import FileContents
 
 
 class Courier:

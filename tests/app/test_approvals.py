@@ -14,9 +14,9 @@ from postroom.app.people_seeds import keep_in_step
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.store import open_store
-from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint
 from postroom.domain.person_draft import DraftAddress, PersonDraft
+from postroom.domain.risk_and_urgency import Risk
 from postroom.system.settings.load import load
 from postroom.work.people.household_people import HouseholdPeople
 from tests.clock import FakeClock

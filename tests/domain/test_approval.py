@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.work.approvals.parked import content
 
-from postroom.domain.approval import Content, Risk
+from postroom.domain.approval import Content
 from postroom.domain.delivery import Intent
 from postroom.domain.markup import Button, Markup
+from postroom.domain.risk_and_urgency import Risk
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 CONTENTS = st.builds(

@@ -10,7 +10,7 @@ from postroom.domain.attention import AttentionWish
 from postroom.domain.attention_wish import read_wish, wish_object
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import Fields
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 
 WHOLE: dict[str, Any] = {
     "urgency": "critical",

@@ -11,12 +11,12 @@ from postroom.domain.session import (
     TRANSITIONS,
     Session,
     SessionEvent,
-    SessionId,
     SessionStatus,
     after,
     after_crash,
     notify_context,
 )
+from postroom.domain.session_id import SessionId
 
 
 def session(context: dict[str, Any] | None) -> Session:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, Mode
 from postroom.programs.sandbox.kept_files import FileShelf

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.server import Sandbox, SandboxOptions
 from tests.fakes.control import FaceControl

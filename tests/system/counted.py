@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from tests.clock import START_US, FakeClock
 from tests.patience import PATIENCE_SECONDS

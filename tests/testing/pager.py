@@ -14,7 +14,7 @@ from typing import Any
 
 from postroom.channels.http_call import Answer, HttpCall
 from postroom.channels.retry_after import wait_seconds
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.attachment import Attachment
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
@@ -27,8 +27,8 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
+from postroom.domain.file_contents import FileContents
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
-from postroom.domain.ports import FileContents
 
 MOST_UNITS = 160
 MOST_BUTTONS = 4

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 from postroom.app.household_key import household_key
+from postroom.app.mail_grants import grant_file, mail_provider
 from postroom.app.own_channel import own_channel
-from postroom.domain.ports import Channel, FileContents
+from postroom.domain.file_contents import FileContents
+from postroom.domain.ports import Channel
 from postroom.domain.push_device import PushDevices
 from postroom.system.settings import SettingsError
 from postroom.system.settings.accounts import (
@@ -29,8 +31,6 @@ from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_oauth.access import MailAccess
-from postroom.world.channels.mail_oauth.grant import GrantFile
-from postroom.world.channels.mail_oauth.provider import OauthProvider, oauth_provider
 from postroom.world.channels.mailbox import mailbox
 from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.slack.channel import Slack
@@ -107,20 +107,6 @@ def _made(account: Account, home: Path, files: FileContents | None, devices: Pus
 def mail_access(name: str, options: EmailSettings | EmailAccount, home: Path) -> MailAccess | None:
     """None where the mailbox has a password."""
     return MailAccess(grant_file(name, home), mail_provider(options), name) if options.by_token else None
-
-
-def grant_file(name: str, home: Path) -> GrantFile:
-    return GrantFile(home, name, household_key(home, "mail access"))
-
-
-def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
-    return oauth_provider(
-        options.oauth_provider,
-        tenant=options.oauth_tenant,
-        token_url=options.oauth_token_url,
-        authorize_url=options.oauth_authorize_url,
-        device_url=options.oauth_device_url,
-    )
 
 
 def _email(name: str, options: EmailSettings | EmailAccount, home: Path, files: FileContents | None) -> Email:

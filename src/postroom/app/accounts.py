@@ -11,7 +11,7 @@ from postroom.domain.account import AccountHealth, ListedAccount
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.inbound_trouble import InboundTrouble
-from postroom.domain.ports import Peer
+from postroom.domain.peer import Peer
 from postroom.system.settings import Settings
 
 _TOOL_SECONDS: Final = 10.0

@@ -15,8 +15,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.types import ASGIApp
 
 from postroom.app.mcp_transport import McpTransport
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
 from postroom.doors.assistants.llms_text import PATH as LLMS
 from postroom.doors.assistants.llms_text import llms_text
 from postroom.doors.audit.audited_calls import AuditedCalls

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from postroom.app.address_book import Approvers
 from postroom.app.store import OpenedStore
-from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint
+from postroom.domain.risk_and_urgency import Risk
 from postroom.system.settings import Settings
 from postroom.work.approvals.card import ruling_by
 from postroom.work.approvals.policy import ApprovalPolicy

@@ -10,8 +10,8 @@ from postroom.app.address_book import Approvers
 from postroom.app.approval_policy import approval_policy
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
-from postroom.domain.approval_question import is_approval
 from postroom.domain.ids import IdMint
+from postroom.domain.is_approval import is_approval
 from postroom.domain.person import Person
 from postroom.domain.ports import Channel
 from postroom.domain.question import Question

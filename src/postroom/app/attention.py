@@ -15,9 +15,9 @@ from postroom.app.known_channels import known_channels
 from postroom.app.store import OpenedStore, connect_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.breaker import CircuitState
+from postroom.domain.clock import Clock
 from postroom.domain.errors import ValidationError
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock
 from postroom.domain.principal import OWNER
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops

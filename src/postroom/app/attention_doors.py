@@ -15,7 +15,8 @@ from postroom.app.attention import build_attention, button_key
 from postroom.app.known_channels import known_channels
 from postroom.app.people import household_people, opened_store_of_people
 from postroom.app.store import OpenedStore
-from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.domain.clock import Clock
+from postroom.domain.ports import Channel, Outbound
 from postroom.doors.attention.acts import AttentionActs
 from postroom.doors.attention.notice_routes import notice_router
 from postroom.doors.attention.person_routes import attention_router

@@ -9,9 +9,11 @@ from typing import Any
 
 from postroom.app.known_channels import known_channels
 from postroom.app.peers import Peers
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
 from postroom.domain.outcome import Outcome
-from postroom.domain.ports import Clock, Outbound, Peer
+from postroom.domain.peer import Peer
+from postroom.domain.ports import Outbound
 from postroom.domain.principal import Principal, Role
 from postroom.doors.butler.daemon import Butler, ButlerSessions
 from postroom.doors.butler.heartbeat import heartbeats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.doors.butler.modules.calendar.config import CalendarConfig
 from postroom.doors.butler.modules.module import Calendars
 from postroom.system.settings import Secret

@@ -7,7 +7,8 @@ from typing import Final
 from postroom.app.account_channel import account_channel
 from postroom.app.known_channels import account_kinds, configured_channels
 from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
-from postroom.domain.ports import Channel, FileContents
+from postroom.domain.file_contents import FileContents
+from postroom.domain.ports import Channel
 from postroom.domain.push_device import PushDevices
 from postroom.system.settings import Owner, Settings
 

@@ -11,8 +11,9 @@ from starlette.applications import Starlette
 
 from postroom.app.inbox import Inbox
 from postroom.app.store import OpenedStore
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.principal import OPERATOR
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.changes import Changes

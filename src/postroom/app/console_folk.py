@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from postroom.app.store import OpenedStore
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.person import Person
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import OWNER
 from postroom.doors.guard.tokens import TokenFile
 from postroom.work.attention.attention import Attention
-from postroom.work.questions.asked_people import person_id_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

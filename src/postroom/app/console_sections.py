@@ -12,8 +12,9 @@ from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing
 from postroom.app.store import OpenedStore
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.contacts_page import ContactPages, contacts_section
 from postroom.doors.console.conversations_page import TalkPages, conversations_section

@@ -12,10 +12,12 @@ from postroom.app.peers import Peers
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
+from postroom.domain.clock import Clock
 from postroom.domain.errors import PostroomError
 from postroom.domain.inbox_owner import inbox_of_person
 from postroom.domain.notification import NotificationQuery
-from postroom.domain.ports import Channel, Clock, Outbound, Peer, ShowsWork
+from postroom.domain.peer import Peer
+from postroom.domain.ports import Channel, Outbound, ShowsWork
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question_states import QuestionStatus
 from postroom.system.loop import Loops

@@ -13,8 +13,9 @@ from postroom.app.household_key import household_key
 from postroom.app.questions import AskingParts, ear
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.store import OpenedStore
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.domain.ports import Channel, Outbound
 from postroom.doors.channels.press_route import press_router
 from postroom.system.seal import Seal
 from postroom.system.settings import Settings

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
 from postroom.domain.retention import DAY_US
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Settings

@@ -44,7 +44,8 @@ from postroom.app.sign_in_post import sending_links
 from postroom.app.store import OpenedStore
 from postroom.app.switchboard import build_board
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Channel, Outbound, Peer
+from postroom.domain.peer import Peer
+from postroom.domain.ports import Channel, Outbound
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.assistants.assistant_tools import add_tools
 from postroom.doors.butler.daemon import Butler

@@ -13,8 +13,8 @@ from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 
 from postroom.app.store import OpenedStore
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
 from postroom.doors.guard.http import Verifier
 from postroom.doors.guard.tool_policy import Rule
 from postroom.doors.notifications import mcp_tool

@@ -16,8 +16,9 @@ from postroom.app.pairing import build_pairing, pairing_handlers
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts, QuestionEar, following
 from postroom.app.store import OpenedStore
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Channel, Clock, Listen, Outbound
+from postroom.domain.ports import Channel, Listen, Outbound
 from postroom.doors.asks.render import document
 from postroom.doors.assistants.assistant_tools import AssistantParts
 from postroom.doors.assistants.direct import DirectHousehold

@@ -14,9 +14,9 @@ from postroom.app.attention import household_policy
 from postroom.app.notice_reasons import notice_reasons
 from postroom.app.policy import retry_policy
 from postroom.app.store import connect_store
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
 from postroom.domain.kept_message import KeptMessage
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Role
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings, SettingsError

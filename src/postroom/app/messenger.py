@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from postroom.app.address_book import Approvers
 from postroom.app.store import OpenedStore
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
 from postroom.doors.guard.http import Verifier
 from postroom.doors.messenger.channel_tools import ChannelTools
 from postroom.doors.messenger.correction_tools import CorrectionDesk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from postroom.app.calendars import google_calendars
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.doors.butler.modules.credentials import credentials_by_name
 from postroom.doors.butler.modules.module import ModuleContext
 from postroom.system.roster.config import ButlerConfig

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from postroom.app.address_book import stored_people
 from postroom.app.attention import HouseholdNames
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
 from postroom.work.attention.codec import decoded
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.reading import NoticeReading

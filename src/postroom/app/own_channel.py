@@ -8,7 +8,8 @@ from typing import Any
 
 from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ports import Channel, FileContents, Probe
+from postroom.domain.file_contents import FileContents
+from postroom.domain.ports import Channel, Probe
 from postroom.system.settings import SettingsError
 from postroom.system.settings.accounts import ChannelSettings
 

@@ -10,7 +10,8 @@ from postroom.app.household_key import household_key
 from postroom.app.known_channels import configured_channels, known_channels
 from postroom.app.people import household_people, opened_store_of_people
 from postroom.app.store import OpenedStore
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.clock import Clock
+from postroom.domain.ports import Outbound
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.work.conversations.inbound import Handler, of_messages

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock, Outbound, Peer
+from postroom.domain.peer import Peer
+from postroom.domain.ports import Outbound
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
 from postroom.doors.guard.inside import InsideDoor

@@ -12,10 +12,10 @@ from postroom.app.known_channels import usable_channels
 from postroom.app.people_seeds import keep_in_step, seeds
 from postroom.app.store import OpenedStore, connect_store, open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.person import Overruled
-from postroom.domain.ports import Clock
 from postroom.domain.principal import OWNER
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings

@@ -20,10 +20,12 @@ from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.living_worker import LivingWorker
-from postroom.domain.ports import Channel, Clock, Ledger, Limits, Meter
+from postroom.domain.ports import Channel
+from postroom.domain.seams import Ledger, Limits, Meter
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings

@@ -13,9 +13,10 @@ from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.question_post import QuestionPost
 from postroom.app.store import OpenedStore
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
-from postroom.domain.ports import Channel, Clock, Listen, Outbound
+from postroom.domain.ports import Channel, Listen, Outbound
 from postroom.domain.question import SubjectKind
 from postroom.domain.question_change import QuestionEvent
 from postroom.doors.assistants.standalone import agency_of

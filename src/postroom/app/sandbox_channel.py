@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postroom.app.account_channel import reports_key
-from postroom.domain.ports import Channel, FileContents
+from postroom.domain.file_contents import FileContents
+from postroom.domain.ports import Channel
 from postroom.domain.web_address import in_url, web_address
 from postroom.programs.sandbox.bot_name import sandbox_token
 from postroom.programs.sandbox.imap.mail_bytes import AUTHSERV_ID

@@ -19,9 +19,10 @@ from postroom.app.question_people import HouseholdAsked
 from postroom.app.standing import HouseholdStanding
 from postroom.app.store import OpenedStore
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.principal import Principal
 from postroom.doors.audit.routes import audit_router
 from postroom.doors.butler.notify import Notifier

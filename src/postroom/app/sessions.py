@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 
 from postroom.app.known_channels import known_channels
 from postroom.app.parts import SWITCHBOARD
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
 from postroom.domain.runtime import Runtime
 from postroom.doors.butler.daemon import ButlerSessions
 from postroom.doors.guard.session_tokens import SessionTokens

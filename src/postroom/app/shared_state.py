@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from postroom.app.policy import breaker_policy
-from postroom.domain.ports import Breakers, Clock, Limits, Pace
+from postroom.domain.clock import Clock
+from postroom.domain.seams import Breakers, Limits, Pace
 from postroom.system.settings import Settings
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
 from postroom.world.store.shared.limits_memory import MemoryLimits

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from postroom.app.known_channels import configured_channels
 from postroom.app.store import OpenedStore
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.console_session import SignInWay
 from postroom.domain.ids import IdMint
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock
 from postroom.doors.console.access_page import AccessPages, access_pages
 from postroom.doors.console.account_page import AccountPages, account_pages
 from postroom.doors.console.audit_page import AuditPages, audit_section

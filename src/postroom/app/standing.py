@@ -8,16 +8,16 @@ from functools import partial
 
 from postroom.app.accounts import Accounts
 from postroom.domain.account import ListedAccount
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.notice_states import CELLS
-from postroom.domain.ports import Clock
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.domain.standing import FailingChannel, StandingNow, WaitingNow
 from postroom.system.settings import Settings
 from postroom.system.settings.version import package_version
 from postroom.work.inbox.owner import inbox_of
-from postroom.work.questions.asked_people import person_id_of
 from postroom.world.store.attention.attention import StoredNotices
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.engine.database import Database

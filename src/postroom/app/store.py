@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from postroom.app.address_book import stored_people
 from postroom.app.files import open_files
 from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ports import Ledger
+from postroom.domain.seams import Ledger
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 from postroom.cli.doctor_checks.ports import household_at
+from postroom.domain.clock import Clock
 from postroom.domain.errors import UserError
-from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.roster.endpoints import port_for

@@ -71,7 +71,7 @@ def _mailbox(settings: Settings, account: str) -> Mailbox:
 
 
 def _provider(mailbox: Mailbox, chosen: str) -> OauthProvider:
-    from postroom.app.account_channel import mail_provider
+    from postroom.app.mail_grants import mail_provider
 
     return mail_provider(mailbox.model_copy(update={"oauth_provider": chosen}))
 
@@ -88,6 +88,6 @@ async def _granted(
 
 
 def _keep(settings: Settings, account: str, grant: Grant) -> None:
-    from postroom.app.account_channel import grant_file
+    from postroom.app.mail_grants import grant_file
 
     grant_file(account, settings.home).write(grant)

@@ -202,7 +202,7 @@ def _check_words(priority: str | None, format: str | None, urgency: str | None) 
 
         _check("--format", format, Format)
     if urgency is not None:
-        from postroom.domain.question import Urgency
+        from postroom.domain.risk_and_urgency import Urgency
 
         _check("--urgency", urgency, Urgency)
 

@@ -7,19 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from postroom.domain.assurance import Assurance, Flag
 from postroom.domain.attachment import Attachment
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Assurance, QuestionAnswer
-
-
-class Flag(StrEnum):
-    """Marks of a message that never answers."""
-
-    FORWARDED = "forwarded"
-    BOT = "bot"
-    ANONYMOUS = "anonymous"
-    AUTOMATIC = "automatic"  # an absence note, a bounce
-    UNVERIFIED = "unverified"  # no proof that the sender is who they say
+from postroom.domain.question_answer import QuestionAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -15,6 +15,7 @@ from postroom.domain.errors import FieldError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery
 from postroom.domain.markup import Markup, markup_text
+from postroom.domain.risk_and_urgency import Risk
 
 _HASH_SCHEME: Final = "approval.v1"
 CONSOLE: Final = "console"
@@ -25,21 +26,6 @@ class ActionStatus(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     EXPIRED = "expired"
-
-
-class Risk(StrEnum):
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
-
-    @property
-    def rank(self) -> int:
-        return list(Risk).index(self)
-
-    @property
-    def is_high(self) -> bool:
-        return self.rank >= Risk.HIGH.rank
 
 
 class ApprovalEventType(StrEnum):
@@ -204,14 +190,6 @@ class StandingRule:
         spent = self.max_uses is not None and self.use_count >= self.max_uses
         late = self.expires_at_us is not None and self.expires_at_us <= now_us
         return self.revoked_at_us is None and not spent and not late
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParkingTerms:
-    """`choose` picks, of the rules that stand, those that agree to the message."""
-
-    parking: Parking
-    choose: Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

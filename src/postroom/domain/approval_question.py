@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
-from postroom.domain.approval import ActionStatus, ApprovalDecision, Risk
+from postroom.domain.approval import ActionStatus, ApprovalDecision
+from postroom.domain.assurance import Assurance
 from postroom.domain.errors import FieldError
+from postroom.domain.is_approval import is_approval
 from postroom.domain.principal import OPERATOR, OWNER
 from postroom.domain.question import Question, Subject, SubjectKind
-from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
+from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_change import QuestionChange, ended
 from postroom.domain.question_states import APPROVE, DENY, QuestionMove, QuestionStatus
+from postroom.domain.risk_and_urgency import Risk
 
 ASKER: Final = "system:approvals"  # no token stands for it: what is asked here cannot be taken back or reworded
 _ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}
@@ -52,10 +55,6 @@ def bound_of(question: Question) -> Bound | None:
     if not is_approval(question) or not isinstance(kept, Mapping):
         return None
     return Bound(content_hash=str(kept["content_hash"]), risk=Risk(kept["risk"]))
-
-
-def is_approval(question: Question) -> bool:
-    return question.subject is not None and question.subject.kind is SubjectKind.APPROVAL
 
 
 def subject_of(action_id: str) -> Subject:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from postroom.domain.question import Urgency
 from postroom.domain.record import record
+from postroom.domain.risk_and_urgency import Urgency
 
 URGENCIES: Final = tuple(Urgency)  # lowest first
 _RANKS: Final = {urgency: place for place, urgency in enumerate(URGENCIES)}

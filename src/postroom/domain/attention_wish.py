@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from postroom.domain.attention import AttentionWish
 from postroom.domain.fields import Fields
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 
 WISH_FIELDS: Final = ("urgency", "category", "thread", "supersedes", "needs_ack", "expires_in_seconds")
 MAX_NAME_CHARACTERS: Final = 200

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
-
 LINK_LIFE_SECONDS: Final = 24 * 3600.0
 MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from postroom.domain.attachment import Attachment
-from postroom.domain.ports import FileContents
+from postroom.domain.file_contents import FileContents
 from postroom.domain.upload import Upload
 
 

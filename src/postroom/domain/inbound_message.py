@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Assurance, Flag
 from postroom.domain.attachment import Attachment
 from postroom.domain.ids import DeliveryId
-from postroom.domain.question_answer import Assurance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

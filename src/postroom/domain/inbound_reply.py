@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroom.domain.question_answer import Assurance
+from postroom.domain.assurance import Assurance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.intent import AgentIntent, IntentStatus
 from postroom.domain.question import Question, Subject, SubjectKind
-from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
+from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_change import QuestionChange, ended
 from postroom.domain.question_states import APPROVE, DENY, QuestionMove
 

@@ -9,12 +9,12 @@ from typing import Final, NewType
 
 from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Priority
+from postroom.domain.inbox_agent import INBOX_AGENT
 from postroom.domain.notice_rows import PersonRow
 
 NotificationId = NewType("NotificationId", str)
 
 MAX_NOTIFICATION_CHARACTERS: Final = 500
-INBOX_AGENT: Final = "inbox"  # who speaks where no program does
 
 
 class NotificationType(StrEnum):

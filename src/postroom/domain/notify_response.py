@@ -20,7 +20,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome, refused
-from postroom.domain.route import NOTIFY_RESPONSE_V1, Routed
+from postroom.domain.routed import NOTIFY_RESPONSE_V1, Routed
 from postroom.domain.time import parse_text, to_text
 
 _ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}

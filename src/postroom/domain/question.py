@@ -10,6 +10,7 @@ from typing import Any, Final
 from postroom.domain.delivery import Format
 from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import ALLOW, APPROVE, DENY, QuestionStatus
+from postroom.domain.risk_and_urgency import Urgency
 
 RATHER_NOT: Final = "Rather not"  # the button, and the word, that declines
 
@@ -19,13 +20,6 @@ class QuestionKind(StrEnum):
     CHOICE = "choice"
     APPROVE = "approve"
     FORM = "form"
-
-
-class Urgency(StrEnum):
-    PASSIVE = "passive"
-    NORMAL = "normal"
-    TIME_SENSITIVE = "time_sensitive"
-    CRITICAL = "critical"
 
 
 class Preview(StrEnum):

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
+
+from postroom.domain.assurance import Assurance
 
 if TYPE_CHECKING:  # a hook reads answers, and files are none of its business
     from postroom.domain.attachment import Attachment
-
-
-class Assurance(StrEnum):
-    """How far it is certain that this very person acted; in rising order."""
-
-    NONE = "none"
-    LOW = "low"  # the sender's address could be forged
-    CHANNEL = "channel"  # a verified identity on that channel
-    SIGNED_IN = "signed_in"  # a token or a session of the person's own
-
-    @property
-    def rank(self) -> int:
-        return list(Assurance).index(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from postroom.domain.record import record
 
 ROUTE_V1: Final = "route.v1"
 ROUTE_RESPONSE_V1: Final = "route_response.v1"
-NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
 NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
 STATUS_PROMPT: Final = "Say what became of the delivery in the context."
 CORRECTION_PROMPT: Final = "Correct the delivery in the context."
@@ -43,16 +42,6 @@ class Route:
     prompt: str
     context: Any
     request_context: Mapping[str, Any]
-
-
-@record
-class Routed:
-    """What a butler made of a route; `result` is there when it has finished, `error` when it did not take it."""
-
-    result: Mapping[str, Any] | None = None
-    finished: bool = False
-    error: PostroomError | None = None
-    retryable: bool = False
 
 
 def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[str, Any]) -> dict[str, Any]:

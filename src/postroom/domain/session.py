@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NewType
+from typing import Any, Final
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.notify import NotifyRequestContextInput
-
-SessionId = NewType("SessionId", str)
+from postroom.domain.session_id import SessionId
 
 NO_MODEL: Final = "no model is set up"  # how the message of a session begins that could reach none
 MAX_PROMPT_CHARACTERS: Final = 100_000

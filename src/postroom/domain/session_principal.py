@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.principal import Principal
-from postroom.domain.session import SessionId
+from postroom.domain.session_id import SessionId
 
 
 @dataclass(frozen=True, slots=True)

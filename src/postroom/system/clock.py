@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from postroom.domain.ports import Alarm
+from postroom.domain.clock import Alarm
 from postroom.domain.time import SECOND_US
 
 _NEAR_SECONDS = 1.0

@@ -10,8 +10,8 @@ from typing import Final
 
 import structlog
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 

@@ -20,7 +20,7 @@ from tests.telephone import Answer, Telephone, telephone
 from postroom.app import household
 from postroom.app.questions import AskingParts
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
-from postroom.domain.session import SessionId
+from postroom.domain.session_id import SessionId
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.doors.guard.tokens import TokenFile
 

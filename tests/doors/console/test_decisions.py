@@ -12,9 +12,10 @@ from tests.opened_database import opened_file
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.work.approvals.test_gate import CHANNELS
 
-from postroom.domain.approval import Parking, Risk
+from postroom.domain.approval import Parking
 from postroom.domain.errors import ValidationError
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.risk_and_urgency import Risk
 from postroom.doors.console.decisions import OwnDecisions
 from postroom.doors.guard.tool_policy import approver
 from postroom.work.approvals.approvals import Approvals

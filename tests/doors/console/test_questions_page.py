@@ -16,8 +16,8 @@ from tests.doors.console.asked import ANNA, BEN, HEALTH, admit, ask, asking, now
 from tests.doors.console.browser import PHONE, Site, console_site, path_of, tab_to
 from tests.doors.console.http import calling
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.principal import OPERATOR, Principal
-from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.questions.given import Given
 

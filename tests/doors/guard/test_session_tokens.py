@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.session import SessionId
+from postroom.domain.session_id import SessionId
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.doors.guard.tokens import TokenFile

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from tests.fakes.discord.form import check_changes
 from tests.fakes.discord.objects import interaction

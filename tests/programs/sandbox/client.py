@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.programs.sandbox.server import SANDBOX_TOKEN, Sandbox, SandboxOptions
 
 Start = Callable[..., Awaitable["Client"]]

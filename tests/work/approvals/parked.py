@@ -7,10 +7,11 @@ from typing import Any
 
 from tests.clock import START_US
 
-from postroom.domain.approval import Action, ActionStatus, Content, Risk, content_of
+from postroom.domain.approval import Action, ActionStatus, Content, content_of
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import NewDelivery
+from postroom.domain.risk_and_urgency import Risk
 from postroom.domain.time import seconds
 
 MINT = IdMint()

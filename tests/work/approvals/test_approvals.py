@@ -13,11 +13,12 @@ from tests.opened_database import opened_file
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.work.approvals.test_gate import CHANNELS
 
-from postroom.domain.approval import ActionStatus, Parking, Risk
+from postroom.domain.approval import ActionStatus, Parking
 from postroom.domain.delivery import Status
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.risk import RiskPolicy

@@ -8,11 +8,12 @@ import pytest
 from tests.clock import START_US
 from tests.work.approvals.parked import pending_action
 
-from postroom.domain.approval import Action, Risk
+from postroom.domain.approval import Action
 from postroom.domain.approval_question import Bound, bound_of
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import AskedPerson, Question
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.card import approval_question, outside_console
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.places import ChannelAbility

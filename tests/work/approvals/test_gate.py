@@ -13,11 +13,11 @@ from tests.opened_database import opened_file
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.work.people.known_people import household_people, owner
 
-from postroom.domain.approval import Risk
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Button, Markup, Revision
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.gate import ApprovalGate, Mailboxes
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration

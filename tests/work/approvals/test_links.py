@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.work.approvals.parked import content, pending_action
 
-from postroom.domain.approval import Risk
 from postroom.domain.delivery import Format
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.links import links_of
 from postroom.work.approvals.risk import RiskPolicy, risk_of
 from postroom.work.approvals.shapes import detail

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.work.approvals.parked import content
 
-from postroom.domain.approval import Risk
 from postroom.domain.delivery import Intent
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.risk import RiskPolicy, risk_of
 
 POLICY = RiskPolicy(by_channel={"email": Risk.CRITICAL})

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.work.approvals.parked import HOUR_US, content
 
-from postroom.domain.approval import Constraint, ConstraintKind, Risk, StandingRule
+from postroom.domain.approval import Constraint, ConstraintKind, StandingRule
 from postroom.domain.errors import ValidationError
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals import rules
 from postroom.work.approvals.risk import RiskPolicy
 

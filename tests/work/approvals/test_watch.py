@@ -15,11 +15,12 @@ from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 
-from postroom.domain.approval import ActionStatus, Parking, Risk, Ruling
+from postroom.domain.approval import ActionStatus, Parking, Ruling
 from postroom.domain.approval_question import ASKER, subject_of
 from postroom.domain.ids import DeliveryId
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_states import QuestionStatus
+from postroom.domain.risk_and_urgency import Risk
 from postroom.system.seal import Seal
 from postroom.work.approvals import ruling
 from postroom.work.approvals.policy import ApprovalPolicy

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.work.attention.sample import MINUTE, OTHER, accepted, at
 
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention import facts as fact
 from postroom.work.attention.absence import Absence
 from postroom.work.attention.policy_request import parse_policy

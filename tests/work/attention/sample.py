@@ -7,7 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from postroom.domain.attention import AcceptedNotice
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds, to_us
 from postroom.work.attention.facts import NoticeAccepted
 from postroom.work.attention.policy_request import parse_policy

@@ -10,7 +10,7 @@ from postroom.domain.attachment import Attachment
 from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Format, Priority
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.codec import decoded, decoded_event, encoded
 from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.rules import PolicyBook

@@ -11,7 +11,7 @@ from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Format, Intent
 from postroom.domain.markup import Markup
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.digest import (
     MOST_CHARACTERS,
     Digest,

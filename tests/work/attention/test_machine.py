@@ -14,7 +14,7 @@ from tests.work.attention.histories import AGENT, CHANNEL, PLACES, URGENCY, poli
 from tests.work.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty
 
 from postroom.domain.notice_states import NoticeState
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention import facts as fact
 from postroom.work.attention.absence import Absence
 from postroom.work.attention.conservation import unaccounted

@@ -13,7 +13,7 @@ from tests.work.attention.sample import DAY, MINUTE, accepted, at, empty
 from tests.work.attention.test_slow_oracle import engine
 
 from postroom.domain.attention import URGENCIES
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.decide import decide
 from postroom.work.attention.facts import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
 from postroom.work.attention.fold import fold

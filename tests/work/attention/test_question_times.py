@@ -9,7 +9,7 @@ from tests.clock import FakeClock
 from tests.work.attention.attended import Names
 from tests.work.attention.sample import NIGHT, PERSON, at, book
 
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.question_times import QuestionTimes, open_deadline, shown_at

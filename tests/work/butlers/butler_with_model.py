@@ -26,8 +26,8 @@ from postroom.app.peers import Peers
 from postroom.app.running_household import RunningHousehold
 from postroom.app.sessions import start_sessions
 from postroom.app.store import open_store
+from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.butler.modules.loading import LoadedModules
 from postroom.doors.butler.server import build_server

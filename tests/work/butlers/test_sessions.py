@@ -17,7 +17,8 @@ from tests.world.runtimes.installed import MeetingPlace, install, meeting_place
 
 from postroom.domain.errors import OverloadRejected, ValidationError
 from postroom.domain.principal import OPERATOR
-from postroom.domain.session import TERMINAL, Session, SessionId, SessionStatus
+from postroom.domain.session import TERMINAL, Session, SessionStatus
+from postroom.domain.session_id import SessionId
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.work.butlers.sessions import SessionLimits
 from postroom.work.conversations.strangers import SENTENCE

@@ -18,7 +18,8 @@ from postroom.domain.kept_message import KeptMessage, SentBefore, SpokenTurn
 from postroom.domain.outcome import AnswerStatus, Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
-from postroom.domain.route import Route, Routed
+from postroom.domain.route import Route
+from postroom.domain.routed import Routed
 from postroom.domain.session import STOPPED, Session, SessionStatus
 from postroom.system.signal import Signal
 from postroom.work.conversations.answering import Answering

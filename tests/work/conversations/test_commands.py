@@ -11,7 +11,7 @@ from tests.clock import FakeClock
 from tests.work.conversations.test_routing import ADA
 from tests.work.conversations.test_strangers import Post, written
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.conversation_states import InboundMove
 from postroom.domain.kept_message import KeptMessage
 from postroom.domain.person import Person

@@ -9,13 +9,14 @@ import pytest
 from tests.clock import START_US
 from tests.work.questions.sample_questions import new_question
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, RouteKind
 from postroom.domain.person import Person
 from postroom.domain.person_history import HistoryEntry, HistoryPart, HistoryQuery, LineKind, WordsKept
 from postroom.domain.question import Question
-from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
+from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.conversations.history import Histories, Lately, line_of
 

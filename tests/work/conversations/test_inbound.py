@@ -11,7 +11,7 @@ from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
 from postroom.domain.inbound_trouble import InboundTrouble

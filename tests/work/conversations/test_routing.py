@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import RouteKind
 from postroom.domain.person import Person, PersonRole

@@ -14,6 +14,7 @@ from tests.app.living import LIFTED, QUICK, Living, living
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 
+from postroom.domain.clock import Clock
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind, SentBefore
@@ -22,7 +23,6 @@ from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock
 from postroom.work.conversations.strangers import SENTENCE
 from postroom.work.conversations.talk import Talk
 

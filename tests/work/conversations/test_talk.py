@@ -9,7 +9,7 @@ from tests.clock import FakeClock
 from tests.work.conversations.test_routing import ADA
 from tests.work.conversations.test_strangers import Book, Post, written
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.kept_message import RouteKind
 from postroom.domain.person import Person
 from postroom.work.conversations.talk import Talk

@@ -18,11 +18,12 @@ from tests.services.ready_file import ready_file
 from tests.system.counted import CountedLoops
 
 from postroom.domain.capabilities import UNDECLARED
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.ledger import Claim, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.domain.ports import Breakers, Clock, Ledger, Limits, Pace
+from postroom.domain.seams import Breakers, Ledger, Limits, Pace
 from postroom.domain.time import seconds
 from postroom.doors.messenger.deliver_envelope import deliver_envelope
 from postroom.system.loop import Loop

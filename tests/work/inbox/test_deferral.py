@@ -14,7 +14,7 @@ from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Priority
 from postroom.domain.email_copy import Defer, Drop, Send, Verdict
 from postroom.domain.notification import DeliveryChannel, Notification, Preferences
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds
 from postroom.work.attention.policy import AgentRule, Policy, Preset, QuietWindow
 from postroom.work.inbox.deferral import judge

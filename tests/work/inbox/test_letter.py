@@ -15,7 +15,7 @@ from postroom.domain.email_copy import Batch
 from postroom.domain.ids import DeliveryId
 from postroom.domain.notification import Notification, NotificationType
 from postroom.domain.notify import notify_document, parse_notify
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import to_datetime
 from postroom.work.inbox.letter import outgoing, shortened
 from postroom.world.channels.email_message import build

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.domain.notification import DeliveryChannel, Preferences
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import to_datetime, to_us
 from postroom.domain.wall_clock import known_zone
 from postroom.domain.zone import is_zone, zone_names

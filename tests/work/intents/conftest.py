@@ -24,7 +24,8 @@ from postroom.domain.notify_response import notify_error, read_response, read_ro
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
-from postroom.domain.route import Route, Routed
+from postroom.domain.route import Route
+from postroom.domain.routed import Routed
 from postroom.domain.time import to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.directory import Directory

@@ -7,9 +7,9 @@ import pytest
 from tests.work.intents.conftest import MINT, Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.assurance import Assurance
 from postroom.domain.intent import AgentIntent, IntentStatus
 from postroom.domain.person import NewPerson, Person
-from postroom.domain.question_answer import Assurance
 from postroom.work.intents.replies import NOT_CERTAIN, NOT_VERIFIED, InboundReply, IntentReplies
 
 GROUP = "-100500"

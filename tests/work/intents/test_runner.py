@@ -21,7 +21,8 @@ from postroom.domain.errors import (
 from postroom.domain.intent import IntentEventType, IntentStatus, WaitingReason
 from postroom.domain.notify_response import notify_error
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.session import NewSession, SessionEvent, SessionId, SessionOutcome
+from postroom.domain.session import NewSession, SessionEvent, SessionOutcome
+from postroom.domain.session_id import SessionId
 from postroom.domain.time import seconds, to_text
 from postroom.work.intents.moves import MoveContext, unchanged
 from postroom.work.intents.runner import followed, worked

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from postroom.domain.errors import Refused
 from postroom.domain.intent import ASK, REPLY
-from postroom.work.intents.schemas import ENVELOPE, check_envelope, schema, unsendable
+from postroom.domain.sendable_json import unsendable
+from postroom.work.intents.schemas import ENVELOPE, check_envelope, schema
 
 NOW = "2026-01-01T00:00:00Z"
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"

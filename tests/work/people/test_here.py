@@ -13,7 +13,7 @@ from tests.opened_database import KINDS, opened_database
 from tests.work.people.heard import SaidBack, written
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.ids import IdMint
 from postroom.domain.person import NewPerson, Person, PersonAddress
 from postroom.work.people.here import FIRST_HERE, FirstHere

@@ -15,7 +15,7 @@ from tests.work.people.heard import SaidBack, written
 from tests.world.channels.slack.fake_slack import envelope, said
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.pairing import NewPairing

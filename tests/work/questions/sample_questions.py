@@ -7,9 +7,9 @@ from typing import Any
 from tests.clock import START_US
 
 from postroom.domain.answer_attempt import Attempt, Said
+from postroom.domain.assurance import Assurance
 from postroom.domain.ids import IdMint
 from postroom.domain.question import AskedPerson, Question
-from postroom.domain.question_answer import Assurance
 from postroom.domain.time import seconds
 from postroom.work.questions.opening import opened
 from postroom.work.questions.request import check

@@ -10,11 +10,12 @@ from tests.clock import START_US
 from tests.work.questions.asking_office import CHANNELS
 from tests.work.questions.sample_questions import new_question
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.delivery import Format, Intent, Priority
 from postroom.domain.markup import ButtonStyle
 from postroom.domain.presentation import Presentation, TokenAction
 from postroom.domain.question import Preview, Question
-from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, Assurance, QuestionAnswer
+from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.card_words import ending_line

@@ -11,12 +11,12 @@ import pytest
 from tests.work.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
 from tests.work.questions.card_post import CardPost
 
-from postroom.domain.answer_attempt import Flag, VerdictKind
+from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.assurance import Assurance, Flag
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.domain.markup import Button
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.work.questions.sample_questions import ANNA, BEN, HOUR_US, new_attempt, new_question
 
-from postroom.domain.answer_attempt import Attempt, Flag, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
+from postroom.domain.assurance import Assurance, Flag
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Assurance, QuestionAnswer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_change import decided
 from postroom.domain.question_states import ENDED, QuestionStatus
 from postroom.domain.time import seconds

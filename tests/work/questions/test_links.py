@@ -9,8 +9,8 @@ from tests.work.questions.asking_office import CHANNELS, HEALTH, Office, opened_
 from tests.work.questions.card_post import CardPost
 
 from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.assurance import Assurance
 from postroom.domain.errors import Refused
-from postroom.domain.question_answer import Assurance
 from postroom.system.signal import Signal
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.given import Given

@@ -24,8 +24,8 @@ from postroom.work.questions.given import Given
 from postroom.work.questions.news import QuestionNews, principal_of
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.webhooks import StoredWebhooks
-from postroom.world.store.tables.intents import webhook_deliveries
 from postroom.world.store.tables.questions import questions
+from postroom.world.store.tables.webhooks import webhook_deliveries
 
 
 @pytest.fixture(params=KINDS)

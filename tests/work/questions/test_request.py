@@ -8,8 +8,9 @@ import pytest
 
 from postroom.domain.delivery import Format
 from postroom.domain.errors import ValidationError
-from postroom.domain.question import APPROVE_OPTIONS, Option, Preview, QuestionKind, Urgency
+from postroom.domain.question import APPROVE_OPTIONS, Option, Preview, QuestionKind
 from postroom.domain.question_answer import QuestionAnswer
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.questions.request import check
 
 FORM = {

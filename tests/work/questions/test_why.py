@@ -10,9 +10,10 @@ from tests.clock import START_US
 from tests.work.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
 
 from postroom.domain.answer_attempt import Attempt, KeptAttempt, Said, Verdict, VerdictKind
+from postroom.domain.assurance import Assurance
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
-from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, Assurance, QuestionAnswer
+from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.view import QuestionStory, QuestionView

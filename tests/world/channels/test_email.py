@@ -20,7 +20,7 @@ from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.world.channels.email import Email
-from postroom.world.channels.smtp_visit import Security
+from postroom.world.channels.mail_security import Security
 
 PASSWORD = "canary-password"
 HEADERS = [

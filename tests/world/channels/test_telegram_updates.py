@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundMessage, Listened, Press
 from postroom.domain.inbound_reply import InboundReply
 from postroom.work.conversations.inbound import replies_in

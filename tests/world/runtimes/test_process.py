@@ -9,7 +9,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.world.runtimes.installed import MeetingPlace, meeting_place
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.runtime import Ended, Launch
 from postroom.system.clock import SystemClock
 from postroom.world.runtimes.process import MAX_OUTPUT_BYTES, NotInstalled, ProcessPrograms

@@ -15,13 +15,13 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
 
 from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.assurance import Assurance
 from postroom.domain.errors import PostroomError
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Assurance
 from postroom.doors.asks.client_form import ANSWER, form_schema, form_words, given_of, may_be_a_form
 from postroom.doors.guard.tool_policy import Rule
-from postroom.work.questions.asked_people import person_id_of
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.cards import made
 from postroom.work.questions.may_answer import may_answer

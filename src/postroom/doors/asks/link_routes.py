@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Request
 from fastapi.responses import HTMLResponse
 
 from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused, StoreUnavailable, ValidationError
-from postroom.domain.ports import Clock
 from postroom.domain.question import QuestionKind
 from postroom.doors.asks.link_form import ACT, CONFIRM, DECLINE, NONCE, VALUE, SentForm, given_of, read_form
 from postroom.doors.asks.link_nonce import LinkNonce

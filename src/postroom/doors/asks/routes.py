@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.idempotency_key import MAX_KEY_CHARACTERS
-from postroom.domain.ports import Clock
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.asks import models
 from postroom.doors.asks.answer_route import add_answering

@@ -8,8 +8,8 @@ from typing import Final
 
 from starlette.responses import StreamingResponse
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.doors.asks.render import shown
 from postroom.doors.guard.event_stream import End, EventStream, StreamEvent

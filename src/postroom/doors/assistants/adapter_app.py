@@ -12,10 +12,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused
 from postroom.domain.idempotency_key import HEADER, agreed_key, refuse_key
-from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal, Role
+from postroom.domain.sendable_json import unsendable
 from postroom.doors.assistants.answers import AdaptAnswer, Health
 from postroom.doors.assistants.profile import Face
 from postroom.doors.guard.answered_once import declare_key
@@ -27,7 +28,7 @@ from postroom.system.part_health import Failing, part_health
 from postroom.work.intents.adapt import Adapter, GatewayPort, RegistryPort
 from postroom.work.intents.agency import Agency
 from postroom.work.intents.envelope import AssistantCall
-from postroom.work.intents.schemas import complaints_of, refuse, unsendable, validator
+from postroom.work.intents.schemas import complaints_of, refuse, validator
 
 # Open to the guard, because these answer "no token" in the adapters' own shape.
 _ADAPT: Final = "/v1/adapt"

@@ -14,6 +14,7 @@ from postroom.domain.error_shapes import failure_document
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.ids import is_uuid
 from postroom.domain.principal import Principal, Role
+from postroom.domain.sendable_json import unsendable
 from postroom.doors.assistants.assistant_answers import ConfirmedAnswer, DecisionAnswer, InboxListing, IntentState
 from postroom.doors.assistants.direct import Direct
 from postroom.doors.guard.answered import answered
@@ -24,7 +25,7 @@ from postroom.doors.intents.parts import GatewayParts
 from postroom.work.intents.adapt import Adapter
 from postroom.work.intents.envelope import AssistantCall
 from postroom.work.intents.receipt import intent_document
-from postroom.work.intents.schemas import refuse, unsendable
+from postroom.work.intents.schemas import refuse
 from postroom.work.people.confirm import Confirmation, Confirmer
 from postroom.work.people.resolve import Resolver
 

@@ -12,8 +12,8 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.domain.audit import AuditKind, NewAudit, Noted
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
-from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal
 from postroom.doors.audit.ports import Audit
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.notify_response import argument_error, notify_error
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.domain.session import Session, SessionStatus
 from postroom.domain.time import SECOND_US

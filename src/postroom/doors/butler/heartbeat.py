@@ -9,8 +9,9 @@ from typing import Final
 
 import structlog
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import PostroomError
-from postroom.domain.ports import Clock, Peer
+from postroom.domain.peer import Peer
 from postroom.domain.time import seconds
 from postroom.system.loop import Loops
 

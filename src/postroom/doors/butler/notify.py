@@ -18,7 +18,8 @@ from postroom.domain.notify import NOTIFY_V1, parse_notify
 from postroom.domain.notify_response import argument_error, notify_response
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Outbound, Peer
+from postroom.domain.peer import Peer
+from postroom.domain.ports import Outbound
 from postroom.domain.record import record
 from postroom.work.files.taking import FileTaking
 

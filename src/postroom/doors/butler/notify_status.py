@@ -7,7 +7,7 @@ from typing import Any, Final
 from postroom.domain.errors import DeliveryTimeout, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import is_uuid
 from postroom.domain.notify_response import argument_error, notify_error
-from postroom.domain.ports import Peer
+from postroom.domain.peer import Peer
 from postroom.work.attention.notice_outcome import is_notice_id
 
 _TIMEOUT_SECONDS: Final = 15.0

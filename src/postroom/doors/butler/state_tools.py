@@ -10,9 +10,9 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from postroom.domain.errors import sentence
+from postroom.domain.sendable_json import unsendable
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.guard.json_body import Text
-from postroom.work.intents.schemas import unsendable
 
 MAX_VALUE_BYTES: Final = 64 * 1024
 Key = Annotated[Text, Field(min_length=1, max_length=200)]

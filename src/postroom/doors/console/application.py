@@ -15,8 +15,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from postroom.domain.audit import NewAudit
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
-from postroom.domain.ports import Clock
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.doors.audit.ports import Audit
 from postroom.doors.console.app_files import app_routes
@@ -35,7 +36,6 @@ from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sign_in import AskedLinks, SignInPages, sign_in_page, sign_out_page, theme_page
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
-from postroom.work.questions.asked_people import person_id_of
 
 _REFUSED = ("Nothing was done", "")
 _OWNER = ("For the owner", "This page shows the whole household. You are signed in as {who}.")

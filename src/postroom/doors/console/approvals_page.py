@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from postroom.domain.approval import ActionStatus
 from postroom.domain.errors import PostroomError, ValidationError
-from postroom.domain.ports import FileContents
+from postroom.domain.file_contents import FileContents
 from postroom.domain.principal import Principal
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.difference import difference

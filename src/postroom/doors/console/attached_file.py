@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from postroom.domain.attachment import Attachment
 from postroom.domain.errors import PostroomError
-from postroom.domain.ports import FileContents
+from postroom.domain.file_contents import FileContents
 from postroom.work.files.media_type import BINARY
 from postroom.work.files.preview import shown_as_picture
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.notice_states import CELLS
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.views import AttentionFigures
-from postroom.work.questions.asked_people import person_id_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 
 from postroom.domain.person import Person
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.doors.console.visit import Visit
 from postroom.work.attention.attention import Attention
-from postroom.work.questions.asked_people import person_id_of
 
 _LONGEST_ID: Final = 255
 

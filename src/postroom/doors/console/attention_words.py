@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from postroom.domain.attention import Because, HoldReason
 from postroom.domain.notice_states import NoticeState
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.spoken_time import duration
 from postroom.domain.time import to_datetime
 from postroom.domain.wall_clock import known_zone

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroom.domain.errors import StoreUnavailable
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.domain.what_waits import WhatWaits
 from postroom.work.inbox.owner import inbox_of
-from postroom.work.questions.asked_people import person_id_of
 
 
 class WaitingRecord(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from postroom.doors.console.pulse import HouseholdPulse
 from postroom.system.signal import Signal

@@ -15,6 +15,7 @@ from postroom.domain.contact_book import Remembered
 from postroom.domain.errors import Code, Refused
 from postroom.domain.person import Person, PersonRole
 from postroom.domain.person_draft import PersonDraft
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
 from postroom.doors.console.concerned import BookSearch
@@ -25,7 +26,6 @@ from postroom.doors.console.sessions_today import SessionsToday
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.people.pairing import Pairing
 from postroom.work.people.people import People
-from postroom.work.questions.asked_people import person_id_of
 
 PAGE_SIZE: Final = 50
 _SETTINGS_SOURCE: Final = "settings"

@@ -15,8 +15,8 @@ from postroom.domain.delivery import Intent, Priority, Status
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.enquiry import RowPage as Limits
 from postroom.domain.errors import ValidationError
+from postroom.domain.file_contents import FileContents
 from postroom.domain.ids import is_uuid
-from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
 from postroom.domain.wall_clock import known_zone
 from postroom.doors.console.asking import asked

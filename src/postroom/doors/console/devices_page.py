@@ -11,13 +11,13 @@ from starlette.responses import Response
 
 from postroom.domain.errors import Refused
 from postroom.domain.outcome import AnswerStatus, Outcome
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.domain.push_device import PushDevice, PushSubscription
 from postroom.doors.console.cookies import Tone
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.people.devices import Devices
-from postroom.work.questions.asked_people import person_id_of
 
 PATH: Final = "/devices"
 _NOT_SET: Final = "No account notifies devices yet, so nothing was changed."

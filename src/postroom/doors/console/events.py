@@ -7,8 +7,8 @@ from functools import partial
 
 from starlette.responses import Response
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
-from postroom.domain.ports import Clock
 from postroom.doors.console.changes import Changes, Ear
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.visit import ConsolePage, Visit, anybody

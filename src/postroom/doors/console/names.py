@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode
 from postroom.domain.address_folding import folded
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.held_address import HeldAddress
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
 from postroom.doors.console.root import ROOT
-from postroom.work.questions.asked_people import person_id_of
 
 Place = tuple[str, str]
 """A channel, and an address on it."""

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from postroom.domain.answer_attempt import VerdictKind
 from postroom.domain.errors import Code, Refused
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import Principal
 from postroom.domain.question import Question, SubjectKind
@@ -23,7 +24,6 @@ from postroom.doors.console.question_fields import QuestionField, form_fields
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.approvals.visible import findings
 from postroom.work.questions.answer_words import answer_words
-from postroom.work.questions.asked_people import person_id_of
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.card_words import asker_name, one_line
 from postroom.work.questions.cards import made

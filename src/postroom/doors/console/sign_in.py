@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from postroom.domain.clock import Clock
 from postroom.domain.console_session import new_secret
-from postroom.domain.ports import Clock
 from postroom.doors.console.cookies import (
     browser_secret,
     drop_session,

@@ -10,13 +10,13 @@ from typing import Any, Final
 from postroom.domain.breaker import CircuitState
 from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.overview import MOST_COUNTED
+from postroom.domain.size_words import size_words
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import parse_text, to_datetime, to_text
 from postroom.domain.wall_clock import known_zone, zone_word
 from postroom.doors.console.formatted import formatted, shown_links
 from postroom.doors.console.revealed import pieces
 from postroom.doors.console.safe_links import link_parts, safe_link
-from postroom.work.approvals.shapes import size_words
 from postroom.work.files.media_type import PICTURES
 
 NOT_AVAILABLE: Final = "not available"

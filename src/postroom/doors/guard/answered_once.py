@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, PostroomError, Refused, StoreUnavailable
 from postroom.domain.idempotency_key import (
     HEADER,
@@ -25,7 +26,6 @@ from postroom.domain.idempotency_key import (
     checked_key,
     refuse_key,
 )
-from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal
 from postroom.doors.guard.http import RESERVED_ID, read_body, replayed
 from postroom.doors.guard.json_door import failure_response

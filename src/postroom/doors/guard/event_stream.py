@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.strict_json import strict_json
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal

@@ -6,7 +6,7 @@ import hashlib
 import secrets
 
 from postroom.domain.principal import Principal, Role
-from postroom.domain.session import SessionId
+from postroom.domain.session_id import SessionId
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.doors.guard.http import Verifier
 

@@ -9,6 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from postroom.domain.idempotency_key import agreed_key
 from postroom.domain.intent import IntentStatus
+from postroom.domain.sendable_json import unsendable
 from postroom.doors.guard.depends import Caller, IdempotencyKey
 from postroom.doors.guard.event_stream import StreamEvent
 from postroom.doors.guard.json_door import JsonRoute
@@ -46,7 +47,7 @@ from postroom.work.intents.receipt import (
     intent_document,
     receipt,
 )
-from postroom.work.intents.schemas import refuse, unsendable
+from postroom.work.intents.schemas import refuse
 
 _EVENT = {
     "type": "object",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.webhook import Subscription
 from postroom.system.signal import Signal

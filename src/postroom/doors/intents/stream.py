@@ -8,7 +8,7 @@ from typing import Final
 
 from fastapi.responses import StreamingResponse
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.doors.guard.event_stream import End, EventStream, StreamEvent
 from postroom.system.signal import Signal
 

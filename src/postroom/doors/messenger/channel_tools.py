@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import Intent
 from postroom.domain.notify import NOTIFY_V1
-from postroom.domain.ports import Clock
 from postroom.doors.messenger.answers import NotifyResponse
 from postroom.doors.messenger.arguments import ChatId, MessageId, OptionalText, Text
 from postroom.doors.messenger.deliver_envelope import deliver_envelope

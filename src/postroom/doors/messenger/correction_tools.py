@@ -10,10 +10,10 @@ from typing import Any, Final, cast
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 
+from postroom.domain.clock import Clock
 from postroom.domain.correction import correction_object, read_correction
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify_response import notify_error
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.doors.guard.caller import caller
 from postroom.doors.guard.http import Verifier

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify_response import notify_error
 from postroom.domain.notify_within import parse_within
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.route import parse_route, route_response
 from postroom.doors.messenger.correction_tools import CorrectionDesk

@@ -8,8 +8,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path
 from fastapi.responses import HTMLResponse
 
+from postroom.domain.clock import Clock
 from postroom.domain.email_confirmation import Purpose
-from postroom.domain.ports import Clock
 from postroom.doors.notifications.refusals import InboxRoute
 from postroom.work.inbox.confirmation import PATH, Confirmations
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from postroom.domain.attention_wish import WISH_SCHEMAS
 from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, NotificationType
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 
 NAME: Final = "send_notification"
 

@@ -9,7 +9,7 @@ import structlog
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 
-from postroom.domain.notification import INBOX_AGENT
+from postroom.domain.inbox_agent import INBOX_AGENT
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.caller import caller
 from postroom.doors.guard.http import Verifier

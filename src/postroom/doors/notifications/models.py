@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_seri
 from postroom.domain.attention_wish import WISH_FIELDS, wish_object
 from postroom.domain.delivery import Priority
 from postroom.domain.notification import DeliveryChannel, Notification, NotificationType, Preferences
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import to_text
 from postroom.doors.guard.json_body import Strict
 

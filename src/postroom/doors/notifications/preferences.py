@@ -7,8 +7,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from postroom.domain.clock import Clock
 from postroom.domain.notification import Preferences
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.depends import Caller
 from postroom.doors.notifications.models import PreferencesOut, PreferencesPatch, PreferencesPut

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Header, HTTPException, Path, Query, Security
 from fastapi.responses import StreamingResponse
 from fastapi.security import HTTPBearer
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notification import Notification, NotificationChange, NotificationQuery, NotificationType, View
-from postroom.domain.ports import Clock
 from postroom.domain.time import parse_text
 from postroom.doors.notifications.models import NotificationList, NotificationOut, SnoozeBody, UnreadCount, UpdatedCount
 from postroom.doors.notifications.person import Myself, Person

@@ -7,9 +7,9 @@ from typing import Final
 
 from starlette.responses import StreamingResponse
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.notification import Notification
-from postroom.domain.ports import Clock
 from postroom.domain.strict_json import strict_json
 from postroom.domain.time import seconds
 from postroom.doors.guard.event_stream import End, EventStream, StreamEvent

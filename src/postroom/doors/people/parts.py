@@ -8,10 +8,10 @@ from typing import Annotated, Final, Protocol
 
 from fastapi import Path, Query
 
+from postroom.domain.clock import Clock
 from postroom.domain.contact_book import Remembered
 from postroom.domain.errors import Code, Refused
 from postroom.domain.person import NewPerson, Person
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.doors.guard.json_door import failures
 from postroom.work.intents.agency import Agency

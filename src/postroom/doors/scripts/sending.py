@@ -9,12 +9,13 @@ from typing import Any, Final
 from postroom.domain.address_folding import folded
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.channel_names import AUTO
+from postroom.domain.clock import Clock
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import IdMint
 from postroom.domain.notify_response import notify_error
-from postroom.domain.ports import AddressBook, Clock
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
+from postroom.domain.seams import AddressBook
 from postroom.doors.butler.notify import Notifier, NotifyArguments
 from postroom.doors.guard.sender import sender_of
 from postroom.work.delivery.first_channel import first_channel

@@ -7,9 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import PostroomError
 from postroom.domain.notify_response import notify_error
-from postroom.domain.ports import Clock, Peer
+from postroom.domain.peer import Peer
 from postroom.domain.principal import Principal
 from postroom.domain.route import build_correction_route, read_route_response
 from postroom.domain.time import to_text

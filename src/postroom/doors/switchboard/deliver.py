@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import DeliveryFailure
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.ledger import RefusedCall
@@ -16,7 +17,7 @@ from postroom.domain.notify_response import notify_response
 from postroom.domain.notify_within import parse_within
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.principal import Principal, Role
 from postroom.doors.switchboard.registry import Registry, look_up_messenger
 

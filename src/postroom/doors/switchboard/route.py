@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
-from postroom.domain.ports import Clock, Peer
+from postroom.domain.peer import Peer
 from postroom.domain.principal import Principal
 from postroom.domain.registry import Registration
 from postroom.domain.route import ROUTE_V1, route_error

@@ -10,9 +10,9 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from postroom.domain.clock import Clock
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.registry import Registration, eligibility
 from postroom.domain.time import to_text

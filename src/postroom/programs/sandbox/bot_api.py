@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from aiohttp import web
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from postroom.programs.sandbox.arguments import ApiError, Arguments, read_arguments
 from postroom.programs.sandbox.bot_files import BotFiles

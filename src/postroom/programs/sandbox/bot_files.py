@@ -6,7 +6,7 @@ import struct
 from dataclasses import replace
 from typing import Any, Final
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.programs.sandbox.arguments import ApiError, Arguments, bad_request
 from postroom.programs.sandbox.bot_methods import BotMethods, caption_of, chat_of
 from postroom.programs.sandbox.bot_name import bot_name

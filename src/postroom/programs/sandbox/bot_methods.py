@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.programs.sandbox.arguments import Arguments, bad_request
 from postroom.programs.sandbox.bot_name import bot_name
 from postroom.programs.sandbox.keyboards import is_editable, read_markup

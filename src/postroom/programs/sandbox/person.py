@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.programs.sandbox import inbound
 from postroom.programs.sandbox.keyboards import pressed_data
 from postroom.programs.sandbox.ledger import SandboxLedger

@@ -13,7 +13,7 @@ from typing import Self
 
 from aiohttp import web
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.web_address import web_address
 from postroom.programs.sandbox.application import build_application
 from postroom.programs.sandbox.bot_api import BotApi

@@ -8,7 +8,7 @@ from typing import Any, AnyStr, assert_never, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from postroom.programs.sandbox.email_ledger import EmailLedger
 from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode, smtp_code

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from postroom.system.settings.gather import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.system.settings.secret import Secret, SecretUrl
 
 if TYPE_CHECKING:

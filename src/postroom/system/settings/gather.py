@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from postroom.domain.errors import UserError
+from postroom.domain.settings_error import SettingsError
 
 # The three names the messenger's specification gives to its credentials.
 CREDENTIALS = {
@@ -19,10 +19,6 @@ CREDENTIALS = {
 }
 _NOT_KEYS = {"POSTROOM_CONFIG"}
 _NOT_OURS = "POSTROOM_TEST_"  # where the tests find their own servers
-
-
-class SettingsError(UserError):
-    """One sentence for the person who wrote the setting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from postroom.domain.settings_error import SettingsError
 from postroom.domain.web_address import web_address
 from postroom.system import roster as shipped
-from postroom.system.settings.gather import SettingsError, gather
+from postroom.system.settings.gather import gather
 from postroom.system.settings.secret import Secret
 from postroom.system.settings.shipped import SHIPPED
 

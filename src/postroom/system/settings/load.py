@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from postroom.domain.field_words import words
+from postroom.domain.settings_error import SettingsError
 from postroom.system.settings.accounts import section_of_table
-from postroom.system.settings.gather import Gathered, SettingsError, gather
+from postroom.system.settings.gather import Gathered, gather
 from postroom.system.settings.model import Settings
 from postroom.system.settings.unknown_key import unknown_key
 from postroom.system.settings.variables import MissingVariable, resolve

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.approval import Risk
 from postroom.domain.channel_names import RESERVED_NAMES
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.domain.nearest import did_you_mean
+from postroom.domain.risk_and_urgency import Risk
 from postroom.domain.web_address import in_url, web_address
 from postroom.system.settings.accounts import (
     Account,

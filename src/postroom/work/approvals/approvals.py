@@ -9,9 +9,11 @@ from typing import Any, Protocol
 from postroom.domain.approval import CONSOLE, Action, ActionStatus, ApprovalEvent, Ruling, StandingRule
 from postroom.domain.approval_question import DecisionTried
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.file_contents import FileContents
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ports import Channel, Clock, FileContents
+from postroom.domain.ports import Channel
 from postroom.domain.principal import Principal
 from postroom.domain.question_states import APPROVE, DENY
 from postroom.work.approvals import rules, ruling

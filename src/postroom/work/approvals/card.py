@@ -8,13 +8,15 @@ from dataclasses import replace
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt, Verdict
-from postroom.domain.approval import Action, Content, Risk, Ruling
-from postroom.domain.approval_question import ASKER, Bound, bound_of, is_approval, subject_of
+from postroom.domain.approval import Action, Content, Ruling
+from postroom.domain.approval_question import ASKER, Bound, bound_of, subject_of
 from postroom.domain.errors import FieldError
+from postroom.domain.is_approval import is_approval
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
 from postroom.domain.question import AskedPerson, Option, Preview, Question, QuestionKind, Wording
 from postroom.domain.question_states import APPROVE, DENY
 from postroom.domain.readable_text import readable
+from postroom.domain.risk_and_urgency import Risk
 from postroom.domain.time import SECOND_US
 from postroom.work.approvals import ruling
 from postroom.work.approvals.links import links_of, rendered

@@ -6,7 +6,7 @@ from typing import Final
 
 from postroom.domain.approval import Content
 from postroom.domain.errors import PostroomError
-from postroom.domain.ports import FileContents
+from postroom.domain.file_contents import FileContents
 from postroom.work.files.preview import preview
 
 _UNREADABLE: Final = "(its bytes cannot be read just now)"

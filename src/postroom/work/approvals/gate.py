@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from postroom.domain.approval import Parking, ParkingTerms, StandingRule, content_of
+from postroom.domain.approval import Parking, StandingRule, content_of
+from postroom.domain.confirmation_origin import CONFIRMATION_ORIGIN
 from postroom.domain.delivery import Intent, Status
-from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.ledger import Inserted, NewDelivery
+from postroom.domain.seams import ParkingTerms
 from postroom.domain.sign_in_link import SIGN_IN_ORIGIN
 from postroom.system.signal import Signal
 from postroom.work.approvals.policy import ApprovalPolicy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from postroom.domain.approval import Risk
+from postroom.domain.risk_and_urgency import Risk
 from postroom.domain.time import seconds
 from postroom.work.approvals.risk import RiskPolicy
 

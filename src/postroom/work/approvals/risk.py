@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from postroom.domain.approval import Content, Risk
+from postroom.domain.approval import Content
 from postroom.domain.delivery import Intent
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.links import links_of
 from postroom.work.approvals.visible import findings
 from postroom.work.files.media_type import is_dangerous

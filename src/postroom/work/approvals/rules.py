@@ -8,10 +8,11 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from postroom.domain.address_folding import folded
-from postroom.domain.approval import Constraint, ConstraintKind, Content, Risk, StandingRule
+from postroom.domain.approval import Constraint, ConstraintKind, Content, StandingRule
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import Fields
 from postroom.domain.outgoing import SEVERAL_AGENTS
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.risk import RiskPolicy
 
 CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")

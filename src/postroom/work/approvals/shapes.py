@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from postroom.domain.approval import Action, ActionStatus, ApprovalEvent, Content, StandingRule
 from postroom.domain.attachment import Attachment
+from postroom.domain.size_words import size_words
 from postroom.domain.time import to_text
 from postroom.work.approvals.links import links_of, rendered
 from postroom.work.approvals.rules import specificity, written
@@ -65,12 +66,6 @@ def detail(
 def file_line(one: Attachment) -> str:
     """Name, size, type and the beginning of the hash: enough to tell it from another."""
     return f"{reveal(one.name)} ({size_words(one.size)}, {one.media_type}, SHA-256 {one.sha256[:16]}…)"
-
-
-def size_words(size: int) -> str:
-    if size < 1000:
-        return f"{size} bytes"
-    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
 def _file(one: Attachment, preview: str | None = None) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Final, Protocol
 
 from postroom.domain.approval import Action
 from postroom.domain.approval_question import ASKER
+from postroom.domain.clock import Clock
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ports import Clock
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from postroom.domain.attention import URGENCIES
 from postroom.domain.fields import Fields
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import to_text
 from postroom.work.attention.rotation import moment
 

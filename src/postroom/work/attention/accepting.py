@@ -6,7 +6,7 @@ from typing import Final
 
 from postroom.domain.attention import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, derived_id
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds
 from postroom.work.attention.digest import room_of
 from postroom.work.attention.facts import NoticeAccepted

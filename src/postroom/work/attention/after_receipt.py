@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.domain.attention import Because, rank
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds
 from postroom.work.attention.decisions import DecisionKind
 from postroom.work.attention.policy import EscalationStep

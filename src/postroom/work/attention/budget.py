@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import time, timedelta
 from typing import Final
 
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds, to_datetime, to_us
 from postroom.domain.wall_clock import instant, known_zone
 from postroom.work.attention.rules import Rules

@@ -7,9 +7,9 @@ from typing import Final
 
 from postroom.domain.attention import OWN_AGENTS
 from postroom.domain.errors import FieldError, StoreUnavailable, ValidationError
+from postroom.domain.inbox_agent import INBOX_AGENT
 from postroom.domain.notice_rows import NoticeChanges, NoticeRow, SendRow, Wanted
 from postroom.domain.notice_states import UNSENT, NoticeState
-from postroom.domain.notification import INBOX_AGENT
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds

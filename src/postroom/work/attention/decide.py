@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from postroom.domain.attention import Because, HoldReason, derived_id
 from postroom.domain.notice_states import ON_ITS_WAY, UNSENT, NoticeState
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.after_receipt import next_due
 from postroom.work.attention.decisions import Decision, DecisionKind
 from postroom.work.attention.digest import Digest, Member, frozen, shared_out

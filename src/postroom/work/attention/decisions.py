@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from postroom.domain.attention import HoldReason
-from postroom.domain.question import Urgency
 from postroom.domain.record import record
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.digest import Digest
 
 

@@ -9,8 +9,8 @@ from postroom.domain.attention import AcceptedNotice, derived_id, rank
 from postroom.domain.delivery import Intent
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.plain_words import plain_words
-from postroom.domain.question import Urgency
 from postroom.domain.record import record
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds
 
 LATE_US: Final = seconds(15 * 60)

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from postroom.domain.attention import Because
 from postroom.domain.notice_states import NoticeMove, moved
-from postroom.domain.question import Urgency
 from postroom.domain.record import altered
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.decisions import Decision, DecisionKind
 from postroom.work.attention.silences import counted
 from postroom.work.attention.state import AttentionState, NoticeSend, SendKind, Standing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.attention import Because, HoldReason
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.facts import SendOutcome
 from postroom.work.attention.reasons import Scene, longest_us, recipient, slot_reached
 from postroom.work.attention.routing import PATIENCE_US, another, route

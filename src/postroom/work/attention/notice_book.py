@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.notice_rows import Loaded, NoticeChanges, Wanted
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.signal import FileMark, Signal
 from postroom.work.attention.facts import Fact

@@ -11,7 +11,7 @@ from typing import Final
 
 from postroom.domain.attention import AttentionWish
 from postroom.domain.markup import Button, ButtonStyle, Markup
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 
 _SIGNATURE_BYTES: Final = 9
 _TOKEN: Final = re.compile(r"n([olm])([0-9a-f]{32})([\w-]{12})", re.ASCII)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.budget import frees_at
 from postroom.work.attention.reasons import Scene, Wait, at_slot, longest_us, slot_reached, waits
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from postroom.domain.attention import URGENCIES
 from postroom.domain.errors import FieldError
 from postroom.domain.fields import Fields, printable
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.zone import is_zone
 from postroom.work.attention.policy import (
     DAYS,

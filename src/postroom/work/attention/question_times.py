@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from postroom.domain.attention import AcceptedNotice
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.quiet import after_open_time
 from postroom.work.attention.rules import PolicyBook, Rules

@@ -8,7 +8,7 @@ from typing import Final
 
 from postroom.domain.attention import Because, HoldReason
 from postroom.domain.notice_states import UNSENT
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds
 from postroom.work.attention.absence import Absence
 from postroom.work.attention.budget import frees_at

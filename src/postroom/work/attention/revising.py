@@ -10,7 +10,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.notice_rows import SendRow
 from postroom.domain.notice_states import NoticeState
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.codec import decoded
 from postroom.work.attention.decisions import Decision, DecisionKind
 from postroom.work.attention.facts import SendOutcome

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from postroom.domain.attention import AcceptedNotice, lower, rank
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.time import seconds
 from postroom.work.attention.policy import (
     AgentRule,

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from postroom.domain.attention import AcceptedNotice, HoldReason, rank
 from postroom.domain.notice_states import OPEN, NoticeState
-from postroom.domain.question import Urgency
 from postroom.domain.record import record
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.absence import Absence
 from postroom.work.attention.digest import Digest
 from postroom.work.attention.facts import SendOutcome

@@ -8,7 +8,7 @@ from postroom.domain.attention import AcceptedNotice, derived_id
 from postroom.domain.delivery import Priority
 from postroom.domain.notice_rows import Loaded, NoticeChanges, NoticeRow, PersonRow, SendRow
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.codec import decoded, encoded
 from postroom.work.attention.decide import decide
 from postroom.work.attention.decisions import Decision

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from postroom.domain.attention import HoldReason
 from postroom.domain.notice_states import CELLS, NoticeState
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.decisions import Decision
 from postroom.work.attention.simulate import SimulatedRun
 from postroom.work.attention.state import NoticeSend, Standing

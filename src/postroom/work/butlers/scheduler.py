@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from postroom.domain.appointment import Appointment, AppointmentKind, AppointmentStatus
+from postroom.domain.clock import Clock
 from postroom.domain.errors import PostroomError
 from postroom.domain.outcome import AnswerStatus, Outcome
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.roster.config import Schedule
 from postroom.system.signal import Signal

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 import structlog
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import (
     FieldError,
     InternalError,
@@ -21,7 +22,6 @@ from postroom.domain.errors import (
     StoreUnavailable,
     ValidationError,
 )
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.domain.runtime import Order, Programs, Runtime
 from postroom.domain.session import (
@@ -32,11 +32,11 @@ from postroom.domain.session import (
     NewSession,
     Session,
     SessionEvent,
-    SessionId,
     SessionOutcome,
     SessionStatus,
     notify_context,
 )
+from postroom.domain.session_id import SessionId
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal

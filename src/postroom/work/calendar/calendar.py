@@ -12,9 +12,9 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from postroom.domain.calendar import CalendarSource, ConflictPolicy, EventChanged, EventExists
+from postroom.domain.clock import Clock
 from postroom.domain.error_shapes import error_object
 from postroom.domain.errors import InternalError, PostroomError, ValidationError
-from postroom.domain.ports import Clock
 from postroom.domain.time import to_datetime
 from postroom.work.calendar.conflicts import Daytime, free_slots, in_the_way
 from postroom.work.calendar.event import CalendarEvent, read_event

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from postroom.domain.attachment import file_shape
+from postroom.domain.clock import Clock
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.delivery import Format
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, SentBefore, SpokenTurn
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, HidesWork, Outbound, ShowsWork
-from postroom.domain.route import Route, Routed
+from postroom.domain.ports import HidesWork, Outbound, ShowsWork
+from postroom.domain.route import Route
+from postroom.domain.routed import Routed
 from postroom.domain.said_back import said_back
 from postroom.domain.session import NO_MODEL, TERMINAL, Session, SessionStatus
 from postroom.domain.time import seconds, to_text

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds
 from postroom.work.conversations.answering import StopsSessions

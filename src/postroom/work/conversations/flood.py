@@ -7,8 +7,9 @@ from typing import Final
 
 import structlog
 
+from postroom.domain.clock import Clock
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds
 from postroom.work.conversations.notice_ear import ProvedPeople

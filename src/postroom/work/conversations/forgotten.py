@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from postroom.work.conversations.inbound import Handler, hand_over
 from postroom.work.conversations.kept import KeepsMessages

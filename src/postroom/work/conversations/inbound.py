@@ -9,12 +9,13 @@ from typing import Final, Protocol
 
 import structlog
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
+from postroom.domain.clock import Clock
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, LateNews, Press
 from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.inbound_trouble import InboundTrouble
-from postroom.domain.ports import Clock, Listen
+from postroom.domain.ports import Listen
 from postroom.domain.time import seconds
 from postroom.work.questions.listening import Listening, Marks
 

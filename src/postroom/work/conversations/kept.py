@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.inbound_message import InboundEvent, InboundMessage
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
-from postroom.domain.ports import Clock
 from postroom.work.conversations.inbound import Handler, of_messages
 from postroom.work.conversations.notice_ear import ProvedPeople
 from postroom.work.conversations.routing import InboundFacts, is_for_named, route

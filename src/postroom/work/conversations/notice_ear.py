@@ -10,12 +10,13 @@ from datetime import time, timedelta
 from typing import Final, Protocol
 
 from postroom.domain.attention import OWN_AGENTS
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.kept_message import SentBefore
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.principal import OWNER
 from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds, to_datetime, to_us

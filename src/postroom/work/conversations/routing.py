@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import RoutedMessage, RouteKind
 from postroom.domain.person import Person

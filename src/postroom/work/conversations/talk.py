@@ -8,13 +8,14 @@ from typing import Final
 
 import structlog
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
+from postroom.domain.clock import Clock
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.nearest import nearest
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal

@@ -13,9 +13,10 @@ from postroom.domain.approval_question import ASKER as APPROVALS
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.capabilities import Style
 from postroom.domain.channel_names import AUTO
+from postroom.domain.clock import Clock
 from postroom.domain.closed_address import ADDRESS_BOUNCED
+from postroom.domain.confirmation_origin import CONFIRMATION_ORIGIN
 from postroom.domain.delivery import DeliveryFailure, Intent, OnUncertain, Status
-from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.errors import (
     FieldError,
     InternalError,
@@ -30,11 +31,11 @@ from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.markup import Revision
 from postroom.domain.notify import notify_document
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import (
+from postroom.domain.ports import Channel
+from postroom.domain.record import record
+from postroom.domain.seams import (
     AddressBook,
     Breakers,
-    Channel,
-    Clock,
     ClosedAddresses,
     Gate,
     Ledger,
@@ -43,7 +44,6 @@ from postroom.domain.ports import (
     Meter,
     SentRecord,
 )
-from postroom.domain.record import record
 from postroom.work.delivery import breaker, limits
 from postroom.work.delivery.arrival import Arrival
 from postroom.work.delivery.dispatcher import Dispatcher

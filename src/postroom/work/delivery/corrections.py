@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 from weakref import WeakValueDictionary
 
-from postroom.domain.approval import ParkingTerms
 from postroom.domain.correction import (
     BY_SENDER,
     REPLACED,
@@ -26,6 +25,7 @@ from postroom.domain.errors import PostroomError, TargetUnavailable, ValidationE
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery, Snapshot
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.seams import ParkingTerms
 from postroom.domain.time import SECOND_US, seconds
 from postroom.work.delivery import correction_ways as ways
 from postroom.work.delivery.accept import Accepted

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.dead_letter import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import DeadLetterQuery
 from postroom.domain.errors import ErrorClass, ValidationError
 from postroom.domain.ids import DeadLetterId, DeliveryId
-from postroom.domain.ports import Clock
 from postroom.domain.time import to_text
 from postroom.work.delivery.enquiries import (
     in_pages,

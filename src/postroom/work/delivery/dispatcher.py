@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Collection, Coroutine
 from contextlib import suppress
 from typing import Any
 
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Lease, NewDelivery, Settlement
-from postroom.domain.ports import Clock, Ledger, Meter
+from postroom.domain.seams import Ledger, Meter
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.signal import Signal
 from postroom.work.delivery.outcomes import Outcomes

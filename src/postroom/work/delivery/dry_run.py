@@ -8,13 +8,13 @@ from typing import Any
 
 from postroom.domain.because_words import because
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.error_shapes import error_object, field_list
 from postroom.domain.errors import FieldError, InternalError, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.limits import AdmissionDecision
 from postroom.domain.notify import parse_notify
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock
 from postroom.domain.time import to_text
 from postroom.work.attention.attention import Attention
 from postroom.work.delivery import limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.fields import text_problem
-from postroom.domain.ports import AddressBook
+from postroom.domain.seams import AddressBook
 
 
 async def first_channel(recipient: object, book: AddressBook, channels: KnownChannels) -> str:

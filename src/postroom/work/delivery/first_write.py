@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from postroom.domain.breaker import Permit
+from postroom.domain.clock import Clock
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ledger import Inserted, Lease, NewDelivery
-from postroom.domain.ports import Clock, Ledger
+from postroom.domain.seams import Ledger
 from postroom.domain.time import SECOND_US
 from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.pipeline import Pipeline

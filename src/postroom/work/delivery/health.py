@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, remaining_us
+from postroom.domain.clock import Clock
 from postroom.domain.enquiry import GroupBy, TimeRange
 from postroom.domain.errors import ValidationError
 from postroom.domain.figures import Depth, Figures
 from postroom.domain.limits import Admission, Headroom, LimitType, Tier
-from postroom.domain.ports import Breakers, Clock, Limits
+from postroom.domain.seams import Breakers, Limits
 from postroom.domain.time import SECOND_US, seconds, to_text
 from postroom.work.delivery.enquiries import read_choice, read_span
 from postroom.work.delivery.limits import SCOPE, SCOPES, LimitPolicy

@@ -12,7 +12,7 @@ from postroom.domain.delivery import Intent, Priority
 from postroom.domain.errors import OverloadRejected, PostroomError, ProviderThrottled
 from postroom.domain.limits import Admission, AdmissionDecision, LimitType, Share, Tier
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 
 SCOPE: Final = "bot"  # the identity we send as; `user` scopes are configuration only
 SCOPES: Final = (SCOPE, "user")

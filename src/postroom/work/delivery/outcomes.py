@@ -7,11 +7,12 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import TypeAlias
 
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import TERMINAL
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Snapshot
-from postroom.domain.ports import Clock, Ledger
+from postroom.domain.seams import Ledger
 from postroom.domain.time import seconds
 
 _REMEMBERED = 10_000

@@ -8,7 +8,8 @@ from dataclasses import replace
 from postroom.domain.channel_names import AUTO
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import AddressBook, Channel
+from postroom.domain.ports import Channel
+from postroom.domain.seams import AddressBook
 
 
 async def in_own_order(outgoing: Outgoing, book: AddressBook, channels: Mapping[str, Channel]) -> Outgoing:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from postroom.domain.breaker import CircuitState, Permit, Report
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import TERMINAL, DeliveryEvent, ProviderAnswer, Receipt
 from postroom.domain.errors import (
     InternalError,
@@ -23,8 +24,9 @@ from postroom.domain.errors import (
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Settlement
 from postroom.domain.patience import LONGEST_SECONDS
-from postroom.domain.ports import Breakers, Channel, CircuitRecord, Clock, Ledger, Limits, Meter, Pace, Reconcile
+from postroom.domain.ports import Channel, Reconcile
 from postroom.domain.record import record
+from postroom.domain.seams import Breakers, CircuitRecord, Ledger, Limits, Meter, Pace
 from postroom.domain.time import SECOND_US, seconds, to_datetime
 from postroom.system.overdue import Overdue
 from postroom.work.delivery.breaker import report_of

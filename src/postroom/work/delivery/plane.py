@@ -10,7 +10,7 @@ from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.ledger import Snapshot
 from postroom.domain.outcome import Outcome, outcome_of, refused
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Considers
+from postroom.domain.seams import Considers
 from postroom.work.delivery.accept import Acceptance, Accepted
 from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.outcomes import Outcomes

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from postroom.domain.capabilities import UNDECLARED, KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import TERMINAL
 from postroom.domain.ledger import Claim, Settlement
-from postroom.domain.ports import Clock, Ledger, Limits, Meter
+from postroom.domain.seams import Ledger, Limits, Meter
 from postroom.work.delivery.retry import RetryPolicy
 from postroom.work.delivery.sweep import conclude
 

@@ -10,7 +10,8 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Sent
 from postroom.domain.markup import Revision
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Channel, Ledger, SentRecord
+from postroom.domain.ports import Channel
+from postroom.domain.seams import Ledger, SentRecord
 from postroom.work.delivery.target import Target
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ports import Limits
+from postroom.domain.seams import Limits
 from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.outcomes import Outcomes
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.outgoing import Outgoing, RequestContext
-from postroom.domain.ports import AddressBook, Channel
+from postroom.domain.ports import Channel
+from postroom.domain.seams import AddressBook
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.attachment import Attachment
+from postroom.domain.clock import Clock
 from postroom.domain.errors import InternalError, ValidationError
 from postroom.domain.file_ports import FileStore, UploadRecord
 from postroom.domain.ledger import NewDelivery
-from postroom.domain.ports import Clock
 from postroom.domain.upload import CLAIM_US, Upload
 from postroom.work.files.file_name import clean_name
 from postroom.work.files.fit import ATTACHMENTS, refused

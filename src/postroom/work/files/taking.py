@@ -11,9 +11,9 @@ from typing import BinaryIO, Final
 
 from postroom.domain.attachment import Attachment
 from postroom.domain.capabilities import Capabilities
+from postroom.domain.clock import Clock
 from postroom.domain.errors import ValidationError
 from postroom.domain.file_ports import Draft, FileStore, OpenOutbox, OutboxFile, OutboxRefusal, UploadRecord
-from postroom.domain.ports import Clock
 from postroom.domain.retention import DAY_US, QUESTION_WORDS_US
 from postroom.domain.upload import UPLOAD_LIFE_US, Upload
 from postroom.work.files.file_name import NAMELESS, clean_name

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN, AddressClaim, AskedToConfirm, Purpose
+from postroom.domain.clock import Clock
+from postroom.domain.confirmation_origin import CONFIRMATION_ORIGIN
+from postroom.domain.email_confirmation import AddressClaim, AskedToConfirm, Purpose
 from postroom.domain.email_copy import Ending
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.work.delivery.plane import Plane
 from postroom.work.inbox.ending import ending_of

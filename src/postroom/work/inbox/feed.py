@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.inbox.ports import Notes

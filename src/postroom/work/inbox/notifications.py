@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from postroom.domain.clock import Clock
 from postroom.domain.email_copy import Drop, Verdict
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.notification import Notification, NotificationId
-from postroom.domain.ports import Clock
 from postroom.system.signal import Signal
 from postroom.work.attention.policy import Policy
 from postroom.work.inbox import answers

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from postroom.domain.notification import Preferences
-from postroom.domain.question import Urgency
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.attention.policy import Policy, QuietWindow
 from postroom.work.attention.rules import merged
 from postroom.work.attention.stored import read_policy

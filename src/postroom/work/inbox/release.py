@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.email_copy import Batch
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.attention.policy import Policy

@@ -11,8 +11,9 @@ from postroom.domain.attention_wish import WISH_FIELDS, read_wish
 from postroom.domain.delivery import Priority
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import Fields, text_problem
-from postroom.domain.notification import INBOX_AGENT, MAX_NOTIFICATION_CHARACTERS, PRIORITY_OF, NotificationType
-from postroom.domain.question import Urgency
+from postroom.domain.inbox_agent import INBOX_AGENT
+from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, PRIORITY_OF, NotificationType
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.inbox.answers import BAD_MESSAGE
 
 MAX_IDENTITY_CHARACTERS: Final = 128

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.contact import DecisionMode, InputMode, MatchType, Resolution
 from postroom.domain.errors import Code, FieldError, Refused
-from postroom.domain.ports import Clock
 from postroom.domain.time import to_text
 from postroom.work.intents.agency import checked_address
 from postroom.work.intents.envelope import AssistantCall, build_envelope

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.intent import (
     APPROVAL,
@@ -21,7 +22,6 @@ from postroom.domain.intent import (
     StepKind,
     WaitingReason,
 )
-from postroom.domain.ports import Clock
 from postroom.domain.time import parse_text
 from postroom.system.signal import Signal
 from postroom.work.intents.acting import Acting, check_may_answer

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from postroom.domain.answer_attempt import Attempt, Verdict
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import APPROVAL, ASK, AgentIntent, IntentChange, Step, StepKind
 from postroom.domain.intent_question import agent_of, subject_of
 from postroom.domain.outcome import Outcome
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Subject, Wording
 from postroom.domain.question_states import APPROVE, PresentationStatus

@@ -7,14 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from postroom.domain.assurance import Assurance
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import Refused
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.intent import APPROVAL, AgentIntent, IntentChange, StepKind
 from postroom.domain.outgoing import Outgoing, RequestContext
-from postroom.domain.ports import Clock, Outbound
-from postroom.domain.question_answer import Assurance
+from postroom.domain.ports import Outbound
 from postroom.system.signal import Signal
 from postroom.work.intents.answering import answer_payload, answered, undecided
 from postroom.work.intents.directory import Directory, PersonTarget

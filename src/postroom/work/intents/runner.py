@@ -11,10 +11,10 @@ from typing import Any, Final
 import structlog
 
 from postroom.domain.agent_address import BUTLER_PREFIX
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import Code, PostroomError, StoreUnavailable
 from postroom.domain.intent import APPROVAL, AgentIntent, IntentChange, IntentEventType, IntentStatus, WaitingReason
-from postroom.domain.ports import Clock
 from postroom.domain.session import TERMINAL as SESSION_ENDED
 from postroom.domain.session import SessionStatus
 from postroom.domain.time import seconds, to_text

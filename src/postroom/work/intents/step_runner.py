@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, assert_never
 
 from postroom.domain.capabilities import UNDECLARED, Capabilities, KnownChannels
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.intent import (
     APPROVAL,
@@ -20,8 +21,9 @@ from postroom.domain.intent import (
     WaitingReason,
 )
 from postroom.domain.outcome import AnswerStatus, Outcome
-from postroom.domain.ports import Clock, Outbound
-from postroom.domain.route import Route, Routed
+from postroom.domain.ports import Outbound
+from postroom.domain.route import Route
+from postroom.domain.routed import Routed
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.directory import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.intent import (
     APPROVAL,
@@ -17,7 +18,6 @@ from postroom.domain.intent import (
     Step,
     StepKind,
 )
-from postroom.domain.ports import Clock
 from postroom.domain.time import to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.acting import Acting, check_may_answer

@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 import structlog
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import PostroomError
-from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US, seconds
 from postroom.domain.webhook import Notice
 from postroom.domain.webhook_signature import signed_headers

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.contact import Candidate, InputMode, Resolution
 from postroom.domain.contact_book import ConfirmSource, Offer, Remembered
 from postroom.domain.errors import Code, Refused
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock
 from postroom.work.people.memory import standing
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.resolve import Resolver, hash_token

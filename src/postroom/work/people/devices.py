@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.fields import text_problem
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.push_device import MOST_NAME_CHARACTERS, NotifiedMessage, PushDevice, PushSubscription
 
 ORIGIN: Final = "console"

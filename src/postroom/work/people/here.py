@@ -8,9 +8,10 @@ from typing import Final
 
 from postroom.domain.address_order import has_proved, with_first
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.said_back import said_back
 from postroom.work.people.people import PersonStore
 

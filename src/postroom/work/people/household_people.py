@@ -8,8 +8,8 @@ from typing import Final, Protocol
 
 from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.person import Person, PersonAddress, PersonRole
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 
 # Every message asks for the owner or for trust, and a question to the database for each would cost more than the rest

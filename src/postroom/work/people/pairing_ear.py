@@ -7,11 +7,12 @@ from typing import Final, Protocol
 
 import structlog
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Refused
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.pairing import CodeSent
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.said_back import said_back
 from postroom.work.people.pairing import Codes, codes_in
 

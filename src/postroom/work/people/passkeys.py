@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from postroom.domain.clock import Clock
 from postroom.domain.console_session import digest
 from postroom.domain.passkey import (
     CHALLENGE_LIFE_SECONDS,
@@ -18,7 +19,6 @@ from postroom.domain.passkey import (
     Site,
     user_handle,
 )
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 
 if TYPE_CHECKING:

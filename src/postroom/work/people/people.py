@@ -9,11 +9,11 @@ from typing import Any, Protocol
 from postroom.domain.address_folding import folded
 from postroom.domain.address_order import has_proved, is_at
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
 from postroom.domain.person_draft import PersonDraft, draft_of
 from postroom.domain.person_history import HistoryQuery, PersonHistory
-from postroom.domain.ports import Clock
 from postroom.work.people.new_person import AddressForms, new_person
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from postroom.domain.agent_address import CONTACT_PREFIX, parse_address
+from postroom.domain.clock import Clock
 from postroom.domain.contact import Candidate, DecisionMode, InputMode, MatchType, Resolution
 from postroom.domain.contact_book import BookGlance, Entry, Keys, Offer, Remembered
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds, to_text
 from postroom.work.people.decision import MatchVerdict, decide
 from postroom.work.people.hint import hint_of

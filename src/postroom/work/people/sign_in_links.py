@@ -8,11 +8,12 @@ from typing import Final, Protocol
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.capabilities import Capabilities
+from postroom.domain.clock import Clock
 from postroom.domain.console_session import LinkToSend, SignInWay
 from postroom.domain.delivery import Priority
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.sign_in_link import SIGN_IN_ORIGIN, LinkWish
 from postroom.domain.time import seconds
 from postroom.work.people.may_sign_in import HeldTokens, admitted, where_to_write

@@ -64,17 +64,6 @@ def asked(person: Person) -> AskedPerson:
     return AskedPerson(id=person.id, name=person.name or person.id)
 
 
-def person_id_of(caller: Principal) -> str | None:
-    """The person behind a token; None for programs, whomever they work for."""
-    match caller.role:
-        case Role.OPERATOR:
-            return OWNER
-        case Role.PERSON | Role.USER:
-            return caller.name
-        case Role.BUTLER | Role.CONNECTOR | Role.PROGRAM:
-            return None
-
-
 async def _one(people: AskedPeople, asker: Principal, name: str, field: str) -> Person:
     found = await in_reach(asker, await people.find(name), people.find)
     if len(found) == 1:

@@ -9,17 +9,18 @@ from typing import Final
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.answer_attempt import Attempt
+from postroom.domain.assurance import Assurance
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, FieldError, Refused, ValidationError
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.question import Question, Resume, Subject, SubjectKind
-from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.when_written import when_written
 from postroom.work.attention.question_times import QuestionTimes
-from postroom.work.questions.asked_people import asked, asked_people, found_people, person_id_of
+from postroom.work.questions.asked_people import asked, asked_people, found_people
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.given import Given
 from postroom.work.questions.opening import opened

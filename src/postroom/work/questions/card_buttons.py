@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.domain.approval_question import is_approval
+from postroom.domain.is_approval import is_approval
 from postroom.domain.markup import Button, ButtonStyle, Markup, Rows
 from postroom.domain.presentation import Presentation, Token, TokenAction
 from postroom.domain.question import RATHER_NOT, Question, QuestionKind

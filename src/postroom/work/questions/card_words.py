@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from postroom.domain.approval_question import is_approval
 from postroom.domain.delivery import Format
+from postroom.domain.is_approval import is_approval
 from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import OPERATOR
 from postroom.domain.question import Preview, Question, QuestionKind, Wording, is_permission

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
-from postroom.domain.approval_question import is_approval
 from postroom.domain.delivery import Format, Intent, Priority
 from postroom.domain.ids import DeliveryId
+from postroom.domain.is_approval import is_approval
 from postroom.domain.markup import Markup
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.presentation import Presentation, Token
 from postroom.domain.principal import Role
-from postroom.domain.question import Question, QuestionKind, Urgency
+from postroom.domain.question import Question, QuestionKind
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.domain.wall_clock import said_moment
 from postroom.system.long_texts import beside_if_long
 from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link, console_page

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.domain.errors import Code, Refused
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal
 from postroom.domain.question_change import QuestionEvent, QuestionEventType
-from postroom.work.questions.asked_people import person_id_of
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.records import QuestionRecord
 from postroom.work.questions.view import QuestionView

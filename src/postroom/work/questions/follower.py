@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import OverloadRejected
-from postroom.domain.ports import Clock
 from postroom.domain.question_change import QuestionEvent
 from postroom.domain.time import seconds
 from postroom.work.questions.listening import Marks

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
 
 from postroom.domain.answer_attempt import Attempt, Heard, Said, VerdictKind
+from postroom.domain.assurance import Assurance
 from postroom.domain.attachment import Attachment
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import PostroomError
 from postroom.domain.ids import DeliveryId
@@ -16,10 +18,9 @@ from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.domain.markup import Revision
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.ports import Outbound
 from postroom.domain.presentation import Presentation, PressedToken, TokenAction
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Assurance
 from postroom.work.files.taking import FileTaking
 from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.card_words import (

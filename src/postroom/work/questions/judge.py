@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.domain.answer_attempt import Attempt, Flag, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
+from postroom.domain.assurance import Assurance, Flag
 from postroom.domain.presentation import Presentation
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question, is_permission
-from postroom.domain.question_answer import Assurance, QuestionAnswer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.questions.reading import Reading, read
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt
+from postroom.domain.assurance import Assurance
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused
-from postroom.domain.ports import Clock
 from postroom.domain.presentation import Presentation, PressedToken, TokenAction
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Assurance
 from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.given import Given
 from postroom.work.questions.questions import Questions

@@ -6,7 +6,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import SECOND_US, seconds
 
 GAP_SECONDS: Final = 120.0  # no channel is known to keep a press for longer than 150 seconds

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from postroom.domain.answer_attempt import Attempt, Said, VerdictKind
+from postroom.domain.assurance import Assurance
+from postroom.domain.person_id_of import person_id_of
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Assurance
-from postroom.work.questions.asked_people import person_id_of
 from postroom.work.questions.judge import CONSOLE, judge
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock
 from postroom.domain.presentation import PlannedPresentation, Presentation
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationStatus

@@ -11,13 +11,13 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from postroom.domain.approval_question import is_approval
+from postroom.domain.clock import Clock
 from postroom.domain.delivery import Status
 from postroom.domain.errors import ErrorClass, PostroomError
 from postroom.domain.ids import DeliveryId
+from postroom.domain.is_approval import is_approval
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock
 from postroom.domain.presentation import IN_LINE, Presentation, PresentationClaim, Shown, Token
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt, Heard, Verdict
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, FieldError, OverloadRejected, ValidationError
-from postroom.domain.ports import Clock
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question, Wording
 from postroom.domain.question_change import Asked, QuestionChange

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from postroom.domain.fields import Fields, text_problem
 from postroom.domain.idempotency_key import MAX_KEY_CHARACTERS
-from postroom.domain.question import Preview, Urgency, Wording
+from postroom.domain.question import Preview, Wording
+from postroom.domain.risk_and_urgency import Urgency
 from postroom.work.questions.json_size import json_size
 from postroom.work.questions.wording_request import WORDING_FIELDS, check_wording
 

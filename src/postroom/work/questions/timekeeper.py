@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from postroom.domain.ports import Clock, Outbound
+from postroom.domain.clock import Clock
+from postroom.domain.ports import Outbound
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationStatus

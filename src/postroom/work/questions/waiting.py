@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.question import Question
 from postroom.domain.time import SECOND_US, seconds
 from postroom.work.questions.bells import Bells

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import aiohttp
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import InternalError, TargetUnavailable
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.settings.secret import Secret
 from postroom.world.calendar.refusals import reason_of

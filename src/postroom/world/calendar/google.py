@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 import aiohttp
 
 from postroom.domain.calendar import EventChanged, EventMissing
+from postroom.domain.clock import Clock
 from postroom.domain.errors import InternalError, OutcomeUncertain, PostroomError, ProviderThrottled, TargetUnavailable
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds, to_datetime
 from postroom.world.calendar.access import AccessTokens, Credentials
 from postroom.world.calendar.refusals import LoginExpired, NotNow, reason_of, refusal

@@ -10,7 +10,7 @@ from postroom.domain.attachment import Attachment
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Intent, Message
 from postroom.domain.errors import DeliveryTimeout, InternalError, ValidationError
-from postroom.domain.ports import FileContents
+from postroom.domain.file_contents import FileContents
 
 UNTYPED: Final = "application/octet-stream"
 _UNNAMED: Final = "file"

@@ -12,10 +12,10 @@ from typing import Final
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import TargetUnavailable
+from postroom.domain.file_contents import FileContents
 from postroom.domain.ids import is_uuid, moment_of
 from postroom.domain.inbound_message import InboundFile, InboundMessage, Listened
 from postroom.domain.markup import Markup
-from postroom.domain.ports import FileContents
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.email_message import OutgoingMail, build, with_files
 from postroom.world.channels.kinds import EMAIL
@@ -24,9 +24,10 @@ from postroom.world.channels.mail_listening.answered_message import OwnMessages
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.listening import MailListening
 from postroom.world.channels.mail_oauth.access import MailAccess
+from postroom.world.channels.mail_security import Security
 from postroom.world.channels.mail_service_headers import service_headers
 from postroom.world.channels.mailbox import is_this_machine, mailbox
-from postroom.world.channels.smtp_visit import Security, Server, visit
+from postroom.world.channels.smtp_visit import Server, visit
 
 _SAME_DATE: Final = timedelta(hours=1)
 _DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal, cast
+from typing import cast
 
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected
 
@@ -21,10 +21,9 @@ from postroom.domain.errors import (
 )
 from postroom.world.channels.email_message import OutgoingMail, as_data
 from postroom.world.channels.mail_oauth.access import MailAccess, xoauth2
+from postroom.world.channels.mail_security import Security
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.http.descriptors import out_of_descriptors
-
-Security = Literal["starttls", "tls", "none"]
 
 AUTHENTICATION_CODES = frozenset({530, 534, 535, 538})
 _START_INPUT = 354

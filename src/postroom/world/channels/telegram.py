@@ -23,8 +23,8 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
+from postroom.domain.file_contents import FileContents
 from postroom.domain.inbound_message import InboundFile, InboundMessage, Listened
-from postroom.domain.ports import FileContents
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.kinds import TELEGRAM

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
 from postroom.domain.time import seconds
 from postroom.world.channels.telegram_inbound_files import offers

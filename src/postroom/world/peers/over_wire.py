@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import DeliveryTimeout, PostroomError, TargetUnavailable
 from postroom.domain.notify_response import read_response, read_routed
 from postroom.domain.notify_within import document_within
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Clock, Peer
-from postroom.domain.route import Route, Routed, build_notify_route, read_route_response
+from postroom.domain.peer import Peer
+from postroom.domain.route import Route, build_notify_route, read_route_response
+from postroom.domain.routed import Routed
 from postroom.domain.time import to_text
 
 SWITCHBOARD_MARGIN_SECONDS: Final = 10.0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
+from postroom.domain.clock import Clock
 from postroom.domain.errors import TargetUnavailable
-from postroom.domain.ports import Clock
 from postroom.domain.runtime import SESSION_VARIABLE, Ended, Launch
 from postroom.domain.session import NO_MODEL
 from postroom.domain.time import seconds

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.world.channels.discord.events import inbound_event
 

@@ -17,7 +17,7 @@ from tests.services.dovecot import Dovecot
 from tests.world.channels.mail_listening.mails import PROVED, mail
 from tests.world.channels.mail_listening.test_listening import Cut, HandClock, begun, listening, look, texts
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundMessage
 from postroom.world.channels.mail_listening.answered_message import OwnMessages

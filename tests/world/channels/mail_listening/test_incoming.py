@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.world.channels.mail_listening.mails import BOUNCE, KEY, MARKED, OUR_ID, OURS, PROVED, mail
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Assurance, Flag
 from postroom.domain.inbound_message import InboundMessage, LateNews, NewsKind
-from postroom.domain.question_answer import Assurance
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
 from postroom.world.channels.mail_listening.imap_session import FetchedMail
 from postroom.world.channels.mail_listening.incoming import MailReading

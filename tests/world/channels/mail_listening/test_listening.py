@@ -13,7 +13,7 @@ from tests.services.dovecot import PASSWORD, USER, Dovecot
 from tests.services.ports import free_port
 from tests.world.channels.mail_listening.mails import BOUNCE, KEY, OUR_ID, OURS, mail
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundMessage, LateNews, Listened, NewsKind
 from postroom.domain.ports import Listen

@@ -11,12 +11,12 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.ntfy.server import Server, running
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.delivery import Intent, Message
 from postroom.domain.errors import OutcomeUncertain, TargetUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import Press
 from postroom.domain.markup import Revision
-from postroom.domain.question_answer import Assurance
 from postroom.world.channels.ntfy.call import NtfyCall
 from postroom.world.channels.ntfy.channel import Ntfy
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.inbound_message import Press
-from postroom.domain.question_answer import Assurance
 from postroom.world.channels.ntfy.presses import Presses, since
 
 SECOND = 1_780_000_000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.world.channels.slack.fake_slack import envelope, pressed, said
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.world.channels.slack.events import PressedIn, inbound_event, pressed_in
 

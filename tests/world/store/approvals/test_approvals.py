@@ -16,20 +16,12 @@ from tests.clock import START_US
 from tests.opened_database import ledger_of, opened_database, opened_file
 from tests.work.approvals.parked import HOUR_US, MINT, content, new_delivery
 
-from postroom.domain.approval import (
-    Action,
-    ActionStatus,
-    ApprovalEventType,
-    Parking,
-    Risk,
-    Ruling,
-    StandingRule,
-    content_of,
-)
+from postroom.domain.approval import Action, ActionStatus, ApprovalEventType, Parking, Ruling, StandingRule, content_of
 from postroom.domain.delivery import Status
 from postroom.domain.errors import OverloadRejected, PostroomError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery
+from postroom.domain.risk_and_urgency import Risk
 from postroom.work.approvals.rules import arguments_of, parse_constraints, standing
 from postroom.work.approvals.ruling import approval, expiration, rejection
 from postroom.world.store.approvals.approvals import StoredApprovals

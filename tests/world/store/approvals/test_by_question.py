@@ -15,10 +15,11 @@ from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.work.questions.sample_questions import new_attempt
 
 from postroom.domain.answer_attempt import Heard, Said, VerdictKind
-from postroom.domain.approval import Action, ActionStatus, Parking, Risk, Ruling
+from postroom.domain.approval import Action, ActionStatus, Parking, Ruling
 from postroom.domain.approval_question import DecisionTried
 from postroom.domain.question import AskedPerson, Question, SubjectKind
 from postroom.domain.question_states import APPROVE, DENY, QuestionStatus
+from postroom.domain.risk_and_urgency import Risk
 from postroom.domain.time import seconds
 from postroom.system.seal import Seal
 from postroom.work.approvals import ruling

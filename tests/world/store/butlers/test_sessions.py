@@ -12,7 +12,8 @@ from tests.world.store.query_plans import query_plans
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import IdMint
-from postroom.domain.session import NewSession, Session, SessionEvent, SessionId, SessionOutcome, SessionStatus
+from postroom.domain.session import NewSession, Session, SessionEvent, SessionOutcome, SessionStatus
+from postroom.domain.session_id import SessionId
 from postroom.world.store.butlers.sessions import StoredSessions
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.sessions import sessions as table

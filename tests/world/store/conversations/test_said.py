@@ -16,7 +16,8 @@ from postroom.domain.conversation_states import InboundMove
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
-from postroom.domain.session import Session, SessionId, SessionStatus
+from postroom.domain.session import Session, SessionStatus
+from postroom.domain.session_id import SessionId
 from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.conversations.said import StoredTalk
 from postroom.world.store.engine.database import Database

@@ -12,12 +12,14 @@ from sqlalchemy import Connection, select
 from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
-from postroom.domain.approval import ActionStatus, Parking, ParkingTerms, Risk
+from postroom.domain.approval import ActionStatus, Parking
 from postroom.domain.correction import CorrectionAct, How, KeptCorrection
 from postroom.domain.correction_standing import CorrectionStanding
 from postroom.domain.delivery import DeliveryEvent, Format, Receipt, Status
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import NewDelivery
+from postroom.domain.risk_and_urgency import Risk
+from postroom.domain.seams import ParkingTerms
 from postroom.work.approvals.ruling import approval, expiration
 from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.deliveries.corrections import StoredCorrections

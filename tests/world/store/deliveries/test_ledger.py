@@ -26,7 +26,7 @@ from postroom.domain.delivery import (
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal
-from postroom.domain.ports import Ledger
+from postroom.domain.seams import Ledger
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database

@@ -12,7 +12,7 @@ from tests.world.store.intent_hosts import Host
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.world.store.engine.postgres import PostgresDatabase
-from postroom.world.store.intents.order import PATIENCE_SECONDS, wait_for_turn
+from postroom.world.store.engine.turns import PATIENCE_SECONDS, wait_for_turn
 from postroom.world.store.tables.intents import intent_events
 
 

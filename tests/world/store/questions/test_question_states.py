@@ -20,7 +20,8 @@ from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
-from postroom.domain.answer_attempt import Attempt, Flag, Heard, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
+from postroom.domain.assurance import Flag
 from postroom.domain.presentation import PlannedPresentation, Presentation, PresentationClaim, Shown
 from postroom.domain.question import Question
 from postroom.domain.question_change import EVENT_OF_END, QuestionChange

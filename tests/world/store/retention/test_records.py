@@ -18,7 +18,8 @@ from postroom.world.store.retention.records import STALE, Stale
 from postroom.world.store.tables.attention import notice_sends
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.inbox import deferred_emails, notifications
-from postroom.world.store.tables.intents import intents, webhook_subscriptions
+from postroom.world.store.tables.intents import intents
+from postroom.world.store.tables.webhooks import webhook_subscriptions
 
 OLD_US = NOON_US - 100 * DAY_US
 KEEP = Retention(

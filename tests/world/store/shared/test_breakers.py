@@ -16,7 +16,7 @@ from tests.world.store.turned_clock import NOON_US, TurnedClock
 
 from postroom.domain import breaker
 from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report
-from postroom.domain.ports import Breakers
+from postroom.domain.seams import Breakers
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
 from postroom.world.store.shared.breakers_redis import RedisBreakers
 from postroom.world.store.shared.redis_script import connect

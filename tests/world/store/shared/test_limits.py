@@ -20,7 +20,7 @@ from tests.world.store.redis_server import any_redis, fresh_prefix, own_cluster,
 from tests.world.store.turned_clock import TurnedClock
 
 from postroom.domain.limits import LEASE_US, Admission, AdmissionDecision, LimitType, Share, Tier
-from postroom.domain.ports import Limits, Pace
+from postroom.domain.seams import Limits, Pace
 from postroom.domain.time import SECOND_US
 from postroom.world.store.shared.limits_memory import MemoryLimits
 from postroom.world.store.shared.limits_redis import RedisLimits

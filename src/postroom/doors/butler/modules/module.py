@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ConfigDict
 
 from postroom.domain.calendar import CalendarSource
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.doors.guard.tool_policy import Rule
 from postroom.system.settings.secret import Secret
 

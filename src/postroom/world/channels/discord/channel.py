@@ -25,8 +25,8 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.domain.file_contents import FileContents
 from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Listened
-from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
 from postroom.world.channels.brought_files import fetched, is_at
 from postroom.world.channels.carried_files import check_files, read_file

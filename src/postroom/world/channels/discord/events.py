@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Press
 from postroom.world.channels.discord.places import USER, made_at_us, snowflake
 

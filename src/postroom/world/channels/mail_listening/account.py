@@ -6,8 +6,8 @@ import ssl
 from dataclasses import dataclass, field
 
 from postroom.world.channels.mail_oauth.access import MailAccess
+from postroom.world.channels.mail_security import Security
 from postroom.world.channels.mailbox import is_this_machine
-from postroom.world.channels.smtp_visit import Security
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

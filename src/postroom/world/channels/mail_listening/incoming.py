@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from email.message import Message
 
 from postroom.domain.address_folding import folded
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Assurance, Flag
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, LateNews
-from postroom.domain.question_answer import Assurance
 from postroom.world.channels.brought_files import with_ending
 from postroom.world.channels.mail_header import message_id
 from postroom.world.channels.mail_listening.answered_message import OwnMessages

@@ -8,7 +8,7 @@ from email.message import Message
 from typing import Final
 
 from postroom.domain.address_folding import folded
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.world.channels.mail_listening.headers import header, headers, shown
 
 _PRECEDENCE: Final = frozenset({"bulk", "list", "junk", "auto_reply"})

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.file_contents import FileContents
 from postroom.domain.inbound_message import Listened
-from postroom.domain.ports import FileContents
-from postroom.domain.question_answer import Assurance
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.kinds import NTFY
 from postroom.world.channels.ntfy.actions import TOPIC

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.inbound_message import Listened, Press
-from postroom.domain.question_answer import Assurance
 from postroom.domain.time import SECOND_US
 from postroom.world.channels.ntfy.actions import read_pressed
 

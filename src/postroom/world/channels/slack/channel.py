@@ -14,8 +14,8 @@ import structlog
 from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable
+from postroom.domain.file_contents import FileContents
 from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Listened
-from postroom.domain.ports import FileContents
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.kinds import SLACK
 from postroom.world.channels.provider_words import provider_words

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.inbound_message import InboundEvent, InboundFile, InboundMessage, Press
 from postroom.world.channels.slack.address import is_message_id, is_place, is_user
 from postroom.world.channels.slack.text import typed

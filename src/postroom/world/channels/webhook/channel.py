@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ports import FileContents
+from postroom.domain.file_contents import FileContents
 from postroom.domain.webhook_signature import signed_headers
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.kinds import WEBHOOK

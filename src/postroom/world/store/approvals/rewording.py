@@ -7,19 +7,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, delete, select, update
 
-from postroom.domain.approval import (
-    ActionStatus,
-    ApprovalEvent,
-    ApprovalEventType,
-    ParkingTerms,
-    StandingRule,
-    content_of,
-)
+from postroom.domain.approval import ActionStatus, ApprovalEvent, ApprovalEventType, StandingRule, content_of
 from postroom.domain.approval_question import subject_of
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery
 from postroom.domain.question_change import ended
 from postroom.domain.question_states import QuestionMove
+from postroom.domain.seams import ParkingTerms
 from postroom.world.store.approvals import steps
 from postroom.world.store.approvals.rows import insert_event
 from postroom.world.store.questions.steps import end_question, hold_questions

@@ -22,6 +22,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     snapshot_of,
 )
 from postroom.world.store.engine.insert_for import insert_for
+from postroom.world.store.shared.signal_names import PENDING_CHANNEL
 from postroom.world.store.tables.approvals import approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
 
@@ -94,8 +95,6 @@ def move(
 
 def _tell_workers(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
-        from postroom.world.store.deliveries.ledger_postgres import PENDING_CHANNEL  # its driver is an extra
-
         connection.execute(select(func.pg_notify(PENDING_CHANNEL, "")))
 
 

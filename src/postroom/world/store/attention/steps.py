@@ -22,7 +22,7 @@ from postroom.world.store.attention.rows import (
 from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.inbox.again import judge_again
 from postroom.world.store.inbox.lock import lock_inbox
-from postroom.world.store.questions.order import THIS_PROCESS
+from postroom.world.store.shared.signal_names import ATTENTION_CHANNEL, THIS_PROCESS
 from postroom.world.store.tables.attention import attention_log, attention_people, digests, notice_sends, notices
 from postroom.world.store.tables.inbox import deferred_emails
 
@@ -30,7 +30,6 @@ _SEED: Final = 0x617474656E74  # keeps these locks apart from any others
 _WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
 _MOST_NAMED: Final = 500
 _WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
-ATTENTION_CHANNEL: Final = "postroom_attention"
 
 
 def lock_person(connection: Connection, person: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.registry import Registration
 from postroom.domain.time import seconds
 from postroom.world.store.butlers.registry import StoredRegistry

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, func, select, update
 
-from postroom.domain.answer_attempt import Flag
+from postroom.domain.assurance import Flag
 from postroom.domain.attachment import attachments_of_text, attachments_text
 from postroom.domain.conversation_states import WITH_BUTLER, InboundMove, InboundStatus, moved
 from postroom.domain.inbound_message import InboundMessage

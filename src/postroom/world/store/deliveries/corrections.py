@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, func, select, update
 
-from postroom.domain.approval import ParkingTerms
 from postroom.domain.audit import AuditKind, NewAudit
 from postroom.domain.correction import CorrectionAct, KeptCorrection
 from postroom.domain.correction_standing import CorrectionStanding
@@ -15,6 +14,7 @@ from postroom.domain.delivery import DeliveryEvent, Status, after
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery, Snapshot
+from postroom.domain.seams import ParkingTerms
 from postroom.world.store.approvals.rewording import close_action, hold_action, park_again
 from postroom.world.store.deliveries.correction_rows import correction_row, correction_under, corrections_of
 from postroom.world.store.deliveries.ledger_rows import SNAPSHOT_COLUMNS, claim_of, snapshot_of

@@ -17,6 +17,7 @@ from postroom.domain.ids import DeadLetterId, DeliveryId
 from postroom.world.store.deliveries.trace import readable
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.rows import read
+from postroom.world.store.shared.signal_names import PENDING_CHANNEL
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_dead_letter, delivery_requests
 
 _letters = delivery_dead_letter.c
@@ -132,10 +133,6 @@ def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
         .values(replay_count=_letters.replay_count + 1)
     )
     if connection.dialect.name == "postgresql":
-        from postroom.world.store.deliveries.ledger_postgres import (
-            PENDING_CHANNEL,  # needs the driver, which SQLite does without
-        )
-
         connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": PENDING_CHANNEL})
 
 

@@ -36,12 +36,11 @@ from postroom.world.store.deliveries.ledger_rows import (
 from postroom.world.store.engine.coalescer import Coalescer
 from postroom.world.store.engine.columns import MARKS, columns, taking_apart
 from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.shared.signal_names import PENDING_CHANNEL, SETTLED_CHANNEL
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_refusals, delivery_requests
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
-PENDING_CHANNEL: Final = "postroom_pending"
-SETTLED_CHANNEL: Final = "postroom_settled"
 _IDS_PER_NOTICE: Final = 200  # a notice carries at most 8,000 bytes
 
 _STATUSES: Final = {str(one): one for one in Status}

@@ -12,10 +12,10 @@ from postroom.domain.console_session import digest, new_secret
 from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm, Purpose
 from postroom.domain.email_copy import Ending, GivenUp, HandedOver, TryAgain
 from postroom.domain.errors import FieldError, Refused, ValidationError
-from postroom.domain.pairing import NewPairing
 from postroom.domain.time import seconds
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.rows import read
+from postroom.world.store.inbox.confirmation_links import IS_INBOX, KEPT_US
 from postroom.world.store.inbox.lock import lock_inbox
 from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.people.person_writer import PersonWriter
@@ -25,9 +25,7 @@ from postroom.world.store.tables.people import person_addresses
 
 _TABLE: Final = email_confirmations.c
 _DAY_US: Final = seconds(24 * 3600.0)
-_KEPT_US: Final = 30 * _DAY_US
 _MOST_AT_ONCE: Final = 20
-_IS_INBOX: Final = _TABLE.purpose == Purpose.INBOX
 _WANTED_FOR_COPIES: Final = exists().where(
     notification_preferences.c.user_id == _TABLE.user_id, notification_preferences.c.email_pending == _TABLE.address
 )
@@ -37,7 +35,7 @@ _WANTED_AS_PROOF: Final = exists().where(
     person_addresses.c.address == _TABLE.address,
     person_addresses.c.verified_at.is_(None),
 )
-_WANTED: Final = or_(and_(_IS_INBOX, _WANTED_FOR_COPIES), and_(~_IS_INBOX, _WANTED_AS_PROOF))
+_WANTED: Final = or_(and_(IS_INBOX, _WANTED_FOR_COPIES), and_(~IS_INBOX, _WANTED_AS_PROOF))
 _log = structlog.get_logger("postroom.pairing")
 
 
@@ -48,7 +46,7 @@ class StoredConfirmations:
 
     async def take(self, *, now_us: int, lease_until_us: int, copies: bool = True) -> Sequence[AskedToConfirm]:
         due = and_(_TABLE.handed_over_at.is_(None), _TABLE.confirmed_at.is_(None), _TABLE.due_at <= now_us)
-        asked = or_(_IS_INBOX, _TABLE.expires_at > now_us) if copies else and_(~_IS_INBOX, _TABLE.expires_at > now_us)
+        asked = or_(IS_INBOX, _TABLE.expires_at > now_us) if copies else and_(~IS_INBOX, _TABLE.expires_at > now_us)
         found = select(email_confirmations).where(due, asked, _WANTED).limit(_MOST_AT_ONCE)
 
         def work(connection: Connection) -> list[AskedToConfirm]:
@@ -104,49 +102,17 @@ def _used(connection: Connection, secret: str, now_us: int) -> bool:
     return bool(connection.execute(update(email_confirmations).where(mine).values(confirmed_at=now_us)).rowcount)
 
 
-def send_link(connection: Connection, new: NewPairing) -> None:
-    """To an address that a person is to prove; what it was good for is forgotten after a while."""
-    connection.execute(delete(email_confirmations).where(_TABLE.created_at < new.created_at_us - _KEPT_US))
-    row = {
-        "id": new.id,
-        "user_id": new.person_id,
-        "address": new.address,
-        "attempts": 0,
-        "due_at": new.created_at_us,
-        "created_at": new.created_at_us,
-        "expires_at": new.expires_at_us,
-        "purpose": Purpose.PAIRING,
-        "channel": new.channel,
-    }
-    connection.execute(insert(email_confirmations), row)
-
-
-def open_links(connection: Connection, person_id: str, now_us: int) -> int:
-    """How many links of a person may still prove an address."""
-    mine = (~_IS_INBOX, _TABLE.user_id == person_id, _TABLE.confirmed_at.is_(None), _TABLE.expires_at > now_us)
-    return connection.execute(select(func.count()).where(*mine)).scalar_one()
-
-
-def link_under(connection: Connection, pairing_id: str) -> NewPairing | None:
-    row = connection.execute(select(email_confirmations).where(_TABLE.id == pairing_id)).first()
-    if row is None:
-        return None
-    return NewPairing(
-        id=row.id, person_id=row.user_id, channel=row.channel, address=row.address, created_at_us=row.created_at
-    )
-
-
 def ask_to_confirm(connection: Connection, user_id: str, address: str, now_us: int) -> None:
     """Once for an address while its link is good; raises ValidationError for somebody who asks too often."""
-    mine = (_IS_INBOX, _TABLE.user_id == user_id, _TABLE.created_at > now_us - _DAY_US)
+    mine = (IS_INBOX, _TABLE.user_id == user_id, _TABLE.created_at > now_us - _DAY_US)
     is_open = and_(_TABLE.confirmed_at.is_(None), or_(_TABLE.expires_at.is_(None), _TABLE.expires_at > now_us))
-    same = select(_TABLE.id).where(_IS_INBOX, _TABLE.user_id == user_id, _TABLE.address == address, is_open)
+    same = select(_TABLE.id).where(IS_INBOX, _TABLE.user_id == user_id, _TABLE.address == address, is_open)
     if connection.execute(same).first() is not None:
         return
     if connection.execute(select(func.count()).where(*mine)).scalar_one() >= MOST_A_DAY:
         error = f"at most {MOST_A_DAY} addresses a day can be asked to confirm; try again tomorrow"
         raise ValidationError.of([FieldError("email", error, "rate_limited")])
-    connection.execute(delete(email_confirmations).where(_TABLE.created_at < now_us - _KEPT_US))
+    connection.execute(delete(email_confirmations).where(_TABLE.created_at < now_us - KEPT_US))
     connection.execute(
         insert(email_confirmations),
         {

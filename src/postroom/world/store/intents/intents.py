@@ -15,7 +15,8 @@ from postroom.domain.question import Subject
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.repeated import Repeated
 from postroom.world.store.engine.retry_conflict import write_twice
-from postroom.world.store.intents.order import LAST_POSITION, NEXT_POSITION, wait_for_turn
+from postroom.world.store.engine.turns import wait_for_turn
+from postroom.world.store.intents.order import LAST_POSITION, NEXT_POSITION
 from postroom.world.store.intents.rows import changing_columns, event_row, intent_row, read_event, read_intent
 from postroom.world.store.intents.webhooks import tell_subscribers
 from postroom.world.store.questions.steps import end_question, hold_questions

@@ -14,7 +14,7 @@ from postroom.domain.webhook import News, Notice, Subscription, WebhookEvent
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.engine.rows import read, values
-from postroom.world.store.tables.intents import webhook_deliveries, webhook_subscriptions
+from postroom.world.store.tables.webhooks import webhook_deliveries, webhook_subscriptions
 
 _PENDING = text("webhook_deliveries.status = 'pending'")  # as its index has it
 

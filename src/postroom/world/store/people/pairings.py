@@ -13,7 +13,7 @@ from postroom.domain.pairing import CLOSED_SECONDS, MOST_OPEN, CodeSent, NewPair
 from postroom.domain.person import Person
 from postroom.domain.time import seconds
 from postroom.world.store.engine.rows import values
-from postroom.world.store.inbox.email_confirmations import link_under, open_links, send_link
+from postroom.world.store.inbox.confirmation_links import link_under, open_links, send_link
 from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.people.people_rows import read_people
 from postroom.world.store.people.person_writer import PersonWriter

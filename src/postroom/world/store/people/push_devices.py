@@ -13,9 +13,9 @@ from sqlalchemy import Connection, Row, and_, delete, insert, select, update
 
 from postroom.domain.address_order import is_at, with_proof
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused
 from postroom.domain.person import NewPerson, Person
-from postroom.domain.ports import Clock
 from postroom.domain.push_device import NotifiedMessage, PushDevice, PushSubscription
 from postroom.system.seal import Seal
 from postroom.world.store.engine.database import Database

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert
 
-from postroom.domain.answer_attempt import Attempt, Flag, KeptAttempt, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, KeptAttempt, Said, Verdict, VerdictKind
+from postroom.domain.assurance import Flag
 from postroom.domain.strict_json import strict_json
 from postroom.world.store.engine.rows import read, values
 from postroom.world.store.questions.rows import files_of

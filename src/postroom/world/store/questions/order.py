@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -10,11 +9,10 @@ from sqlalchemy import Connection, func, insert, select, text
 
 from postroom.domain.question_change import QuestionChange
 from postroom.domain.strict_json import strict_json
-from postroom.world.store.intents.order import wait_for_turn
+from postroom.world.store.engine.turns import wait_for_turn
+from postroom.world.store.shared.signal_names import QUESTIONS_CHANNEL, THIS_PROCESS
 from postroom.world.store.tables.questions import question_events
 
-QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: who committed, and which question has a new event
-THIS_PROCESS: Final = secrets.token_hex(4)
 _events = question_events.alias()
 _NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
 _LINE: Final = insert(question_events).values(position=_NEXT_POSITION)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from postroom.domain.assurance import Assurance
 from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Format
 from postroom.domain.question import (
@@ -22,7 +23,7 @@ from postroom.domain.question import (
     Wording,
     wording_object,
 )
-from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
+from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_change import QuestionEvent, QuestionEventType
 from postroom.domain.strict_json import strict_json
 from postroom.world.store.engine.rows import read

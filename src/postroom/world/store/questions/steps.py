@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, or_, select, update
 
-from postroom.domain.approval_question import is_approval
 from postroom.domain.audit import AuditKind, NewAudit
+from postroom.domain.is_approval import is_approval
 from postroom.domain.presentation import IN_LINE, Presentation
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
 from postroom.domain.question import AskedPerson, Question

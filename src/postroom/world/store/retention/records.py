@@ -34,10 +34,11 @@ from postroom.world.store.tables.conversations import ERASED, inbound_messages
 from postroom.world.store.tables.deliveries import delivery_refusals
 from postroom.world.store.tables.idempotency_keys import idempotency_keys
 from postroom.world.store.tables.inbox import deferred_emails, notifications
-from postroom.world.store.tables.intents import intents, webhook_deliveries
+from postroom.world.store.tables.intents import intents
 from postroom.world.store.tables.questions import questions
 from postroom.world.store.tables.sessions import sessions
 from postroom.world.store.tables.uploads import uploads
+from postroom.world.store.tables.webhooks import webhook_deliveries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

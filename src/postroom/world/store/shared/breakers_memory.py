@@ -7,7 +7,7 @@ from typing import Final
 
 from postroom.domain import breaker
 from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 
 _NEW: Final = Circuit()
 

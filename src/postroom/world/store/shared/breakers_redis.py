@@ -8,7 +8,7 @@ from typing import Any
 from redis.asyncio import Redis, RedisCluster
 
 from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report, as_of
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import SECOND_US
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
 from postroom.world.store.shared.redis_reach import RedisReach

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redis.asyncio import Redis, RedisCluster
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.world.store.inbox.hourly_cap_database import HOUR_US
 from postroom.world.store.shared.redis_reach import RedisReach
 from postroom.world.store.shared.redis_script import RedisAway, RedisScript

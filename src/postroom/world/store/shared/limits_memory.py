@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
+from postroom.domain.clock import Clock
 from postroom.domain.limits import (
     LEASE_US,
     MINUTE_US,
@@ -20,7 +21,6 @@ from postroom.domain.limits import (
     spend,
     throttle_us,
 )
-from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US
 from postroom.domain.time import seconds as microseconds
 

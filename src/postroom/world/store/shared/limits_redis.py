@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from redis.asyncio import Redis, RedisCluster
 
+from postroom.domain.clock import Clock
 from postroom.domain.limits import (
     IN_FLIGHT_HINT_US,
     LEASE_US,
@@ -20,7 +21,6 @@ from postroom.domain.limits import (
     decision,
     throttle_us,
 )
-from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US
 from postroom.domain.time import seconds as microseconds
 from postroom.world.store.shared.limits_memory import MemoryLimits

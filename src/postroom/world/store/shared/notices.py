@@ -12,12 +12,16 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.time import seconds
 from postroom.system.loop import Loops
 from postroom.system.signal import Signal
-from postroom.world.store.attention.steps import ATTENTION_CHANNEL
-from postroom.world.store.deliveries.ledger_postgres import PENDING_CHANNEL, SETTLED_CHANNEL
 from postroom.world.store.engine.connections import Connection
 from postroom.world.store.engine.postgres import AWAY, PostgresDatabase
-from postroom.world.store.questions.order import QUESTIONS_CHANNEL, THIS_PROCESS
 from postroom.world.store.shared.question_notices import QuestionNotices
+from postroom.world.store.shared.signal_names import (
+    ATTENTION_CHANNEL,
+    PENDING_CHANNEL,
+    QUESTIONS_CHANNEL,
+    SETTLED_CHANNEL,
+    THIS_PROCESS,
+)
 
 _PROBE_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from postroom.world.store.questions.order import THIS_PROCESS
+from postroom.world.store.shared.signal_names import THIS_PROCESS
 
 QuestionCall = Callable[[str | None], None]  # the id, or None: some may have been missed
 

@@ -9,7 +9,7 @@ import structlog
 from redis.asyncio import Redis, RedisCluster
 from redis.exceptions import RedisClusterException, RedisError
 
-from postroom.domain.ports import Clock
+from postroom.domain.clock import Clock
 from postroom.domain.time import seconds
 
 TIMEOUT_SECONDS: Final = 1.0

@@ -8,8 +8,8 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, select
 
+from postroom.domain.clock import Clock
 from postroom.domain.living_worker import LivingWorker
-from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, Table, Text, text
 
-from postroom.domain.approval import ActionStatus, Risk
+from postroom.domain.approval import ActionStatus
+from postroom.domain.risk_and_urgency import Risk
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.metadata import MESSENGER, metadata, one_of
 from postroom.world.store.tables.partial_index import partial_index

@@ -1,0 +1,7 @@
+"""Who sends the e-mail copies of the inbox."""
+
+from __future__ import annotations
+
+from typing import Final
+
+INBOX_AGENT: Final = "inbox"  # who speaks where no program does
