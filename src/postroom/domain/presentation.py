@@ -11,6 +11,8 @@ from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
 
+ENDED_FIRST: Final = "the question ended before it was shown"
+WAITS: Final = "waits for an approval"
 IN_LINE: Final = "other approvals are to be decided first"
 
 
@@ -119,3 +121,16 @@ class Shown:
     revision: int = 0
     provider_ids: Sequence[str] = ()
     reason: str | None = None
+
+
+_SEEN: Final = (PresentationStatus.SHOWN, PresentationStatus.CLOSING, PresentationStatus.CLOSED)
+
+
+def was_seen(one: Presentation) -> bool:
+    """It has arrived where the person is, whatever became of it then."""
+    return one.status in _SEEN or is_left_open(one)
+
+
+def is_left_open(one: Presentation) -> bool:
+    """It was shown, and could not be closed."""
+    return one.status is PresentationStatus.LEFT and one.revision > 0 and one.reason != ENDED_FIRST

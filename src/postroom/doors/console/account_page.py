@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from postroom.domain.console_session import digest, person_of
-from postroom.doors.console.passkey_routes import KnownPasskeys
-from postroom.doors.console.passkey_site import is_this_machine, local_address, site_of
+from postroom.doors.console.passkey_site import KnownPasskeys, is_this_machine, local_address, site_of
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.visit import ConsolePage, Visit, anybody

@@ -16,7 +16,7 @@ from postroom.doors.console.cookies import browser_secret, keep_browser
 from postroom.doors.console.device_words import device_words
 from postroom.doors.console.form import read_form
 from postroom.doors.console.local_path import local_path
-from postroom.doors.console.passkey_site import site_of
+from postroom.doors.console.passkey_site import KnownPasskeys, site_of
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sign_in import SignInPages
@@ -33,12 +33,6 @@ class Admissible(Protocol):
     async def of(self, person_id: str) -> Admitted | None:
         """As whom this person may come in now."""
         ...
-
-
-class KnownPasskeys(Protocol):
-    async def of(self, person_id: str) -> Sequence[Passkey]: ...
-
-    async def remove(self, person_id: str, passkey_id: str, by: str, now_us: int) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

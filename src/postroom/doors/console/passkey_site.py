@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from starlette.requests import Request
 
-from postroom.domain.passkey import Site
+from postroom.domain.passkey import Passkey, Site
 
 _LOCAL: Final = "localhost"
 
@@ -42,3 +43,9 @@ def _is_number(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class KnownPasskeys(Protocol):
+    async def of(self, person_id: str) -> Sequence[Passkey]: ...
+
+    async def remove(self, person_id: str, passkey_id: str, by: str, now_us: int) -> bool: ...

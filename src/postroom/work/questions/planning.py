@@ -18,6 +18,7 @@ from postroom.work.questions.places import GONE, Channels, Turns, nowhere, place
 from postroom.work.questions.records import Plans
 
 NEXT_CHANNEL_SECONDS: Final = 300.0
+QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
 QUIET: Final = "it is quiet for them"
 _AT_A_TIME: Final = 50
 

@@ -18,7 +18,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.is_approval import is_approval
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.presentation import IN_LINE, Presentation, PresentationClaim, Shown, Token
+from postroom.domain.presentation import ENDED_FIRST, IN_LINE, WAITS, Presentation, PresentationClaim, Shown, Token
 from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
@@ -26,9 +26,8 @@ from postroom.system.signal import Signal
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.questions.cards import Card, CardMaker, Made, made, request_id_of
-from postroom.work.questions.planning import QUIET, Planning
+from postroom.work.questions.planning import QUIET, QUIET_SECONDS, Planning
 from postroom.work.questions.records import Claims
-from postroom.work.questions.timekeeper import QUIET_SECONDS
 
 WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
 LEASE_SECONDS: Final = 60.0
@@ -37,8 +36,6 @@ PARKED_SECONDS: Final = 600.0  # a decision rings at once; this is for one that 
 COUNT_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
 _IN_HAND: Final = 50
-ENDED_FIRST: Final = "the question ended before it was shown"
-WAITS: Final = "waits for an approval"
 NO_EDITS: Final = "what was sent on this channel cannot be changed"
 _log = structlog.get_logger("postroom.questions")
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from postroom.domain.person import PersonRole
-from postroom.domain.presentation import Presentation
+from postroom.domain.presentation import Presentation, was_seen
 from postroom.domain.question import Preview, Question
 from postroom.domain.question_states import PresentationStatus
 from postroom.work.questions.asked_people import AskedPeople
@@ -14,7 +14,6 @@ from postroom.work.questions.card_words import is_hidden
 from postroom.work.questions.cards import request_id_of
 from postroom.work.questions.form import properties
 from postroom.work.questions.view import QuestionView
-from postroom.work.questions.why import was_seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,10 @@ from postroom.domain.time import seconds
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.cards import CardMaker, request_id_of
 from postroom.work.questions.plan import QuestionStep
+from postroom.work.questions.planning import QUIET_SECONDS
 from postroom.work.questions.questions import Questions
 
 LOOK_SECONDS: Final = 5.0  # how soon what another process asked is known here; nothing is due earlier than that
-QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
 _AT_A_TIME: Final = 100
 
 

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from postroom.domain.answer_attempt import KeptAttempt, VerdictKind
-from postroom.domain.presentation import IN_LINE, Presentation
+from postroom.domain.presentation import IN_LINE, WAITS, Presentation, is_left_open, was_seen
 from postroom.domain.question import Added, Question
 from postroom.domain.question_answer import BY_DEFAULT
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.spoken_time import relative
 from postroom.work.questions.answer_words import answer_words
 from postroom.work.questions.card_words import about_line, asked_line, asker_name, one_line
-from postroom.work.questions.presenter import ENDED_FIRST, WAITS
 from postroom.work.questions.view import QuestionStory
 
 _MOST: Final = 200
-_SEEN: Final = (PresentationStatus.SHOWN, PresentationStatus.CLOSING, PresentationStatus.CLOSED)
 
 
 def why_question(story: QuestionStory, now_us: int) -> str:
@@ -78,7 +76,7 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It is on its way {place}{reason}."
         case PresentationStatus.SHOWN if 0 < one.revision < question.revision and question.is_open:
             return f"Its new words have not been shown {place} yet{reason}."
-        case PresentationStatus.LEFT if _is_left_open(one):
+        case PresentationStatus.LEFT if is_left_open(one):
             return f"The card on {one.channel} stays as it was{reason}."
         case PresentationStatus.LEFT:
             return f"It was not shown {place}{reason}."
@@ -90,16 +88,6 @@ def _has_its_turn_later(one: Presentation, now_us: int) -> bool:
     """Nothing holds it up, and nothing has been tried: another channel has the person first."""
     untried = one.status is PresentationStatus.PLANNED and one.delivery_id is None and one.reason is None
     return untried and one.due_at_us is not None and one.due_at_us > now_us
-
-
-def was_seen(one: Presentation) -> bool:
-    """It has arrived where the person is, whatever became of it then."""
-    return one.status in _SEEN or _is_left_open(one)
-
-
-def _is_left_open(one: Presentation) -> bool:
-    """It was shown, and could not be closed."""
-    return one.status is PresentationStatus.LEFT and one.revision > 0 and one.reason != ENDED_FIRST
 
 
 def _nudged(question: Question, now_us: int) -> Iterator[str]:
