@@ -105,7 +105,7 @@ class Talking(Living):
                     return
                 await asyncio.sleep(0.05)
 
-    async def kept(self, chat: int, *statuses: str) -> list[dict[str, Any]]:
+    async def kept(self, chat: int | str, *statuses: str) -> list[dict[str, Any]]:
         """The stored messages of a chat, as soon as they are in these states."""
         async with asyncio.timeout(SECONDS):
             while True:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection
+from tests.all_tables import metadata
 from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
@@ -25,7 +26,6 @@ from postroom.world.store.shared.limits_redis import RedisLimits
 from postroom.world.store.shared.notices import listening
 from postroom.world.store.shared.question_notices import QuestionNotices
 from postroom.world.store.shared.redis_script import connect
-from postroom.world.store.tables import metadata
 from postroom.world.store.tables.deliveries import delivery_refusals
 
 CONTEXT = {

@@ -16,6 +16,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import BLANK_SCHEMA, Connection, MetaData, create_engine, inspect, text
+from tests.all_tables import metadata
 from tests.services import databases
 
 from postroom.domain.conversation_states import INBOUND_MOVES
@@ -26,7 +27,7 @@ from postroom.world.store.engine.migrate import NewerDatabase, UnreleasedDatabas
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.migrations.versions import m0100_baseline
-from postroom.world.store.tables import SCHEMAS, metadata
+from postroom.world.store.tables.metadata import SCHEMAS
 
 VERSIONS = "postroom.world.store.migrations.versions"
 ROOT = Path(__file__).parents[4]

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.world.store.engine import migrate
-from postroom.world.store.tables import SCHEMAS
+from postroom.world.store.tables.metadata import SCHEMAS
 
 Result = TypeVar("Result")
 _MOST_AT_ONCE = 500

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from alembic import context
 
-from postroom.world.store.tables import metadata
-
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=None,  # a migration says itself what it makes
     version_table="postroom_version",
     transaction_per_migration=True,
     on_version_apply=context.config.attributes.get("applied"),
