@@ -20,8 +20,8 @@ PARTS = (
 
 def main() -> None:
     collect_less_often()  # as `postroom up` does
-    log.configure("WARNING")
-    trace.configure(None)
+    log.configure_log("WARNING")
+    trace.configure_tracing(None)
     cores, load = os.cpu_count(), os.getloadavg()[0]
     print(f"{platform.machine()}, {cores} cores, load {load:.1f}, Python {platform.python_version()}, {ROUNDS} rounds")
     parts = sys.argv[1:] or PARTS

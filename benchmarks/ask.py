@@ -210,7 +210,7 @@ async def one_database(home: Path, database: str) -> Figures:
 
 
 def main() -> None:
-    log.configure("ERROR")  # as the other doors are measured
+    log.configure_log("ERROR")  # as the other doors are measured
     results: dict[str, Figures] = {}
     with temporary_postgres() as (server, folder):
         for name, database in (("SQLite", ""), ("PostgreSQL", server.url())):

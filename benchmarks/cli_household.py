@@ -46,8 +46,8 @@ async def live(home: str) -> None:
 
 
 def main() -> None:
-    log.configure("ERROR")
-    trace.configure(None)
+    log.configure_log("ERROR")
+    trace.configure_tracing(None)
     uvloop.run(live(sys.argv[1]))
 
 

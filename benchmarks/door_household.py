@@ -43,8 +43,8 @@ async def live(home: str, database: str) -> None:
 
 def main() -> None:
     collect_less_often()  # as `postroom up` does
-    log.configure("ERROR")
-    trace.configure(None)
+    log.configure_log("ERROR")
+    trace.configure_tracing(None)
     setattr(household, "open_channels", lambda *_: {"telegram": NoChannel()})  # noqa: B010  # in its place
     home, database = sys.argv[1:]
     Path(home).mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ LIST_P95_MS = 50.0
 
 
 def main() -> None:
-    log.configure("WARNING")
+    log.configure_log("WARNING")
     created, listed = uvloop.run(measure())
     create_p50, list_p95 = statistics.median(created), statistics.quantiles(listed, n=100)[94]
     print(f"create, SQLite, synchronous=FULL: p50 {create_p50:.2f} ms (goal {CREATE_P50_MS:.0f} ms)")

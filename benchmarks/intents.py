@@ -46,7 +46,7 @@ _SYLLABLES = [
 
 
 def main() -> None:
-    log.configure("ERROR")
+    log.configure_log("ERROR")
     lines = ["| what | p50, ms | p95, ms | target |", "|---|--:|--:|--:|"]
     for aliases, goal in BOOKS.items():
         times = uvloop.run(measure_resolve(aliases))

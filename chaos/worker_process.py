@@ -55,7 +55,7 @@ def main(job: Job) -> None:
         os.dup2(target, 2)
     if job.file_size_limit_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (job.file_size_limit_bytes, job.file_size_limit_bytes))
-    log.configure("ERROR")
+    log.configure_log("ERROR")
     uvloop.run(Worker(job).run())
 
 

@@ -26,8 +26,8 @@ async def measured(what: str, url: str, count: int, seconds: int) -> dict[str, o
 
 def main() -> None:
     collect_less_often()  # as `postroom up` does
-    log.configure("WARNING")
-    trace.configure(None)
+    log.configure_log("WARNING")
+    trace.configure_tracing(None)
     asked = asked_for()
     print(json.dumps(uvloop.run(measured(asked.what, asked.url, asked.count, asked.seconds))))
 

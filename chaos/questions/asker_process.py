@@ -58,7 +58,7 @@ def prepare(words: Path) -> None:
     target = os.open(words, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(target, 1)
     os.dup2(target, 2)
-    log.configure("ERROR")
+    log.configure_log("ERROR")
 
 
 async def _run(job: QuestionJob) -> None:

@@ -116,7 +116,7 @@ async def test_what_fails_is_told_with_its_kind_since_when_and_how_often(clock: 
 
 async def test_each_kind_is_logged_once_until_it_is_over_and_never_with_its_text(clock: FakeClock) -> None:
     written = io.StringIO()
-    log.configure("INFO", written)
+    log.configure_log("INFO", written)
     endings = [KeyError(SECRET), KeyError(SECRET), ValueError(SECRET), None, ValueError(SECRET)]
     async with CountedLoops(clock).running("one", Rounds(clock, *endings, every_seconds=1).look):
         await clock.advance(60)

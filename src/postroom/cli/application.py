@@ -15,99 +15,117 @@ from postroom.domain.errors import PostroomError, UserError
 
 # Where each one is, and what it says of itself: the list of all of them imports none.
 _LISTED = {
-    "up": ("up:up", "Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."),
-    "init": ("init:init", "Write an editable household: settings and one folder per butler."),
-    "login": ("login:login", "Print a link that signs you in to the console; it works once, for ten minutes."),
-    "login-mail": ("login_mail:login_mail", "Let Google or Microsoft grant access to a mailbox, without a password."),
+    "up": (
+        "postroom.cli.up:up",
+        "Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox.",
+    ),
+    "init": ("postroom.cli.init:init", "Write an editable household: settings and one folder per butler."),
+    "login": (
+        "postroom.cli.login:login",
+        "Print a link that signs you in to the console; it works once, for ten minutes.",
+    ),
+    "login-mail": (
+        "postroom.cli.login_mail:login_mail",
+        "Let Google or Microsoft grant access to a mailbox, without a password.",
+    ),
     "notify": (
-        "notify:notify",
+        "postroom.cli.notify:notify",
         "Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; "
         "POSTROOM_URL: elsewhere.",
     ),
     "revise": (
-        "correct:revise",
+        "postroom.cli.correct:revise",
         "Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not.",
     ),
     "recall": (
-        "correct:recall",
+        "postroom.cli.correct:recall",
         "Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not.",
     ),
     "ask": (
-        "ask:ask",
+        "postroom.cli.ask:ask",
         "Ask people; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled.",
     ),
     "wait": (
-        "wait:wait",
+        "postroom.cli.wait:wait",
         "Wait for an answer; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled.",
     ),
-    "answer": ("answer:answer", "Answer a question as the person it asks; exits with 0 when the answer counts."),
-    "asks": ("asks:asks", "List questions: of an agent what it asked, of a person what asks them, of the owner all."),
+    "answer": (
+        "postroom.cli.answer:answer",
+        "Answer a question as the person it asks; exits with 0 when the answer counts.",
+    ),
+    "asks": (
+        "postroom.cli.asks:asks",
+        "List questions: of an agent what it asked, of a person what asks them, of the owner all.",
+    ),
     "trace": (
-        "trace:trace",
+        "postroom.cli.trace:trace",
         "Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL.",
     ),
     "why": (
-        "why:why",
+        "postroom.cli.why:why",
         "Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL.",
     ),
     "owner": (
-        "owner:owner",
+        "postroom.cli.owner:owner",
         "Show where the owner is reached, or find the owner's Telegram chat and write it into the settings.",
     ),
     "channels": (
-        "channels:channels",
+        "postroom.cli.channels:channels",
         "List each channel with its kind, what it can do and its health; POSTROOM_URL names a household elsewhere.",
     ),
     "doctor": (
-        "doctor:doctor",
+        "postroom.cli.doctor:doctor",
         "Check Python, files, ports, loops, database, Redis, credentials, clock and display; "
         "exits with 1 on a problem.",
     ),
-    "config": ("config:config", "Print the effective settings with their source; secrets are hidden."),
+    "config": ("postroom.cli.config:config", "Print the effective settings with their source; secrets are hidden."),
     "desk": (
-        "desk:desk",
+        "postroom.cli.desk:desk",
         "Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you.",
     ),
-    "migrate": ("migrate:migrate", "Bring the database to the newest schema; `up` does it by itself."),
+    "migrate": ("postroom.cli.migrate:migrate", "Bring the database to the newest schema; `up` does it by itself."),
     "worker": (
-        "up:worker",
+        "postroom.cli.up:worker",
         "Add a delivery worker to a household on PostgreSQL: one more process that sends what is stored. "
         "It has no port and no page, and needs the household's settings, credentials and tokens; "
         "`postroom up` has all the rest, and sends, too. Start as many as you like, on any machine, and "
         "stop each at any time.",
     ),
     "prune": (
-        "prune:prune",
+        "postroom.cli.prune:prune",
         "Remove settled deliveries, logs, sessions, read notes and old questions' words.",
     ),
-    "attention": ("attention:app", "When people are shown what agents have to say, and what will happen to it."),
-    "approvals": ("approvals:app", "Decide what may be sent."),
-    "audit": ("audit:audit", "List who signed in, who decided and who changed what, newest first."),
-    "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),
-    "people": ("people:app", "Everybody this household knows: the owner, members and contacts."),
+    "attention": (
+        "postroom.cli.attention:app",
+        "When people are shown what agents have to say, and what will happen to it.",
+    ),
+    "approvals": ("postroom.cli.approvals:app", "Decide what may be sent."),
+    "audit": ("postroom.cli.audit:audit", "List who signed in, who decided and who changed what, newest first."),
+    "token": ("postroom.cli.token:app", "Make, list and revoke the tokens callers identify themselves with."),
+    "people": ("postroom.cli.people:app", "Everybody this household knows: the owner, members and contacts."),
     "pair": (
-        "pair:pair",
+        "postroom.cli.pair:pair",
         "Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link.",
     ),
-    "contacts": ("contacts:app", "The people this household can write to."),
-    "connectors": ("connectors:app", "Connect ChatGPT and Gemini."),
+    "contacts": ("postroom.cli.contacts:app", "The people this household can write to."),
+    "connectors": ("postroom.cli.connectors:app", "Connect ChatGPT and Gemini."),
     "connect": (
-        "connect:connect",
+        "postroom.cli.connect:connect",
         "Connect a coding agent: its own files are shown, written and, with --remove, restored.",
     ),
     "hook": (
-        "hook:hook",
+        "postroom.cli.hook:hook",
         "Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt.",
     ),
     "headless": (
-        "headless:headless",
+        "postroom.cli.headless:headless",
         "Run Claude Code without a screen: it ends at a permission, asks on the phone, and is resumed with the answer.",
     ),
     "bridge": (
-        "bridge:bridge",
+        "postroom.cli.bridge:bridge",
         "Carry a connected client's MCP between its standard streams and the household; clients start it.",
     ),
-    "service": ("service:app", "Run the household as a service of your own account."),
+    "service": ("postroom.cli.service:app", "Run the household as a service of your own account."),
 }
 
 

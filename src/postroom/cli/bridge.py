@@ -14,4 +14,4 @@ def bridge(
     client: Annotated[str, typer.Argument(metavar="CLIENT", help="The client that was connected.")], home: Home = None
 ) -> None:
     """Carry a connected client's MCP between its standard streams and the household; clients start it."""
-    quick.bridge(quick.QuickCommand(client=client, home=home))
+    quick.run_bridge(quick.QuickCommand(client=client, home=home))

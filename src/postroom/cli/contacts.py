@@ -14,10 +14,10 @@ from postroom.cli.people_book import Here
 from postroom.domain.person import Person
 from postroom.system.settings.load import from_process
 
-app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
+contacts_app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
 
 
-@app.command("list")
+@contacts_app.command("list")
 def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
     """Everybody in the household's book, by name."""
     from postroom.app.contact_list import all_contacts
@@ -52,8 +52,8 @@ def _line(one: Person) -> str:
     return "  ".join([f"{one.name}{also}", ", ".join(reached) or "no address", *(["trusted"] if one.trusted else [])])
 
 
-@app.command("import")
-def import_file(
+@contacts_app.command("import")
+def import_contacts_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="people.vcf or people.csv")],
     home: Home = None,
     database: Database = None,

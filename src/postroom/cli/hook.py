@@ -29,7 +29,7 @@ def hook(
         raise UserError(
             f"There are no hooks of '{client}'{did_you_mean(client, list(CLIENTS))} There are {', '.join(CLIENTS)}."
         )
-    quick.hook(
+    quick.run_hook(
         quick.QuickCommand(
             client=client, home=home, wait_seconds=wait_seconds, finished=finished, defer=defer, payload=payload
         )

@@ -36,7 +36,7 @@ class Listed(TyperCommand):
 
     def imported(self) -> Command:
         module, _, attribute = self._place.partition(":")
-        found = getattr(import_module(f"postroom.cli.{module}"), attribute)
+        found = getattr(import_module(module), attribute)
         if isinstance(found, typer.Typer):
             for one in found.registered_commands:
                 one.cls = Single

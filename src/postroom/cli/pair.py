@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.people import Who
 from postroom.cli.people_book import one_called, people_book
 from postroom.cli.people_words import pairing_lines
 from postroom.system.settings.load import from_process
 
-Who = Annotated[str, typer.Argument(metavar="WHO", help="A name, an alias or an id; `owner` is the owner.")]
 Channel = Annotated[str, typer.Option("--channel", metavar="NAME", help="Where the address is to be proved.")]
 
 

@@ -15,7 +15,7 @@ from postroom.domain.errors import UserError
 from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 
-app = typer.Typer(help="Everybody this household knows: the owner, members and contacts.", no_args_is_help=True)
+people_app = typer.Typer(help="Everybody this household knows: the owner, members and contacts.", no_args_is_help=True)
 
 Who = Annotated[str, typer.Argument(metavar="WHO", help="A name, an alias or an id; `owner` is the owner.")]
 Addresses = Annotated[
@@ -33,7 +33,7 @@ Trusted = Annotated[
 ]
 
 
-@app.command("list")
+@people_app.command("list")
 def list_people(home: Home = None, database: Database = None, json: Json = False) -> None:
     """Everybody, by name."""
     found = sorted(_book(home, database).everybody(), key=lambda one: one["name"].casefold())
@@ -44,7 +44,7 @@ def list_people(home: Home = None, database: Database = None, json: Json = False
         say(person_line(one))
 
 
-@app.command("add")
+@people_app.command("add")
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="As you would say it.")],
     address: Addresses = None,
@@ -71,13 +71,13 @@ def add(
     _print(_book(home, database).add(given | ({"role": role} if role else {})), json)
 
 
-@app.command("show")
+@people_app.command("show")
 def show(who: Who, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Who this is and where they are reached."""
     _print(one_called(_book(home, database), who), json)
 
 
-@app.command("edit")
+@people_app.command("edit")
 def edit(
     who: Who,
     name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
@@ -123,7 +123,7 @@ def edit(
     _print(book.change(person["person_id"], given), json)
 
 
-@app.command("remove")
+@people_app.command("remove")
 def remove(
     who: Who,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -144,7 +144,7 @@ def remove(
         say(plain(f"{person['name']} was removed."))
 
 
-@app.command("history")
+@people_app.command("history")
 def history(
     who: Who,
     butler: Annotated[str | None, typer.Option("--butler", help="Only what this butler said or was given.")] = None,
@@ -168,8 +168,8 @@ def history(
         say(plain(f"Nothing was said with {person['name']}."))
 
 
-@app.command("import")
-def import_file(
+@people_app.command("import")
+def import_people_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="people.vcf or people.csv")],
     home: Home = None,
     database: Database = None,

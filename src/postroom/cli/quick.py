@@ -34,7 +34,7 @@ def quickly(arguments: Sequence[str]) -> bool:
     said = understood(arguments[1:])
     if said is None:
         return False
-    hook(said) if arguments[0] == HOOK else bridge(said)
+    run_hook(said) if arguments[0] == HOOK else run_bridge(said)
     return True
 
 
@@ -62,7 +62,7 @@ def understood(words: Sequence[str]) -> QuickCommand | None:
     return QuickCommand(**given, wait_seconds=min(max(seconds, 0.0), 86_400.0)) if "client" in given else None
 
 
-def hook(said: QuickCommand) -> None:
+def run_hook(said: QuickCommand) -> None:
     """Ends well whatever happens: an error would be an answer to some clients."""
     try:
         answer = _heard(said)
@@ -73,7 +73,7 @@ def hook(said: QuickCommand) -> None:
     os._exit(0)
 
 
-def bridge(said: QuickCommand) -> None:
+def run_bridge(said: QuickCommand) -> None:
     from postroom.domain.errors import UserError
     from postroom.programs.bridge.bridge import run
     from postroom.programs.connections import connection_of, home_of

@@ -103,9 +103,9 @@ def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str
 
     raise_descriptor_limit()
     collect_less_often()
-    log.configure(settings.telemetry.log_level)
+    log.configure_log(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint
-    provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)
+    provider = trace.configure_tracing(trace.otlp_exporter(endpoint) if endpoint else None)
     uvloop.run(_until_signalled(settings, roster, parts))
     provider.shutdown()
 

@@ -31,7 +31,7 @@ TEXTS = {
 def test_an_entry_is_added_and_removed_to_the_byte(text: str) -> None:
     added = json_text.with_member(text, OURS, ENTRY)
 
-    assert json_text.found(added, OURS) == ENTRY
+    assert json_text.json_value(added, OURS) == ENTRY
     assert json_text.with_member(added, OURS, ENTRY) == added
     assert json_text.without_member(added, OURS) == text
 
@@ -46,7 +46,7 @@ def test_comments_stay_beside_what_they_are_about() -> None:
 def test_what_is_missing_is_made(text: str) -> None:
     added = json_text.with_member(text, OURS, ENTRY)
 
-    assert json_text.found(added, ()) == {"mcpServers": {"postroom": ENTRY}}
+    assert json_text.json_value(added, ()) == {"mcpServers": {"postroom": ENTRY}}
     assert added.startswith(text.removesuffix("}").rstrip("\n} ") if "{" in text else text)
 
 
@@ -63,8 +63,8 @@ def test_items_of_a_list_are_added_replaced_and_removed() -> None:
     added = json_text.with_items_replaced(text, path, _is_ours, {"ours": 1})
     changed = json_text.with_items_replaced(added, path, _is_ours, {"ours": 2})
 
-    assert json_text.found(added, path) == [{"theirs": 1}, {"ours": 1}]
-    assert json_text.found(changed, path) == [{"theirs": 1}, {"ours": 2}]
+    assert json_text.json_value(added, path) == [{"theirs": 1}, {"ours": 1}]
+    assert json_text.json_value(changed, path) == [{"theirs": 1}, {"ours": 2}]
     assert json_text.with_items_replaced(changed, path, _is_ours, {"ours": 2}) == changed
     assert json_text.without_items(changed, path, _is_ours) == text
 

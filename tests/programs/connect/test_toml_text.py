@@ -29,7 +29,7 @@ def test_a_table_is_added_and_removed_to_the_byte(text: str) -> None:
     added = toml_text.with_table(text, OURS, ENTRY)
 
     assert added.startswith(text)
-    assert toml_text.found(added, OURS) == ENTRY
+    assert toml_text.toml_value(added, OURS) == ENTRY
     assert toml_text.with_table(added, OURS, ENTRY) == added
     assert toml_text.without_table(added, OURS).rstrip("\n") == text.rstrip("\n")
     if text.endswith("\n"):

@@ -24,7 +24,7 @@ def lines() -> Iterator[Any]:
     stream = io.StringIO()
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    log.configure("DEBUG", stream)
+    log.configure_log("DEBUG", stream)
     yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
     root.handlers[:] = handlers
     root.setLevel(level)
@@ -109,7 +109,7 @@ def _closed() -> io.StringIO:
 @pytest.mark.usefixtures("lines")
 @pytest.mark.parametrize("stream", [_Gone(), _closed()], ids=["reader gone", "closed"])
 def test_a_log_nobody_can_read_stops_no_work(stream: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
-    log.configure("INFO", stream)
+    log.configure_log("INFO", stream)
 
     structlog.get_logger("x").info("delivery.settled")
     logging.getLogger("library").error("something")

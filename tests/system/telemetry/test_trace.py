@@ -83,7 +83,7 @@ async def test_without_a_valid_parent_there_is_a_trace_of_our_own(tmp_path: Path
 
 def test_without_an_exporter_ids_exist_and_nothing_is_recorded() -> None:
     recording()  # a process keeps its first provider, and other tests need theirs to record
-    provider = trace.configure(None)
+    provider = trace.configure_tracing(None)
 
     with provider.get_tracer("x").start_as_current_span("x") as span:
         assert otel.format_trace_id(span.get_span_context().trace_id) != "0" * 32
@@ -95,7 +95,7 @@ def logged() -> Iterator[io.StringIO]:
     stream = io.StringIO()
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    log.configure("DEBUG", stream)
+    log.configure_log("DEBUG", stream)
     root.setLevel(logging.DEBUG)  # as chatty as every library can be
     yield stream
     root.handlers[:] = handlers

@@ -133,7 +133,7 @@ async def butler_with_model(
 
 
 async def main(home: Path, path: str, request: dict[str, Any] | None) -> None:
-    log.configure("ERROR")
+    log.configure_log("ERROR")
     async with butler_with_model(home, path, "codex", SessionLimits(concurrent=1)) as butler:
         if request:
             session = await butler.sessions.submit(request["prompt"], trigger="trigger", caller=OPERATOR)

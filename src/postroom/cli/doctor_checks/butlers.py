@@ -26,7 +26,10 @@ async def look_at_butlers(settings: Settings) -> list[Finding]:
     since_us = SystemClock().now_us() - seconds(_SECONDS)
 
     def work(connection: Connection) -> list[str]:
-        return [*appointments.set_aside(connection, since_us), *sessions.set_aside(connection, since_us)]
+        return [
+            *appointments.appointments_set_aside(connection, since_us),
+            *sessions.sessions_set_aside(connection, since_us),
+        ]
 
     try:
         store = connect_store(settings)

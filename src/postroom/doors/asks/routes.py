@@ -37,11 +37,11 @@ _REUSED: Final[dict[int | str, dict[str, Any]]] = {
 _OVER: Final = failures(409)
 _NOT_KEPT: Final = {"Cache-Control": "no-store"}
 Id = Annotated[str, Path(max_length=64)]
-Wait = Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Cursor = Annotated[str | None, Query(max_length=64, description="`next_cursor` of the page before.")]
+WaitQuery = Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")]
+PageLimit = Annotated[int, Query(ge=1, le=200)]
+PageCursor = Annotated[str | None, Query(max_length=64, description="`next_cursor` of the page before.")]
 Since = Annotated[str | None, Query(max_length=64, description="`cursor` of the page before.")]
-Place = Annotated[str | None, Header(alias="Last-Event-ID", max_length=64)]
+LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=64)]
 Object = Annotated[dict[str, Any], Body()]
 
 
@@ -100,7 +100,7 @@ def _add_stream(router: APIRouter, parts: AskRouteParts) -> None:
         "`ask.superseded`, each with the question; of your own, and as a person of those that ask you.",
         response_class=StreamingResponse,
     )
-    async def streamed(caller: Caller, last_event_id: Place = None, since: Since = None) -> StreamingResponse:
+    async def streamed(caller: Caller, last_event_id: LastEventId = None, since: Since = None) -> StreamingResponse:
         position = read_position(last_event_id or since)
         return await stream(parts.feed, caller, position, parts.signal, parts.clock)
 
@@ -121,8 +121,8 @@ def _add_reading(router: APIRouter, parts: AskRouteParts) -> None:
         idempotency_key: Annotated[
             str | None, Query(max_length=MAX_KEY_CHARACTERS, description="Only what you asked under this key.")
         ] = None,
-        cursor: Cursor = None,
-        limit: Limit = 50,
+        cursor: PageCursor = None,
+        limit: PageLimit = 50,
     ) -> Any:
         if idempotency_key is not None:
             return {
@@ -141,7 +141,7 @@ def _add_reading(router: APIRouter, parts: AskRouteParts) -> None:
         response_model=models.AskBody,
         response_model_exclude_unset=True,
     )
-    async def one(request: Request, response: Response, ask_id: Id, caller: Caller, wait: Wait = 0) -> Any:
+    async def one(request: Request, response: Response, ask_id: Id, caller: Caller, wait: WaitQuery = 0) -> Any:
         view = await while_connected(request, parts.asking.wait(caller, ask_id=ask_id, wait_seconds=wait))
         response.headers.update(_NOT_KEPT)
         return shown(view)
@@ -153,7 +153,7 @@ def _add_reading(router: APIRouter, parts: AskRouteParts) -> None:
         response_model=models.AnswersBody,
         response_model_exclude_unset=True,
     )
-    async def answers(caller: Caller, since: Since = None, limit: Limit = 50) -> Any:
+    async def answers(caller: Caller, since: Since = None, limit: PageLimit = 50) -> Any:
         page = await parts.asking.answers(caller, since=since, limit=limit)
         return {"answers": [shown(one) for one in page.views], "cursor": page.cursor}
 

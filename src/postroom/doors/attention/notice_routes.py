@@ -76,7 +76,7 @@ def _add_acting(router: APIRouter, acts: AttentionActs) -> None:
         "/v1/notices/{notice_id}/snooze",
         operation_id="snoozeNotice",
         summary="Show it later, as the person it is for; an hour, unless it says otherwise",
-        openapi_extra=schemas.body(schemas.SNOOZE, required=False),
+        openapi_extra=schemas.body(schemas.SNOOZE_BODY, required=False),
     )
     async def snooze(request: Request, notice_id: NoticeId, caller: Caller) -> models.NoticeAnswer:
         return _answer(await acts.snooze(caller, notice_id, await read_body(request)))
@@ -95,7 +95,7 @@ def _add_acting(router: APIRouter, acts: AttentionActs) -> None:
         "/v1/notices/withdraw",
         operation_id="withdrawNotices",
         summary="Take back all that you sent with `supersedes` = `key`, also what has not come yet",
-        openapi_extra=schemas.body(schemas.WITHDRAW),
+        openapi_extra=schemas.body(schemas.WITHDRAW_BODY),
     )
     async def withdraw_key(request: Request, caller: Caller) -> models.NoticesAnswer:
         found = await acts.withdraw_key(caller, read_key(await read_body(request)))

@@ -88,7 +88,7 @@ def _add_silence(router: APIRouter, acts: AttentionActs) -> None:
         f"{_ROOT}/mute",
         operation_id="mute",
         summary="Show nothing of an agent, a thread or a category for a while; an hour by default",
-        openapi_extra=schemas.body(schemas.MUTE),
+        openapi_extra=schemas.body(schemas.MUTE_BODY),
     )
     async def mute(request: Request, person_id: PersonId, caller: Caller) -> models.MutedAnswer:
         return models.MutedAnswer(ok=True, **await acts.mute(caller, person_id, await read_body(request)))
@@ -97,7 +97,7 @@ def _add_silence(router: APIRouter, acts: AttentionActs) -> None:
         f"{_ROOT}/unmute",
         operation_id="unmute",
         summary="Let an agent, a thread or a category speak again",
-        openapi_extra=schemas.body(schemas.UNMUTE),
+        openapi_extra=schemas.body(schemas.UNMUTE_BODY),
     )
     async def unmute(request: Request, person_id: PersonId, caller: Caller) -> models.UnmutedAnswer:
         return models.UnmutedAnswer(ok=True, **await acts.unmute(caller, person_id, await read_body(request)))
@@ -106,7 +106,7 @@ def _add_silence(router: APIRouter, acts: AttentionActs) -> None:
         f"{_ROOT}/away",
         operation_id="setAway",
         summary="Be away: notices wait, or go to the person who stands in",
-        openapi_extra=schemas.body(schemas.AWAY),
+        openapi_extra=schemas.body(schemas.AWAY_BODY),
     )
     async def away(request: Request, person_id: PersonId, caller: Caller) -> models.AwayAnswer:
         return models.AwayAnswer(ok=True, **await acts.away(caller, person_id, await read_body(request)))

@@ -35,15 +35,15 @@ def _length(most: int) -> dict[str, Any]:
 
 _WHAT: Final = dict.fromkeys(("agent", "thread", "category"), _TEXT)
 
-WITHDRAW: Final = _object(("key",), key={**_TEXT, "maxLength": MAX_NAME_CHARACTERS})
-SNOOZE: Final = _object(until=_UNTIL, for_seconds=_length(LONGEST_SNOOZE))
-MUTE: Final = _object(
+WITHDRAW_BODY: Final = _object(("key",), key={**_TEXT, "maxLength": MAX_NAME_CHARACTERS})
+SNOOZE_BODY: Final = _object(until=_UNTIL, for_seconds=_length(LONGEST_SNOOZE))
+MUTE_BODY: Final = _object(
     **_WHAT,
     until={**_UNTIL, "description": f"RFC 3339 with an offset; of an agent also `{UNTIL_UNMUTED}`."},
     for_seconds=_length(LONGEST_MUTE),
 )
-UNMUTE: Final = _object(**_WHAT)
-AWAY: Final = _object(
+UNMUTE_BODY: Final = _object(**_WHAT)
+AWAY_BODY: Final = _object(
     back={"type": "boolean", "description": "Alone: no longer away."},
     **{"from": {**_UNTIL, "description": "RFC 3339 with an offset; now by default."}},
     until=_UNTIL,

@@ -23,7 +23,7 @@ from postroom.doors.people.models import (
     ImportRequest,
     SkippedCard,
 )
-from postroom.doors.people.parts import REFUSALS, Cursor, Id, Limit, Owner, RegistryParts
+from postroom.doors.people.parts import REFUSALS, Id, IdCursor, Limit, Owner, RegistryParts
 from postroom.work.people.contact_addresses import rewritten
 from postroom.work.people.import_cards import read_csv, read_vcards
 from postroom.work.people.new_contact import new_contact
@@ -40,7 +40,7 @@ def contact_router(parts: RegistryParts) -> APIRouter:
 
 def _add_reading(router: APIRouter, parts: RegistryParts) -> None:
     @router.get("/contacts", operation_id="listContacts", summary="The contacts of a book")
-    async def listed(caller: Caller, owner: Owner = None, cursor: Cursor = None, limit: Limit = 50) -> ContactPage:
+    async def listed(caller: Caller, owner: Owner = None, cursor: IdCursor = None, limit: Limit = 50) -> ContactPage:
         book = parts.own_book(caller, owner)
         found = await parts.contacts.page(book, after=cursor, limit=limit + 1, only_contacts=True)
         shown = [ContactBody.of(one) for one in found[:limit]]

@@ -25,7 +25,7 @@ Owner = Annotated[
     str | None, Query(max_length=255, description="Whose book; the caller's own by default.", alias="owner_agent")
 ]
 Limit = Annotated[int, Query(ge=1, le=200)]
-Cursor = Annotated[str | None, Query(pattern=_ID, description="`next_cursor` of the page before.")]
+IdCursor = Annotated[str | None, Query(pattern=_ID, description="`next_cursor` of the page before.")]
 Id = Annotated[str, Path(pattern=_ID)]
 
 

@@ -12,9 +12,9 @@ from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.domain.person_history import HistoryLine, LineKind, PersonHistory, WordsKept
 from postroom.domain.time import to_text
 from postroom.doors.guard.json_body import Strict, Text
+from postroom.doors.people.models import Name
 
 RoleName = Literal["owner", "approver", "member", "contact"]
-Name = Annotated[Text, Field(min_length=1, max_length=255)]
 Names = Annotated[list[Name], Field(max_length=50)]
 Short = Annotated[Text, Field(max_length=64)]
 _EXCERPT: Final = 160

@@ -21,7 +21,7 @@ from postroom.doors.people.models import (
     ResolveAnswer,
     ResolveRequest,
 )
-from postroom.doors.people.parts import REFUSALS, Cursor, Id, Limit, Owner, RegistryParts
+from postroom.doors.people.parts import REFUSALS, Id, IdCursor, Limit, Owner, RegistryParts
 from postroom.work.intents.agency import checked_address
 from postroom.work.people.confirm import Confirmation
 
@@ -67,7 +67,7 @@ def _confirmation(parts: RegistryParts, body: ConfirmRequest, caller: Principal)
 
 def _add_memory(router: APIRouter, parts: RegistryParts) -> None:
     @router.get("/contacts/memory", operation_id="listContactMemory", summary="What was confirmed so far")
-    async def memory(caller: Caller, owner: Owner = None, cursor: Cursor = None, limit: Limit = 50) -> MemoryPage:
+    async def memory(caller: Caller, owner: Owner = None, cursor: IdCursor = None, limit: Limit = 50) -> MemoryPage:
         found = await parts.memory.listed(parts.book(caller, owner), after=cursor, limit=limit + 1)
         shown = [MemoryBody.of(one) for one in found[:limit]]
         return MemoryPage(ok=True, memory=shown, next_cursor=shown[-1].memory_id if len(found) > limit else None)

@@ -60,7 +60,7 @@ _RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
         for status, told in _TOLD.items()
     },
 }
-Identifier = Annotated[str, Path(max_length=64, description="Of the delivery to correct.")]
+DeliveryIdentifier = Annotated[str, Path(max_length=64, description="Of the delivery to correct.")]
 Key = Annotated[str | None, Header(include_in_schema=False)]
 Patience = Annotated[float, Field(ge=0, le=600)] | None
 
@@ -94,7 +94,7 @@ def correction_router(call: Call, default_wait_seconds: float) -> APIRouter:
         summary="Give a message of yours another text: in place, by an edit, or by a correction in its thread",
     )
     async def revise(
-        request: Request, delivery_id: Identifier, body: ReviseRequest, idempotency_key: Key = None
+        request: Request, delivery_id: DeliveryIdentifier, body: ReviseRequest, idempotency_key: Key = None
     ) -> JSONResponse:
         asked = {"delivery_id": delivery_id, "idempotency_key": idempotency_key, **body.model_dump()}
         return await answer(request, "revise_delivery", asked)
@@ -105,7 +105,7 @@ def correction_router(call: Call, default_wait_seconds: float) -> APIRouter:
         summary="Take a message of yours back: withdraw it, delete it, or say in its thread to disregard it",
     )
     async def recall(
-        request: Request, delivery_id: Identifier, body: RecallRequest, idempotency_key: Key = None
+        request: Request, delivery_id: DeliveryIdentifier, body: RecallRequest, idempotency_key: Key = None
     ) -> JSONResponse:
         asked = {"delivery_id": delivery_id, "idempotency_key": idempotency_key, **body.model_dump()}
         return await answer(request, "recall_delivery", asked)

@@ -62,7 +62,7 @@ def is_connected(target: ClientFile, text: str) -> bool:
     try:
         if target.entry is not None and _entry(target, text) is None:
             return False
-        listed = [json_text.found(text, (_HOOKS, hook.event)) for hook in target.hooks]
+        listed = [json_text.json_value(text, (_HOOKS, hook.event)) for hook in target.hooks]
     except NotReadable:
         return False
     return all(isinstance(one, list) and any(map(is_ours, one)) for one in listed)
@@ -77,7 +77,7 @@ def is_ours(group: Any) -> bool:
 
 
 def _entry(target: ClientFile, text: str) -> Any:
-    reader = toml_text.found if target.format is FileKind.TOML else json_text.found
+    reader = toml_text.toml_value if target.format is FileKind.TOML else json_text.json_value
     return reader(text, target.server)
 
 
@@ -87,7 +87,7 @@ def _connected(target: ClientFile, text: str) -> str:
             return target.text
         case FileKind.TOML:
             assert target.entry is not None  # noqa: S101  # a TOML file has nothing else of ours
-            same = toml_text.found(text, target.server) == dict(target.entry)
+            same = toml_text.toml_value(text, target.server) == dict(target.entry)
             return text if same else toml_text.with_table(text, target.server, target.entry)
         case FileKind.JSON:
             return _connected_json(target, text)
@@ -115,13 +115,13 @@ def _removed(target: ClientFile, text: str, made: tuple[str, ...]) -> str | None
         text = json_text.without_items(text, (_HOOKS, event), is_ours)
     for one in sorted(made, key=len, reverse=True):
         path = tuple(one.split("/"))
-        if json_text.found(text, path) in ({}, []):
+        if json_text.json_value(text, path) in ({}, []):
             text = json_text.without_member(text, path)
     return text
 
 
 def _events(text: str) -> list[str]:
-    hooks = json_text.found(text, (_HOOKS,))
+    hooks = json_text.json_value(text, (_HOOKS,))
     return list(hooks) if isinstance(hooks, dict) else []
 
 
@@ -131,4 +131,4 @@ def _missing(target: ClientFile, text: str) -> tuple[str, ...]:
         return ()
     ways = [target.server[:-1]] if target.entry is not None else []
     ways += [way for hook in target.hooks for way in ((_HOOKS,), (_HOOKS, hook.event))]
-    return tuple(dict.fromkeys("/".join(way) for way in ways if json_text.found(text, way) is None))
+    return tuple(dict.fromkeys("/".join(way) for way in ways if json_text.json_value(text, way) is None))

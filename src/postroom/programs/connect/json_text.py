@@ -17,7 +17,7 @@ _SPACE: Final = " \t\r\n"
 Path = tuple[str, ...]
 
 
-def found(text: str, path: Path) -> Any:
+def json_value(text: str, path: Path) -> Any:
     """The value there; None when there is none."""
     node = _node(scan(text), path)
     return None if node is None else node.value

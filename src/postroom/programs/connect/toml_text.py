@@ -28,7 +28,7 @@ def read(text: str) -> dict[str, Any]:
         raise NotReadable(str(error)) from None
 
 
-def found(text: str, path: Path) -> Any:
+def toml_value(text: str, path: Path) -> Any:
     at: Any = read(text)
     for name in path:
         at = at.get(name) if isinstance(at, dict) else None
@@ -65,7 +65,7 @@ def without_table(text: str, path: Path) -> str:
 def _check(before: str, after: str, path: Path, values: Mapping[str, Any] | None) -> None:
     """Nothing but our table may differ: what is written in a way we do not know is left alone."""
     try:
-        is_right = found(after, path) == (None if values is None else dict(values))
+        is_right = toml_value(after, path) == (None if values is None else dict(values))
         is_right = is_right and _without(read(before), path) == _without(read(after), path)
     except NotReadable:
         is_right = False

@@ -12,7 +12,7 @@ from postroom.programs.desk.household_address import Named, whose_questions
 from postroom.programs.desk.settings import DEFAULT_PORT, from_settings
 from postroom.system.settings import Settings, SettingsError
 from postroom.system.settings.load import from_process
-from postroom.system.telemetry.log import configure
+from postroom.system.telemetry.log import configure_log
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +56,7 @@ def run(
         return examine(settings, household=where, as_json=as_json)
     from postroom.programs.desk.server import run_http, run_stdio
 
-    configure("WARNING")
+    configure_log("WARNING")
     if http:
         run_http(settings, host=host, port=port, household=where)
     else:

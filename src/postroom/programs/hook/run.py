@@ -69,10 +69,10 @@ class Hook:
 
     def _asked(self, call: HookCall) -> Decision:
         match call.tool:
-            case card.QUESTIONS if call.client == "claude":
+            case tool if tool == card.QUESTIONS and call.client == "claude":
                 bodies = card.questions(call, self.reveal)
                 return self._questions_decided(call, self._answers(call, bodies))
-            case card.PLAN if call.client == "claude":
+            case tool if tool == card.PLAN and call.client == "claude":
                 return self._decision(call, self._answers(call, [card.plan(call, self.reveal)]), call.tool_input)
             case _:
                 return self._decision(call, self._answers(call, [card.permission(call, self.reveal)]), None)

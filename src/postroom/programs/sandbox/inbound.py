@@ -70,7 +70,7 @@ class PressedButton:
     from_id: int | None
 
 
-def typed(payload: object) -> Typed:
+def read_typed(payload: object) -> Typed:
     fields = Fields(payload)
     fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", "files", *_WRITER})
     files = tuple(_files(fields, "files", _SENT_AS))
@@ -92,7 +92,7 @@ def typed(payload: object) -> Typed:
     return read
 
 
-def tapped(payload: object) -> Tapped:
+def read_tapped(payload: object) -> Tapped:
     """An empty or absent emoji takes the reaction back."""
     fields = Fields(payload)
     fields.refuse_unknown({"chat_id", "message_id", "emoji"})
@@ -126,7 +126,7 @@ def away(payload: object) -> float:
     return float(value)
 
 
-def pressed(payload: object) -> Pressed:
+def read_pressed(payload: object) -> Pressed:
     fields = Fields(payload)
     fields.refuse_unknown({"chat_id", "message_id", "data"})
     read = Pressed(

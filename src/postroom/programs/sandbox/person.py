@@ -26,7 +26,7 @@ class SandboxPerson:
 
     def type_message(self, payload: object) -> Sequence[TelegramMessage]:
         """Several files at once are a message each, and the words stand with the first."""
-        typed = inbound.typed(payload)
+        typed = inbound.read_typed(payload)
         more = typed.files[1:]
         album = str(self.clock.now_us()) if more else None
         kept = [self._typed(typed, typed.text, typed.files[:1], album)]
@@ -35,7 +35,7 @@ class SandboxPerson:
         return kept
 
     def tap(self, payload: object) -> Reaction:
-        tapped = inbound.tapped(payload)
+        tapped = inbound.read_tapped(payload)
         message = self._known(tapped.chat_id, tapped.message_id, "message_id")
         before = self.ledger.telegram.reaction_of(message.message_id, from_person=True)
         kept = self.ledger.telegram.react(
@@ -50,7 +50,7 @@ class SandboxPerson:
 
     def press(self, payload: object) -> Callback:
         """Whatever a phone that is not up to date may say."""
-        pressed = inbound.pressed(payload)
+        pressed = inbound.read_pressed(payload)
         message = self._known(pressed.chat_id, pressed.message_id, "message_id")
         return self._press(message, pressed.data, None)
 

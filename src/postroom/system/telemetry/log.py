@@ -22,7 +22,7 @@ _HIDDEN: Final = frozenset(
 _TOKENS: Final = re.compile(r"\b\d{3,12}:[A-Za-z0-9_-]{5,}|\bpr_[a-z]+_[A-Za-z0-9_-]{16,}|://[^/\s:@]+:[^/\s@]+@")
 
 
-def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
+def configure_log(level: str = "INFO", stream: TextIO | None = None) -> None:
     """Also takes over the standard library's loggers, so that no library prints past the filter."""
     unbreakable = _Unbreakable(stream or sys.stderr)
     processors: list[structlog.types.Processor] = [

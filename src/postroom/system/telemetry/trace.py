@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
 
 
-def configure(exporter: SpanExporter | None) -> TracerProvider:
+def configure_tracing(exporter: SpanExporter | None) -> TracerProvider:
     """An unsampled span still has a trace id, which is what the ledger keeps."""
     sampler = ALWAYS_ON if exporter else ALWAYS_OFF
     provider = TracerProvider(resource=Resource.create({"service.name": "postroom"}), sampler=sampler)

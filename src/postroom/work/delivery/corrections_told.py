@@ -19,7 +19,7 @@ def is_withdrawal(correction: Row) -> bool:
     return bool(correction["act"] == CorrectionAct.RECALL and correction["how"] == How.IN_PLACE)
 
 
-def withdrawn(corrections: Sequence[Row], now_us: int) -> list[str] | None:
+def words_of_withdrawal(corrections: Sequence[Row], now_us: int) -> list[str] | None:
     """None when it was not; otherwise that is why it ended."""
     one = next((one for one in corrections if is_withdrawal(one)), None)
     if one is None:
@@ -28,7 +28,7 @@ def withdrawn(corrections: Sequence[Row], now_us: int) -> list[str] | None:
     return [f"It was not sent: {one['actor']} withdrew it {_when(one, now_us)}.{reason}"]
 
 
-def told(corrections: Sequence[Row], corrects: Row | None, now_us: int) -> list[str]:
+def words_of_corrections(corrections: Sequence[Row], corrects: Row | None, now_us: int) -> list[str]:
     sentences = [_sentence(one, now_us) for one in corrections if not is_withdrawal(one)]
     if corrects is not None:
         verb = "revises" if corrects["act"] == CorrectionAct.REVISE else "recalls"

@@ -72,7 +72,7 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
             told = _dead_lettered(delivery, attempts, around, now_us)
         case unreachable:
             assert_never(unreachable)
-    corrected = corrections_told.told(around.corrections, around.corrects, now_us)
+    corrected = corrections_told.words_of_corrections(around.corrections, around.corrects, now_us)
     return " ".join([*told, *corrected, *_later(delivery, now_us), *_closed(around), *_replayed(delivery)])
 
 
@@ -170,7 +170,7 @@ def _waited_for_approval(delivery: Row, around: Around) -> float | None:
 def _failed(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:
     when = relative(_moment(delivery.get("terminal_at") or delivery["updated_at"]), now_us)
     message = _sentence(delivery.get("terminal_error_message") or delivery.get("terminal_error_class") or "no reason")
-    if (withdrawn := corrections_told.withdrawn(around.corrections, now_us)) is not None:
+    if (withdrawn := corrections_told.words_of_withdrawal(around.corrections, now_us)) is not None:
         return withdrawn
     approval = around.approval
     if approval and approval.get("status") in ("rejected", "expired"):

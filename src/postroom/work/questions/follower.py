@@ -13,7 +13,7 @@ from postroom.domain.time import seconds
 from postroom.work.questions.listening import Marks
 from postroom.work.questions.records import EventFeed
 
-LOOK_SECONDS: Final = 2.0  # how soon what another process committed is seen
+FOLLOW_SECONDS: Final = 2.0  # how soon what another process committed is seen
 _AT_A_TIME: Final = 100
 
 
@@ -34,7 +34,7 @@ class Follower:
             for event in events:
                 await self.take(event)
         except OverloadRejected as busy:
-            return self.clock.now_us() + seconds(max(LOOK_SECONDS, busy.retry_after_seconds or 0))
+            return self.clock.now_us() + seconds(max(FOLLOW_SECONDS, busy.retry_after_seconds or 0))
         if events:
             await self.marks.save_offset(self.name, events[-1].position)
-        return self.clock.now_us() + (0 if len(events) == _AT_A_TIME else seconds(LOOK_SECONDS))
+        return self.clock.now_us() + (0 if len(events) == _AT_A_TIME else seconds(FOLLOW_SECONDS))

@@ -5,7 +5,7 @@ from email.message import Message
 import pytest
 
 from postroom.world.channels.mail_header import checked
-from postroom.world.channels.mail_listening.subject import LONGEST, subject_of
+from postroom.world.channels.mail_listening.subject import LONGEST_SUBJECT, subject_of
 
 
 def mail(subject: str) -> Message:
@@ -35,5 +35,5 @@ def test_a_subject_is_one_line_with_nothing_hidden_in_it(written: str, carried: 
 
 
 def test_a_subject_is_bounded_and_a_mail_may_have_none() -> None:
-    assert len(subject_of(mail("x" * 5_000)) or "") == LONGEST
+    assert len(subject_of(mail("x" * 5_000)) or "") == LONGEST_SUBJECT
     assert subject_of(Message()) is None

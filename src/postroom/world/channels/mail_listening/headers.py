@@ -10,7 +10,7 @@ from typing import Final
 
 from postroom.world.channels.mail_listening.charsets import decoded_bytes
 
-LONGEST: Final = 4_000
+LONGEST_HEADER: Final = 4_000
 _FOLD: Final = re.compile(r"[\r\n]+[ \t]*")
 
 
@@ -25,13 +25,18 @@ def headers(message: Message, name: str) -> list[str]:
 
 
 def plain(value: object) -> str:
-    return _FOLD.sub(" ", str(value)[:LONGEST]).strip().encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return (
+        _FOLD.sub(" ", str(value)[:LONGEST_HEADER])
+        .strip()
+        .encode("utf-8", "surrogateescape")
+        .decode("utf-8", "replace")
+    )
 
 
 def shown(value: str) -> str:
     """With encoded words as the characters they stand for."""
     try:
-        parts = decode_header(value[:LONGEST])
+        parts = decode_header(value[:LONGEST_HEADER])
     except (ValueError, LookupError, HeaderParseError):
         return value
     return "".join(part if isinstance(part, str) else decoded_bytes(part, charset) for part, charset in parts)

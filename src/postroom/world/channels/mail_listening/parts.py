@@ -11,7 +11,7 @@ from email.policy import Compat32
 from typing import Final
 
 from postroom.world.channels.mail_listening.charsets import decoded_bytes
-from postroom.world.channels.mail_listening.headers import LONGEST, shown
+from postroom.world.channels.mail_listening.headers import LONGEST_HEADER, shown
 
 MOST_PARTS: Final = 50
 _DEEPEST: Final = 10
@@ -30,7 +30,7 @@ class _ShortHeaders(Compat32):
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
-        return name, value[:LONGEST]
+        return name, value[:LONGEST_HEADER]
 
 
 _POLICY: Final = _ShortHeaders()

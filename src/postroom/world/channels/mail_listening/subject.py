@@ -9,7 +9,7 @@ from typing import Final
 
 from postroom.world.channels.mail_listening.headers import header, shown
 
-LONGEST: Final = 200
+LONGEST_SUBJECT: Final = 200
 _ANSWERED: Final = re.compile(r"(?:(?:re|aw|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 _JOINERS: Final = frozenset("\u200c\u200d")  # of letters and emoji
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
@@ -18,7 +18,7 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 def subject_of(message: Message) -> str | None:
     """Without the "Re:" that an answer begins with; None when nothing is left."""
     words = " ".join("".join(map(_visible, shown(header(message, "Subject")))).split())
-    return _without_answers(words).replace("=?", "= ?")[:LONGEST].strip() or None
+    return _without_answers(words).replace("=?", "= ?")[:LONGEST_SUBJECT].strip() or None
 
 
 def _visible(character: str) -> str:

@@ -96,7 +96,7 @@ def _insert(connection: Connection, new: Appointment) -> None:
     connection.execute(insert(appointments).values(values(new)))
 
 
-def set_aside(connection: Connection, since_us: int) -> list[str]:
+def appointments_set_aside(connection: Connection, since_us: int) -> list[str]:
     """Which appointments, of any butler, could not be kept because of what stands in their rows."""
     broken = or_(_c.result == SET_ASIDE, _c.result.like("error: it cannot be carried out%"))
     asked = select(_c.id, _c.butler).where(_c.status == str(AppointmentStatus.FAILED), broken, _c.due_at >= since_us)

@@ -174,7 +174,7 @@ def _set_aside(connection: Connection, session_id: str, now_us: int) -> None:
     connection.execute(update(sessions).where(_c.id == session_id).values(values))
 
 
-def set_aside(connection: Connection, since_us: int) -> list[str]:
+def sessions_set_aside(connection: Connection, since_us: int) -> list[str]:
     """Which sessions, of any butler, could not be run because of what stands in their rows."""
     asked = select(_c.id, _c.butler).where(_c.error_message == SET_ASIDE, _c.finished_at >= since_us)
     return [f"session {row.id} of {row.butler}" for row in connection.execute(asked.order_by(_c.id))]

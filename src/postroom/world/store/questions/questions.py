@@ -44,8 +44,8 @@ _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
 _ASKED_AT_ONCE: Final = 50  # while they are written no other event is
 Value = TypeVar("Value")
 NewQuestion = tuple[Question, Sequence[Presentation] | None]
-Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
-Decide = Callable[[Question], QuestionChange]
+_Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
+_Decide = Callable[[Question], QuestionChange]
 
 
 class StoredQuestions:
@@ -122,7 +122,7 @@ class StoredQuestions:
     async def about(self, subject: Subject) -> Sequence[Question]:
         return await self._database.read(lambda connection: steps.questions_about(connection, str(subject)))
 
-    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None:
+    async def hear(self, attempt: Attempt, judge: _Judge) -> Heard | None:
         """None when there is no such question; an event that was heard before has its first verdict again."""
 
         def work(connection: Connection) -> Heard | None:
@@ -136,7 +136,7 @@ class StoredQuestions:
 
         return await write_twice(self._database, work)
 
-    async def change(self, question_id: str, decide: Decide) -> QuestionChange | None:
+    async def change(self, question_id: str, decide: _Decide) -> QuestionChange | None:
         """`decide` sees the question as it is, and may run again; nothing else changes it meanwhile."""
 
         def work(connection: Connection) -> QuestionChange | None:
@@ -253,7 +253,7 @@ class StoredQuestions:
     def _ride(self, subject: Subject | None) -> Ride | None:
         return self._rides.get(subject.kind) if subject else None
 
-    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
+    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: _Judge) -> Heard:
         shown = presentation_by_id(connection, question.id, attempt.presentation_id)
         if attempt.revision is None and shown is not None:  # which may be seen before it is noted
             attempt = replace(attempt, revision=shown.revision or _FIRST_REVISION)
