@@ -102,12 +102,12 @@ _LISTED = {
     "approvals": ("postroom.cli.approvals:app", "Decide what may be sent."),
     "audit": ("postroom.cli.audit:audit", "List who signed in, who decided and who changed what, newest first."),
     "token": ("postroom.cli.token:app", "Make, list and revoke the tokens callers identify themselves with."),
-    "people": ("postroom.cli.people:app", "Everybody this household knows: the owner, members and contacts."),
+    "people": ("postroom.cli.people:people_app", "Everybody this household knows: the owner, members and contacts."),
     "pair": (
         "postroom.cli.pair:pair",
         "Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link.",
     ),
-    "contacts": ("postroom.cli.contacts:app", "The people this household can write to."),
+    "contacts": ("postroom.cli.contacts:contacts_app", "The people this household can write to."),
     "connectors": ("postroom.cli.connectors:app", "Connect ChatGPT and Gemini."),
     "connect": (
         "postroom.cli.connect:connect",
