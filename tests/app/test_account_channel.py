@@ -11,7 +11,7 @@ from postroom.app.account_channel import account_channel, answers_topic, section
 from postroom.app.address_forms import address_forms
 from postroom.app.channels import build_channels
 from postroom.domain.ports import Channel
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.world.channels.kinds import KINDS
 from tests.app.living import settings_for
 

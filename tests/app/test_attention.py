@@ -16,8 +16,9 @@ from postroom.app.ledger_view import ledger_view
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.cli.doctor_checks.notices import look_at_notices
 from postroom.domain.notice_states import NoticeState
+from postroom.domain.settings_error import SettingsError
 from postroom.domain.time import seconds, to_datetime
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.policy_request import parse_policy

@@ -9,7 +9,8 @@ import pytest
 
 from postroom.app.channels import build_channels
 from postroom.cli.doctor_checks.credentials import look_at_channels, look_at_owner
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 
 BAD_TOKEN = "4242:canary bot token"
 MAIL = {"address": "butler@example.org", "password": "canary-mail-password"}

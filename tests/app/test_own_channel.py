@@ -13,7 +13,8 @@ from postroom.app.known_channels import known_channels
 from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.ports import Listen, Probe
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 from tests.app.living import QUICK, living, settings_for
 from tests.app.test_household import client
 from tests.architecture.tree import ROOT

@@ -13,8 +13,9 @@ from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.person import Overruled, Person, PersonAddress, PersonRole
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from tests.app.living import QUICK, Living, living
 
 FILE: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.cli.duration import seconds_of
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 
 GOOD = {"90s": 90, "15m": 900, "1h": 3600, "2d": 172_800, "1h30m": 5400, "25": 25, "0": 0, "0.5h": 1800, " 1H ": 3600}
 

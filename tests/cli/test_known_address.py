@@ -12,8 +12,8 @@ from postroom.app.store import open_store
 from postroom.cli.token import app
 from postroom.domain.notification import Preferences
 from postroom.domain.principal import Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import SettingsError
 from postroom.system.settings.load import load
 from postroom.world.store.inbox.preferences import StoredPreferences
 

@@ -22,7 +22,8 @@ from postroom.domain.errors import (
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Snapshot
 from postroom.domain.notify_response import notify_response, read_response
-from postroom.domain.outcome import outcome_of, refused
+from postroom.domain.outcome import refused
+from postroom.domain.snapshot_outcome import outcome_of
 
 SNAPSHOT = Snapshot(
     id=DeliveryId("d"),

@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol, cast
 from postroom.domain.attention_wish import wish_object
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.notifications.contract import CONVERSATION_META, CORRELATION_META, NAME, USER_META
-from postroom.system.settings import SettingsError
 from postroom.system.settings.load import from_process
 from postroom.work.inbox import answers
 from postroom.work.inbox.answers import Answer

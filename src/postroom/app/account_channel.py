@@ -12,7 +12,7 @@ from postroom.app.own_channel import own_channel
 from postroom.domain.file_contents import FileContents
 from postroom.domain.ports import Channel
 from postroom.domain.push_device import PushDevices
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.system.settings.accounts import (
     Account,
     AppriseAccount,

@@ -19,9 +19,10 @@ from postroom.domain.clock import Clock
 from postroom.domain.errors import ValidationError
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import OWNER
+from postroom.domain.settings_error import SettingsError
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.system.signal import FileMark
 from postroom.system.telemetry.attention_meter import AttentionMeter
 from postroom.work.attention.accepting import notice_id

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.settings_error import SettingsError
 from postroom.system.clock import SystemClock
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.work.people.import_cards import ImportedCards, read_csv, read_vcards
 
 _AT_ONCE = 200

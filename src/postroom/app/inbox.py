@@ -174,7 +174,7 @@ async def _hourly_cap(settings: Settings, clock: Clock) -> AsyncIterator[HourlyC
     if not settings.redis_url:
         yield NoQuickCap()
         return
-    async with redis_client(settings) as client:
+    async with redis_client(settings.redis_url) as client:
         from postroom.world.store.shared.hourly_cap_redis import RedisHourlyCap
 
         yield RedisHourlyCap(client, KEY_PREFIX, clock, settings.inbox.hourly_cap)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.app.people import opened_people
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 from postroom.work.people.people import People
 
 

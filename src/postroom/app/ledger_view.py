@@ -18,8 +18,9 @@ from postroom.domain.clock import Clock
 from postroom.domain.ids import IdMint
 from postroom.domain.kept_message import KeptMessage
 from postroom.domain.principal import Role
+from postroom.domain.settings_error import SettingsError
 from postroom.system.clock import SystemClock
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.work.approvals.visible import reveal
 from postroom.work.conversations.why import inbound_document, why_inbound
 from postroom.work.delivery.history import DeliveryReason, Explained, NothingKnown, nothing_traced, traced

@@ -10,7 +10,7 @@ from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.file_contents import FileContents
 from postroom.domain.ports import Channel, Probe
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.system.settings.accounts import ChannelSettings
 
 

@@ -13,10 +13,11 @@ from postroom.app.store import OpenedStore
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.person import NewPerson, PersonAddress, PersonRole
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.model import ContactSettings
 from postroom.work.people.contact_addresses import further_addresses, together, vouched
 from postroom.work.people.new_contact import new_contact

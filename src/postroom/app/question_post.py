@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.domain.ids import DeliveryId
-from postroom.domain.outcome import Outcome, outcome_of
+from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.snapshot_outcome import outcome_of
 from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.idempotency import caller_key
 from postroom.work.delivery.plane import Plane

@@ -30,7 +30,7 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
         limits = MemoryLimits(clock)
         yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
         return
-    async with redis_client(settings) as client:
+    async with redis_client(settings.redis_url) as client:
         from postroom.world.store.shared.breakers_redis import RedisBreakers
         from postroom.world.store.shared.limits_redis import RedisLimits
         from postroom.world.store.shared.redis_reach import RedisReach

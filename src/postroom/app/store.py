@@ -12,9 +12,10 @@ from postroom.app.address_book import stored_people
 from postroom.app.files import open_files
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.seams import Ledger
+from postroom.domain.settings_error import SettingsError
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.files.folder import FolderFiles

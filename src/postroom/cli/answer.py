@@ -10,7 +10,7 @@ from postroom.cli.elsewhere import Elsewhere, path_of
 from postroom.cli.output import Home, Json, complain, say_json
 from postroom.cli.question_end import sentence
 from postroom.cli.question_household import question_household
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 
 Values = Annotated[
     list[str] | None, typer.Argument(metavar="VALUE", help="The option; several when several may be chosen.")

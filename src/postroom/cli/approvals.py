@@ -13,7 +13,7 @@ from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Home, Json, complain, say, say_json
 from postroom.domain.errors import InternalError
 from postroom.domain.ids import is_uuid
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.system.settings.load import from_process
 
 app = typer.Typer(help="Decide what may be sent.", no_args_is_help=True)

@@ -14,7 +14,7 @@ from postroom.cli.output import Home, Json, complain
 from postroom.cli.question_end import end
 from postroom.cli.question_household import question_household
 from postroom.cli.question_wait import DEFAULT_WAIT, Patience, Wait
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 
 
 def ask(

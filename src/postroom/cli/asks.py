@@ -11,7 +11,7 @@ from postroom.cli.question_end import answer_line
 from postroom.cli.question_household import question_household
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.question_states import QuestionStatus
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.work.approvals.visible import reveal
 
 _MOST: Final = 100

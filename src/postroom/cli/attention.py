@@ -13,8 +13,8 @@ from postroom.cli.duration import seconds_of
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.policy_file import quiet_window, read_policy_file
 from postroom.cli.progress import bar
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.attention.arguments import LONGEST_ABSENCE
-from postroom.system.settings import SettingsError
 from postroom.system.settings.load import from_process
 
 app = typer.Typer(

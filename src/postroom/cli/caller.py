@@ -9,8 +9,8 @@ import typer
 
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.token_document import Held
-from postroom.system.settings import SettingsError
 
 Person = Annotated[str | None, typer.Option("--person", help="A person, by id; decides and answers.")]
 Program = Annotated[str | None, typer.Option("--program", help="A program that serves one person, by name.")]

@@ -9,8 +9,9 @@ import typer
 
 from postroom.cli.output import Home, Json, say, say_json
 from postroom.domain.nearest import did_you_mean
+from postroom.domain.settings_error import SettingsError
 from postroom.domain.web_address import web_address
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 
 app = typer.Typer(help="Connect ChatGPT and Gemini.", no_args_is_help=True)

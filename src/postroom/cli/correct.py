@@ -12,7 +12,7 @@ from postroom.cli.output import Home, Json, complain, say, say_json
 from postroom.cli.question_end import sentence
 from postroom.cli.question_household import question_household
 from postroom.domain.errors import InternalError
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.system.settings.load import from_process
 
 _MARGIN_SECONDS = 20.0

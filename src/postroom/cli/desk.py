@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 
 if TYPE_CHECKING:
     from postroom.system.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 
 _UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _PART: Final = re.compile(r"(\d+(?:\.\d+)?)([dhms])", re.ASCII)

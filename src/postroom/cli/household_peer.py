@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from postroom.cli.not_running import NotRunning, no_owner_token
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import SettingsError
 from postroom.world.peers.single_call import call_once
 from postroom.world.peers.tool_call import Unreachable
 

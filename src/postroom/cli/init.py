@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from postroom.cli.output import Json, say, say_json
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 
 _SETTINGS = """\
 # Settings of this household. Every key can also be set as POSTROOM_<SECTION>__<KEY>.

@@ -6,8 +6,9 @@ from functools import partial
 
 from postroom.app.store import open_store
 from postroom.domain.errors import ValidationError
+from postroom.domain.settings_error import SettingsError
 from postroom.system.clock import SystemClock
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.work.inbox.preferences import changed
 from postroom.world.channels.mailbox import mailbox
 from postroom.world.store.inbox.preferences import StoredPreferences

@@ -14,8 +14,9 @@ from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.audit import AuditKind
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.channel_names import AUTO
 from postroom.domain.errors import UserError
 from postroom.domain.nearest import did_you_mean
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.system.settings.glance import SettingsGlance, glance_from_process
 from postroom.system.settings.shipped import DEFAULT_CHANNEL, SPOKEN
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:

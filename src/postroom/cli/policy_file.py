@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 
 _MOST_BYTES: Final = 1024 * 1024
 _WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)", re.ASCII)

@@ -7,8 +7,8 @@ import socket
 from pathlib import Path
 
 from postroom.domain.principal import OWNER, Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.programs.connections import Connection, changing, connection_of
-from postroom.system.settings import SettingsError
 from postroom.system.settings.glance import SettingsGlance
 
 _OF_PEOPLE = ("pr_person_", "pr_user_", "pr_operator_")

@@ -10,7 +10,8 @@ import typer
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.progress import ShowDone, bar
 from postroom.domain.retention import DAY_US, read_span, retention
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 
 

@@ -13,9 +13,9 @@ from postroom.cli.output import Database, Home, Json, complain, say, say_json
 from postroom.domain.agent_address import parse_address
 from postroom.domain.audit import AuditKind
 from postroom.domain.principal import OWNER, Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.token_document import Held, token_id
 from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import SettingsError
 from postroom.system.settings.load import from_process
 from postroom.work.inbox.owner import inbox_of
 

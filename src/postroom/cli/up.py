@@ -17,8 +17,9 @@ from postroom.cli.progress import bar
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:

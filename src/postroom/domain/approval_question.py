@@ -18,7 +18,6 @@ from postroom.domain.question_change import QuestionChange, ended
 from postroom.domain.question_states import APPROVE, DENY, QuestionMove, QuestionStatus
 from postroom.domain.risk_and_urgency import Risk
 
-ASKER: Final = "system:approvals"  # no token stands for it: what is asked here cannot be taken back or reworded
 _ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}
 _KINDS: Final = {
     "already_decided": VerdictKind.LOST_RACE,

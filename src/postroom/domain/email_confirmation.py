@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
+
+from postroom.domain.confirmation_origin import Purpose
 
 LINK_LIFE_SECONDS: Final = 24 * 3600.0
 MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
-
-
-class Purpose(StrEnum):
-    INBOX = "inbox"  # copies of a person's notifications may go there
-    PAIRING = "pairing"  # the address is verified as that person's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from postroom.domain.settings_error import SettingsError
 from postroom.programs.desk.household_address import HouseholdAddress, Named, whose_questions
-from postroom.system.settings import Secret, Settings, SettingsError
+from postroom.system.settings import Secret, Settings
 
 PERSONS = "pr_person_canary"
 

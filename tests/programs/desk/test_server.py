@@ -22,9 +22,10 @@ from tests.patience import PATIENCE_SECONDS
 from tests.programs.desk.caller import SOURCE, Caller, text_of
 from tests.programs.desk.screen import Screen, until
 
+from postroom.domain.settings_error import SettingsError
 from postroom.programs.desk.server import BearerOnly, http_app, run_http
 from postroom.programs.desk.settings import PopupSettings, from_settings
-from postroom.system.settings import Secret, Settings, SettingsError
+from postroom.system.settings import Secret, Settings
 
 HEADLESS = "Error: Cannot display popup - no display available. This feature requires a graphical environment."
 

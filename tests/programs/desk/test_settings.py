@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from postroom.domain.settings_error import SettingsError
 from postroom.programs.desk.settings import PopupSettings, from_settings
-from postroom.system.settings import SettingsError
 from postroom.system.settings.load import load
 
 

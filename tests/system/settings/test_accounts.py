@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from postroom.domain.channel_names import RESERVED_NAMES
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.accounts import (
     ACCOUNT_SECTIONS,
     AppriseAccount,

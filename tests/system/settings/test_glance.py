@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.glance import KEYS, glance, of_settings
 from postroom.system.settings.load import load
 

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from postroom.cli.application import app
-from postroom.system.settings import Secret, SecretUrl, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Secret, SecretUrl
 from postroom.system.settings.load import load
 
 CANARY = "canary-7f3a"

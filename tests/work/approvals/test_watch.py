@@ -16,8 +16,9 @@ from tests.system.counted import CountedLoops
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 
 from postroom.domain.approval import ActionStatus, Parking, Ruling
-from postroom.domain.approval_question import ASKER, subject_of
+from postroom.domain.approval_question import subject_of
 from postroom.domain.ids import DeliveryId
+from postroom.domain.inbox_agent import ASKER
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.risk_and_urgency import Risk

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from tests.opened_database import KINDS
 from tests.work.questions.asking_office import ANNA, HEALTH, MINT, Office, opened_office
 
-from postroom.domain.approval_question import ASKER
+from postroom.domain.inbox_agent import ASKER
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.webhook import Subscription, WebhookEvent
 from postroom.doors.asks.answer_shape import answer_shape

@@ -12,7 +12,8 @@ from postroom.app.people_seeds import owner_seed
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.errors import PostroomError
 from postroom.domain.ports import Channel, Probe
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.accounts import Account
 
 _PROBE_SECONDS = 10.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from postroom.app.attention import attention_findings
 from postroom.cli.doctor_checks.finding import Finding
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Settings
 
 _MOST_NAMED = 5
 

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from postroom.domain.settings_error import SettingsError
 from postroom.domain.time import seconds
 from postroom.doors.guard.last_use import WRITE_SECONDS
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
-from postroom.system.settings import SettingsError
 
 
 @asynccontextmanager

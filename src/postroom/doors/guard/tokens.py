@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from postroom.domain.principal import Principal, Role
+from postroom.domain.settings_error import SettingsError
 from postroom.domain.time import to_text
 from postroom.doors.guard.last_use import LastUse
 from postroom.doors.guard.token_document import Held, add, agents, digest, has_own, held, put_own, remove, speak_for
-from postroom.system.settings import SettingsError
 
 if TYPE_CHECKING:
     import asyncio

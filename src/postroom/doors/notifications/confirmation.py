@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import HTMLResponse
 
 from postroom.domain.clock import Clock
-from postroom.domain.email_confirmation import Purpose
+from postroom.domain.confirmation_origin import Purpose
 from postroom.doors.notifications.refusals import InboxRoute
 from postroom.work.inbox.confirmation import PATH, Confirmations
 

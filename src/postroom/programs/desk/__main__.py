@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from postroom.domain.settings_error import SettingsError
 from postroom.programs.desk.household_address import Named, whose_questions
 from postroom.programs.desk.settings import DEFAULT_PORT, from_settings
-from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 from postroom.system.telemetry.log import configure_log
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.system.settings import Secret, Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings import Secret, Settings
 
 _PERSONS: Final = ("pr_person_", "pr_user_")  # how a person's token begins; no other one answers
 

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from postroom.domain.settings_error import SettingsError
 from postroom.domain.web_address import in_url
 from postroom.programs.desk.asks.watching import watching
 from postroom.programs.desk.desk import Desk
@@ -24,7 +25,6 @@ from postroom.programs.desk.settings import DEFAULT_PORT, PopupSettings
 from postroom.programs.desk.tool import notify_tool
 from postroom.system.mcp_sdk.own_words import OwnWordsServer
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
-from postroom.system.settings import SettingsError
 from postroom.system.settings.version import package_version
 
 _NOT_STARTED = 3

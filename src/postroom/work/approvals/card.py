@@ -9,8 +9,9 @@ from typing import Final
 
 from postroom.domain.answer_attempt import Attempt, Verdict
 from postroom.domain.approval import Action, Content, Ruling
-from postroom.domain.approval_question import ASKER, Bound, bound_of, subject_of
+from postroom.domain.approval_question import Bound, bound_of, subject_of
 from postroom.domain.errors import FieldError
+from postroom.domain.inbox_agent import ASKER
 from postroom.domain.is_approval import is_approval
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
 from postroom.domain.question import AskedPerson, Option, Preview, Question, QuestionKind, Wording

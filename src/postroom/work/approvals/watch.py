@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from postroom.domain.approval import Action
-from postroom.domain.approval_question import ASKER
 from postroom.domain.clock import Clock
 from postroom.domain.ids import DeliveryId
+from postroom.domain.inbox_agent import ASKER
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from postroom.domain.approval_question import ASKER as APPROVALS
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.capabilities import Style
 from postroom.domain.channel_names import AUTO
@@ -26,6 +25,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.ids import DeliveryId
+from postroom.domain.inbox_agent import ASKER as APPROVALS
 from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.markup import Revision

@@ -21,8 +21,8 @@ from postroom.domain.correction_standing import CorrectionStanding
 from postroom.domain.delivery import Format, Intent, Status
 from postroom.domain.errors import ErrorClass, FieldError, ValidationError
 from postroom.domain.ledger import Snapshot
-from postroom.domain.outcome import outcome_of
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.snapshot_outcome import outcome_of
 
 _DONE = {
     (CorrectionAct.REVISE, How.EDIT): (CorrectionStatus.REVISED, "The message was edited where it stands."),

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
 from postroom.domain.notification import Notification, Preferences
-from postroom.system.settings import SettingsError
+from postroom.domain.settings_error import SettingsError
 from postroom.work.delivery.why import Around, why, why_refused
 
 _REMEMBERED: Final = 500

@@ -8,9 +8,10 @@ from postroom.domain.capabilities import KnownChannels
 from postroom.domain.delivery import TERMINAL, Intent, Status
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.ledger import Snapshot
-from postroom.domain.outcome import Outcome, outcome_of, refused
+from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.seams import Considers
+from postroom.domain.snapshot_outcome import outcome_of
 from postroom.work.delivery.accept import Acceptance, Accepted
 from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.outcomes import Outcomes

@@ -11,7 +11,7 @@ from postroom.domain.errors import ErrorClass, PostroomError, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Snapshot
 from postroom.domain.notify_response import notify_error, notify_response
-from postroom.domain.outcome import outcome_of
+from postroom.domain.snapshot_outcome import outcome_of
 from postroom.work.attention.notice_outcome import NoticeOutcomes, is_notice_id
 from postroom.work.delivery.enquiries import read_uuid
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from postroom.domain.clock import Clock
-from postroom.domain.confirmation_origin import CONFIRMATION_ORIGIN
-from postroom.domain.email_confirmation import AddressClaim, AskedToConfirm, Purpose
+from postroom.domain.confirmation_origin import CONFIRMATION_ORIGIN, Purpose
+from postroom.domain.email_confirmation import AddressClaim, AskedToConfirm
 from postroom.domain.email_copy import Ending
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds

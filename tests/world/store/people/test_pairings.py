@@ -13,7 +13,7 @@ from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.email_confirmation import Purpose
+from postroom.domain.confirmation_origin import Purpose
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.pairing import LIFE_SECONDS, MOST_OPEN, MOST_WRONG, CodeSent, NewPairing

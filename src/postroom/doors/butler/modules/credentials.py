@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from postroom.domain.settings_error import SettingsError
 from postroom.doors.butler.modules.channels import EmailConfig, TelegramConfig
 from postroom.doors.butler.modules.loading import section_of
 from postroom.system.roster.config import MESSENGER, ButlerConfig
-from postroom.system.settings import Secret, Settings, SettingsError
+from postroom.system.settings import Secret, Settings
 from postroom.system.settings.accounts import EmailAccount, EmailSettings, TelegramAccount, TelegramSettings
 from postroom.system.settings.shipped import set_up
 

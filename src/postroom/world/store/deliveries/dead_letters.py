@@ -14,7 +14,7 @@ from postroom.domain.dead_letter import DeadLetter, Discard, EarlierReplay, Repl
 from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.enquiry import DeadLetterQuery
 from postroom.domain.ids import DeadLetterId, DeliveryId
-from postroom.world.store.deliveries.trace import readable
+from postroom.world.store.deliveries.readable_rows import readable
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.rows import read
 from postroom.world.store.shared.signal_names import PENDING_CHANNEL

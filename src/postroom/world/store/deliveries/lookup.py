@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, func, 
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import first_id_at, is_uuid
 from postroom.world.store.deliveries.correction_rows import marks
-from postroom.world.store.deliveries.search import SUMMARY
-from postroom.world.store.deliveries.trace import readable
+from postroom.world.store.deliveries.readable_rows import readable
+from postroom.world.store.deliveries.summary import SUMMARY
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
 
 _requests = delivery_requests.c

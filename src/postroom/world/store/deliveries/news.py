@@ -16,10 +16,10 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import BAD_NEWS, LateNews
 from postroom.domain.time import to_text
 from postroom.domain.webhook import News, WebhookEvent
+from postroom.world.store.deliveries.returned_mail import came_back
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.intents.webhooks import tell
-from postroom.world.store.people.closed_addresses import came_back
 from postroom.world.store.tables.deliveries import delivery_news, delivery_receipts, delivery_requests
 
 _requests, _receipts = delivery_requests.c, delivery_receipts.c

@@ -11,7 +11,9 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, select
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.world.store.deliveries.context import approval_of
-from postroom.world.store.deliveries.trace import readable, trace
+from postroom.world.store.deliveries.readable_rows import readable
+from postroom.world.store.deliveries.summary import SUMMARY
+from postroom.world.store.deliveries.trace import trace
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.deliveries import (
     IS_RARE,
@@ -24,27 +26,6 @@ from postroom.world.store.tables.deliveries import (
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
-SUMMARY = (
-    _requests.id.label("delivery_id"),
-    _requests.request_id,
-    _requests.origin_butler,
-    _requests.channel,
-    _requests.intent,
-    _requests.target_identity,
-    _requests.status,
-    _requests.priority,
-    _requests.attempts,
-    _requests.possible_duplicate,
-    _requests.waiting_reason,
-    _requests.provider_delivery_id,
-    _requests.terminal_error_class,
-    _requests.terminal_error_message,
-    _requests.replay_of,
-    _requests.replay_number,
-    _requests.created_at,
-    _requests.updated_at,
-    _requests.terminal_at,
-)
 
 
 class StoredDeliveries:

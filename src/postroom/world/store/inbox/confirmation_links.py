@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from postroom.domain.email_confirmation import Purpose
+from postroom.domain.confirmation_origin import Purpose
 from postroom.domain.pairing import NewPairing
 from postroom.world.store.tables.email_confirmations import email_confirmations
 

@@ -8,8 +8,9 @@ from typing import Any, Final, assert_never
 import structlog
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, or_, select, update
 
+from postroom.domain.confirmation_origin import Purpose
 from postroom.domain.console_session import digest, new_secret
-from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm, Purpose
+from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm
 from postroom.domain.email_copy import Ending, GivenUp, HandedOver, TryAgain
 from postroom.domain.errors import FieldError, Refused, ValidationError
 from postroom.domain.time import seconds

@@ -18,7 +18,7 @@ from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.engine.turns import wait_for_turn
 from postroom.world.store.intents.order import LAST_POSITION, NEXT_POSITION
 from postroom.world.store.intents.rows import changing_columns, event_row, intent_row, read_event, read_intent
-from postroom.world.store.intents.webhooks import tell_subscribers
+from postroom.world.store.intents.webhook_news import tell_subscribers
 from postroom.world.store.questions.steps import end_question, hold_questions
 from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
 from postroom.world.store.tables.intents import (

@@ -8,17 +8,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, select
 
 from postroom.domain.address_folding import folded
-from postroom.domain.closed_address import ClosedAddress, Closing
-from postroom.domain.ids import DeliveryId
-from postroom.domain.inbound_message import LateNews
+from postroom.domain.closed_address import ClosedAddress
 from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.insert_for import insert_for
 from postroom.world.store.engine.rows import read
 from postroom.world.store.tables.closed_addresses import closed_addresses
-from postroom.world.store.tables.deliveries import delivery_requests
-from postroom.world.store.tables.people import person_addresses
 
-_closed, _sent, _place = closed_addresses.c, delivery_requests.c, person_addresses.c
+_closed = closed_addresses.c
 
 
 class StoredClosedAddresses:
@@ -45,25 +40,6 @@ class StoredClosedAddresses:
 def closed_at(connection: Connection, channel: str, address: str) -> ClosedAddress | None:
     row = connection.execute(select(closed_addresses).where(_at(channel, address))).first()
     return closed_of(row) if row else None
-
-
-def came_back(connection: Connection, delivery_id: DeliveryId, news: LateNews) -> Closing:
-    """The address is the one we wrote to, whatever a report calls it; one that somebody has proved is only doubted."""
-    sent = connection.execute(select(_sent.channel, _sent.address).where(_sent.id == delivery_id)).one()
-    is_here = _place.channel == sent.channel, _place.folded == folded(sent.address)
-    proved = select(_place.id).where(*is_here, _place.verified_at.is_not(None)).limit(1)
-    reason = Closing.DOUBTFUL if connection.execute(proved).first() else Closing.BOUNCED
-    row = {
-        "channel": sent.channel,
-        "folded": folded(sent.address),
-        "address": sent.address,
-        "reason": str(reason),
-        "words": news.words,
-        "delivery_id": delivery_id,
-        "closed_at": news.at_us,
-    }
-    connection.execute(insert_for(connection, closed_addresses).values(row).on_conflict_do_nothing())
-    return reason
 
 
 def reopen(connection: Connection, channel: str, address: str) -> None:

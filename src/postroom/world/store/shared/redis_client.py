@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from postroom.system.settings import Settings, SettingsError
+from postroom.domain.settings_error import SettingsError
+from postroom.system.settings.secret import SecretUrl
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -15,13 +16,13 @@ KEY_PREFIX: Final = "postroom"
 
 
 @asynccontextmanager
-async def redis_client(settings: Settings) -> AsyncIterator[Redis]:
+async def redis_client(url: SecretUrl) -> AsyncIterator[Redis]:
     """The driver is an extra that a household without Redis does without."""
     try:
         from postroom.world.store.shared.redis_script import connect
     except ImportError:
         raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
-    client = connect(settings.redis_url.reveal())
+    client = connect(url.reveal())
     try:
         yield client
     finally:

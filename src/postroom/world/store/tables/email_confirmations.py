@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
 
-from postroom.domain.email_confirmation import Purpose
+from postroom.domain.confirmation_origin import Purpose
 from postroom.world.store.tables.metadata import SHARED, metadata
 
 email_confirmations = Table(
