@@ -297,6 +297,16 @@ async def test_a_muted_agent_is_heard_no_more_until_it_is_unmuted(line: Telephon
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.requirement("attention:rest")
+async def test_a_program_is_muted_and_unmuted_by_its_name_with_or_without_its_kind(line: Telephone) -> None:
+    for muted, unmuted in (("cron", "program:cron"), ("program:cron", "cron")):
+        assert (await line.post("/v1/people/owner/mute", {"agent": muted, "for_seconds": 3600}, OWNER)).status == 200
+        assert (await notify(line, f"Muted as {muted}", CRON)).body["status"] == "muted"
+        assert (await notify(line, f"Not {muted}", GENERAL)).body["status"] == "ok"
+        assert (await line.post("/v1/people/owner/unmute", {"agent": unmuted}, OWNER)).status == 200
+        assert (await notify(line, f"No longer {muted}", CRON)).body["status"] == "ok"
+
+
 async def _owners_phone(line: Telephone) -> list[str]:
     found = await line.call("GET", "sandbox", "/sandbox/telegram/messages?limit=500", caller=None)
     return [one["text"] for one in found.body["messages"]]

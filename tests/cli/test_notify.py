@@ -58,7 +58,7 @@ async def test_delivered_and_waiting_are_0_and_muted_and_refused_are_apart(
     assert [one.code for one in (delivered, parked, lowered, muted, wrong)] == [0, 0, 0, 3, 1]
     assert "delivered: delivery " in delivered.out
     assert "Waits for an approval: " in parked.out and "awaiting_approval" not in parked.out
-    assert "It counts as time_sensitive here." in lowered.out
+    assert lowered.out.endswith("\nIt counts as time-sensitive here: that is the most its person lets it be.\n")
     assert "Not sent: such messages are muted." in muted.out
     assert wrong.error.startswith("Not delivered: ")
 

@@ -230,8 +230,10 @@ def _failure(answer: dict[str, Any]) -> str:
 
 
 def _sentence(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> str:
-    became = f" It counts as {answer['urgency']} here." if "urgency" in answer else ""
-    return _standing(answer, overrides) + became
+    if "urgency" not in answer:
+        return _standing(answer, overrides)
+    became = str(answer["urgency"]).replace("_", "-")
+    return f"{_standing(answer, overrides)}\nIt counts as {became} here: that is the most its person lets it be."
 
 
 def _standing(answer: dict[str, Any], overrides: Mapping[str, str | None]) -> str:

@@ -128,10 +128,10 @@ def _taken_back(standing: Standing) -> Standing:
 
 def _silences(state: AttentionState, event: fact.Muted | fact.Unmuted) -> tuple[Silence, ...]:
     what = (event.agent, event.thread, event.category)
-    others = tuple(one for one in state.silences if one.what != what)
+    others = tuple(one for one in state.silences if not one.is_of(*what))
     if isinstance(event, fact.Unmuted) or what == (None, None, None):
         return others
-    before = next((one for one in state.silences if one.what == what), Silence())  # what it kept still has to be told
+    before = next((one for one in state.silences if one.is_of(*what)), Silence())  # what it kept still has to be told
     return (*others, altered(before, **dict(zip(_LABELS, what, strict=True)), until_us=event.until_us))
 
 

@@ -124,9 +124,21 @@ class Silence:
         return self.agent, self.thread, self.category
 
     def covers(self, notice: AcceptedNotice, at_us: int) -> bool:
-        labels = (notice.agent, notice.thread, notice.category)
         lasts = self.until_us is None or self.until_us > at_us
-        return lasts and all(wanted is None or wanted == label for wanted, label in zip(self.what, labels, strict=True))
+        is_from = self.agent is None or same_sender(self.agent, notice.agent)
+        labels = ((self.thread, notice.thread), (self.category, notice.category))
+        return lasts and is_from and all(wanted is None or wanted == label for wanted, label in labels)
+
+    def is_of(self, agent: str | None, thread: str | None, category: str | None) -> bool:
+        """Whether this is what is muted again, or unmuted."""
+        return same_sender(self.agent, agent) and (self.thread, self.category) == (thread, category)
+
+
+def same_sender(one: str | None, other: str | None) -> bool:
+    """People write `ci` where the household keeps `program:ci`."""
+    if one is None or other is None or one == other:
+        return one == other
+    return one.partition(":")[2] == other or other.partition(":")[2] == one
 
 
 @record

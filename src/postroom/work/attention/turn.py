@@ -73,7 +73,7 @@ class Turn:
         self._fold(fact)
         if isinstance(fact, Unmuted):
             what = (fact.agent, fact.thread, fact.category)
-            for ended in (one for one in silences if one.what == what and one.missed):
+            for ended in (one for one in silences if one.is_of(*what) and one.missed):
                 self.accept(_missed(ended, self.person, fact.at_us))
 
     def hear_of_channels(self, down: frozenset[str] | None) -> None:
