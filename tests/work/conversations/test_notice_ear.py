@@ -148,6 +148,20 @@ async def test_without_a_policy_the_last_message_is_put_off_and_its_sender_muted
 
 
 @pytest.mark.requirement("attention:buttons")
+async def test_what_is_muted_is_not_promised_to_be_shown_again(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as plain:
+        await plain.notify(message="The washing is done")
+        card = (await asking(plain, "Take your pills", "general"))[1]
+        for agent, message in (("health", await phone(plain, "The washing is done")), ("general", card)):
+            await write(plain, f"/mute {agent} 1h")
+            await phone(plain, f"Muted {agent} until")
+            await write(plain, "/snooze 2h", reply_to_message_id=message["message_id"])
+            await phone(plain, f"What {agent} said there is muted, so it is not shown again")
+
+        assert not [one for one in await plain.received() if "Shown again at" in one["text"]]
+
+
+@pytest.mark.requirement("attention:buttons")
 async def test_words_of_a_stranger_and_in_a_group_mute_nothing(house: Living) -> None:
     await write(house, "/mute health 1d", from_id=STRANGER)
     await write(house, "/mute health 1d", chat_id=STRANGER, from_id=STRANGER)

@@ -72,12 +72,11 @@ class Attention:
             raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
         return await self._act(row, NoticeMove.SNOOZE, lambda at: Snoozed(at_us=at, notice=row.id, until_us=until_us))
 
-    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> bool:
-        """What left before anybody kept a notice of it, to be shown again then; False where no messages leave."""
+    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> NoticeView | None:
+        """What left before anybody kept a notice of it, to be shown again then; None where no messages leave."""
         if self.considering is None:
-            return False
-        await self.considering.put_off(outgoing, request_id, person, until_us)
-        return True
+            return None
+        return await self.notice(await self.considering.put_off(outgoing, request_id, person, until_us))
 
     async def behind(self, delivery_id: str) -> Sequence[NoticeView]:
         """The notices that this delivery showed; none where nothing was kept of them."""

@@ -52,8 +52,8 @@ class Considering:
         standing = turn.state.notices[name]
         return _held(standing, request_id) if standing.send is None else None
 
-    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> None:
-        """A notice that begins with the person's wish to see it later."""
+    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> str:
+        """The id of a notice that begins with the person's wish to see it later."""
         drafted = await self.doorstep.drafted(outgoing, request_id)
         name = notice_id(drafted.key)
 
@@ -67,6 +67,7 @@ class Considering:
 
         await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
         self.book.woken.ring()
+        return name
 
     async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
         """The message and its person, where there is something to consider."""

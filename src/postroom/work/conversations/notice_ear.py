@@ -14,6 +14,7 @@ from postroom.domain.clock import Clock
 from postroom.domain.errors import Code, Refused
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.kept_message import SentBefore
+from postroom.domain.notice_states import NoticeState
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
 from postroom.domain.ports import Outbound
@@ -161,12 +162,16 @@ class NoticeEar:
             recipient=sent.address,
             idempotency_key=key,
         )
-        known = await self.attention.put_off(again, key, person.id, until_us)
-        return f"Shown again at {await self._clock(person, until_us)}." if known else NOTHING
+        view = await self.attention.put_off(again, key, person.id, until_us)
+        return await self._shown_again(view, person, until_us) if view is not None else NOTHING
 
     async def _snooze(self, view: NoticeView, person: Person, length: int) -> str:
         until_us = self.clock.now_us() + seconds(length)
-        await self.attention.snooze(view.id, until_us, by=person.id)
+        return await self._shown_again(await self.attention.snooze(view.id, until_us, by=person.id), person, until_us)
+
+    async def _shown_again(self, view: NoticeView, person: Person, until_us: int) -> str:
+        if view.state is NoticeState.MUTED:
+            return f"What {view.agent} said there is muted, so it is not shown again; the console keeps it."
         return f"Shown again at {await self._clock(person, until_us)}."
 
     async def _mute_today(self, view: NoticeView, person: Person) -> str:
