@@ -238,7 +238,7 @@ async def test_the_household_of_this_machine_is_asked_as_its_operator(
 
     assert nothing.code == 1 and "is the household running?" in nothing.error
     assert done.code == 10 and json.loads(done.out)["asked"]["asked_by"] == "operator"
-    assert "operator asks Sandbox owner: Here?" in listed.out
+    assert "Your household asks Sandbox owner: Here?" in listed.out
 
 
 def test_a_port_that_only_the_household_knows_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

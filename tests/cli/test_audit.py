@@ -38,7 +38,7 @@ def test_what_commands_did_is_listed_newest_first(home: Path) -> None:
     ]
     assert {(one["actor"], one["door"]) for one in found} == {("operator", "command")}
     assert len(documents(postroom("audit", "--kind", "people", "--limit", "1", "--json"))) == 1
-    assert "operator added a person" in postroom("audit").out
+    assert "operator added a person: Ann\n" in postroom("audit").out
     assert documents(postroom("audit", "--person", ann, "--json")) == []
 
 
@@ -70,5 +70,7 @@ async def test_a_household_elsewhere_is_asked_over_the_api(there: Living) -> Non
     assert done.code == 0, done.error
 
     listed = documents(await postroom_beside("audit", "--json"))
+    shown = await postroom_beside("audit")
 
+    assert "added a person: Eve\n" in shown.out
     assert ("added a person", "api") in {(one["act"], one["door"]) for one in listed}

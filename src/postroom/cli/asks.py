@@ -10,6 +10,7 @@ from postroom.cli.output import Home, Json, say, say_json
 from postroom.cli.question_end import answer_line
 from postroom.cli.question_household import question_household
 from postroom.domain.nearest import did_you_mean
+from postroom.domain.principal import OPERATOR
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.settings_error import SettingsError
 from postroom.work.approvals.visible import reveal
@@ -63,7 +64,8 @@ def _line(one: dict[str, Any]) -> str:
     ended = f" → {_short(answer_line(one['answer']))}" if one["answer"] else ""
     who = f" ({_short(by['name'])} via {by['channel']})" if by else ""
     about = f" – {_short(asked['context'])}" if asked["context"] else ""
-    told = f"{_short(asked['asked_by'])} asks {_short(people)}: {_short(asked['question'])}{about}"
+    asker = "Your household" if asked["asked_by"] == str(OPERATOR) else _short(asked["asked_by"])
+    told = f"{asker} asks {_short(people)}: {_short(asked['question'])}{about}"
     return f"{one['ask_id']}  {one['status']:10}  {told}{ended}{who}"
 
 

@@ -10,7 +10,8 @@ import typer
 from postroom.cli.attention_desk import attention_desk
 from postroom.cli.elsewhere import Elsewhere, elsewhere
 from postroom.cli.output import Database, Home, Json, say, say_json
-from postroom.cli.people_words import dated
+from postroom.cli.people_book import PeopleBook, people_book
+from postroom.cli.people_words import dated, plain
 from postroom.domain.audit import AuditKind
 from postroom.domain.errors import UserError
 from postroom.domain.nearest import did_you_mean
@@ -41,13 +42,23 @@ def audit(
     if json:
         say_json(found)
     else:
-        _print(found, attention_desk(settings, home, database).zone())
+        names = _names(people_book(settings, home, database), found)
+        _print(found, names, attention_desk(settings, home, database).zone())
 
 
-def _print(entries: list[dict[str, Any]], zone: str) -> None:
+def _names(book: PeopleBook, entries: list[dict[str, Any]]) -> dict[str, str]:
+    """Of people, by how the audit writes them; who is gone has none."""
+    written = {one[field] for one in entries for field in ("actor", "subject")}
+    if not any(one.startswith("person:") for one in written):
+        return {}
+    return {f"person:{one['person_id']}": plain(one["name"]) for one in book.everybody()}
+
+
+def _print(entries: list[dict[str, Any]], names: dict[str, str], zone: str) -> None:
     for one in entries:
-        about = " ".join(filter(None, (one["subject"], one["detail"])))
-        say(f"{dated(one['at'], zone)}  {one['actor']} {one['act']}" + (f": {about}" if about else ""))
+        who, subject = (names.get(one[field]) or one[field] for field in ("actor", "subject"))
+        about = " ".join(filter(None, (subject, one["detail"])))
+        say(f"{dated(one['at'], zone)}  {who} {one['act']}" + (f": {about}" if about else ""))
     if not entries:
         say("Nothing was done yet that is written down.")
 
