@@ -162,8 +162,8 @@ class NoticeEar:
             recipient=sent.address,
             idempotency_key=key,
         )
-        view = await self.attention.put_off(again, key, person.id, until_us)
-        return await self._shown_again(view, person, until_us) if view is not None else NOTHING
+        kept = await self.attention.put_off(again, key, person.id, until_us)
+        return await self._shown_again(kept, person, until_us) if kept is not None else NOTHING
 
     async def _snooze(self, view: NoticeView, person: Person, length: int) -> str:
         until_us = self.clock.now_us() + seconds(length)
