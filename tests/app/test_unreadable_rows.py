@@ -59,6 +59,50 @@ async def test_sessions_and_reminders_go_on_past_a_row_that_cannot_be_read(home:
     assert [one["status"] for one in listed["sessions"]] == ["done"]
 
 
+BROKEN = "CAST(x'7bff' AS TEXT)"
+NESTED = f"'{'[' * 50_000}'"
+ENDLESS = "9e999"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("column", "value"), [("name", BROKEN), ("work", BROKEN), ("tries", ENDLESS)])
+async def test_a_reminder_is_kept_beside_one_whose_row_is_broken(
+    home: Path, tmp_path: Path, column: str, value: str
+) -> None:
+    async with talking(home, tmp_path) as house:
+        spoil(home, APPOINTMENT.replace("'waiting'", "'later'"), "odd", "reminder", "{}")
+        spoil(home, f"UPDATE appointments SET {column} = {value}, status = 'waiting'")
+
+        await house.call("health", "remind", {"channel": "telegram", "message": "Drink", "delay_minutes": 0.0001})
+
+        async with asyncio.timeout(SECONDS):
+            while [one["text"] for one in await house.received()] != ["Drink"]:
+                await asyncio.sleep(0.05)
+        [finding] = await look_at_butlers(house.settings)
+
+    assert "appointment odd of health" in finding.detail
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("status", ["queued", "running"])
+@pytest.mark.parametrize(("column", "value"), [("prompt", BROKEN), ("request_context", NESTED)])
+async def test_a_session_begins_beside_one_whose_row_is_broken(
+    home: Path, tmp_path: Path, column: str, value: str, status: str
+) -> None:
+    async with talking(home, tmp_path):
+        pass
+    spoil(home, SESSION, status)
+    spoil(home, f"UPDATE sessions SET {column} = {value}")
+
+    async with talking(home, tmp_path) as house:
+        await house.write(2001, "/general " + script(say="At noon."))
+
+        assert [one["text"] for one in await house.said(2001)] == ["At noon."]
+        [finding] = await look_at_butlers(house.settings)
+
+    assert "session 0 of general" in finding.detail
+
+
 @pytest.mark.asyncio
 async def test_a_household_starts_beside_a_running_session_that_cannot_be_read(home: Path, tmp_path: Path) -> None:
     async with talking(home, tmp_path):

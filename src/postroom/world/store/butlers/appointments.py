@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
 from postroom.domain.appointment import SET_ASIDE, Appointment, AppointmentKind, AppointmentStatus
 from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.rows import read, values
+from postroom.world.store.engine.rows import UNREADABLE, check_legible, read, values
 from postroom.world.store.tables.butlers import appointments
 
 _c = appointments.c
@@ -105,8 +105,9 @@ def appointments_set_aside(connection: Connection, since_us: int) -> list[str]:
 
 def _readable(row: Row[Any]) -> Appointment | None:
     try:
+        check_legible(row)
         return _of(row)
-    except (TypeError, ValueError):
+    except UNREADABLE:
         return None
 
 

@@ -23,7 +23,7 @@ from postroom.domain.session import (
     after_crash,
 )
 from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.rows import read, values
+from postroom.world.store.engine.rows import UNREADABLE, check_legible, read, values
 from postroom.world.store.tables.sessions import OPEN, sessions
 
 _c = sessions.c
@@ -197,8 +197,9 @@ def _first(connection: Connection, statement: Any) -> Session | None:
 
 def _readable(row: Row[Any]) -> Session | None:
     try:
+        check_legible(row)
         return _session(row)
-    except (TypeError, ValueError):
+    except UNREADABLE:
         return None
 
 

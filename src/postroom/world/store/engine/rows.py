@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from enum import Enum
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_type_hints
 
 Record = TypeVar("Record")
+UNREADABLE: Final = (TypeError, ValueError, LookupError, OverflowError, RecursionError)
+"""What reading a row may raise whose values were changed from outside, or by a broken disk."""
 
 
 class _Column(NamedTuple):
@@ -29,6 +31,13 @@ def read(kind: type[Record], row: Any, **otherwise: Any) -> Record:
             value = values[name]
             otherwise[field] = value if convert is None or value is None else convert(value)
     return kind(**otherwise)
+
+
+def check_legible(row: Any) -> None:
+    """Raises ValueError when a text in it is none: bytes that no text has come as surrogates."""
+    for value in row:
+        if isinstance(value, str) and not value.isascii():
+            value.encode()
 
 
 def values(record: Any, without: Collection[str] = (), **otherwise: Any) -> dict[str, Any]:

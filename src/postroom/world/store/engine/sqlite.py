@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ Result = TypeVar("Result")
 _MOST_AT_ONCE = 500
 _PATIENCE_SECONDS = 10.0
 _TO_WRITE = "BEGIN IMMEDIATE"
+_TEXT = partial(str, encoding="utf-8", errors="surrogateescape")  # one broken text would fail all rows beside it
 
 
 @dataclass(slots=True)
@@ -189,6 +191,7 @@ def _engine(path: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.text_factory = _TEXT
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
