@@ -13,7 +13,7 @@ from tests.work.questions.sample_questions import HOUR_US, new_question
 
 from postroom.domain.time import seconds
 from postroom.work.questions import moves
-from postroom.work.questions.plan import CATCH_UP_SECONDS, Plan, QuestionStep, due, next_at
+from postroom.work.questions.plan import CATCH_UP_SECONDS, OUTAGE_SECONDS, Plan, QuestionStep, due, next_at
 
 END = START_US + HOUR_US
 REMIND, ESCALATE = START_US + seconds(60), START_US + seconds(120)
@@ -55,9 +55,18 @@ def test_nothing_expires_before_what_was_sent_in_time_has_been_read_but_not_for_
     question, latest = new_question(), END + seconds(CATCH_UP_SECONDS)
 
     assert due(question, END, caught_up_until_us=END - 1) == Plan(next_at_us=END + seconds(1))
-    assert due(question, latest - 5, caught_up_until_us=END - 1) == Plan(next_at_us=latest)
+    assert due(question, latest - 5, caught_up_until_us=0) == Plan(next_at_us=latest)
     assert due(question, END + 5, caught_up_until_us=END) == Plan(steps=(QuestionStep.EXPIRE,))
     assert due(question, latest, caught_up_until_us=0) == Plan(steps=(QuestionStep.EXPIRE,), caught_up=False)
+
+
+@pytest.mark.requirement("ask:sent-in-time")
+def test_a_channel_that_goes_away_is_waited_for_longer_than_one_that_was_never_heard() -> None:
+    question, heard = new_question(), END - seconds(20)
+    latest = heard + seconds(OUTAGE_SECONDS)
+
+    assert due(question, latest - 5, caught_up_until_us=heard) == Plan(next_at_us=latest)
+    assert due(question, latest, caught_up_until_us=heard) == Plan(steps=(QuestionStep.EXPIRE,), caught_up=False)
 
 
 @pytest.mark.requirement("ask:sent-in-time")

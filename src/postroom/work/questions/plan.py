@@ -10,6 +10,7 @@ from postroom.domain.question import Question
 from postroom.domain.time import SECOND_US, seconds
 
 CATCH_UP_SECONDS: Final = 60  # how long we wait for what people sent in time and we have not read yet
+OUTAGE_SECONDS: Final = 600  # and how long for a channel that was heard before it went away
 _LOOK_AGAIN_US: Final = SECOND_US
 
 
@@ -69,6 +70,7 @@ def _ending(question: Question, now_us: int, caught_up_until_us: int | None, awa
     """Not before what was sent in time has been read, and not for ever after."""
     caught_up = _has_read(question.expires_at_us, caught_up_until_us)
     latest = max(question.expires_at_us, awake_since_us) + seconds(CATCH_UP_SECONDS)
+    latest = max(latest, (caught_up_until_us or 0) + seconds(OUTAGE_SECONDS))
     if caught_up or now_us >= latest:
         return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
     return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))
