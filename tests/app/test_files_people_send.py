@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from postroom.world.channels.telegram import Telegram
 from tests.app.asked_household import ask, phone, until, write
 from tests.app.talking import Talking, reply, script, talking
 
@@ -109,6 +110,21 @@ async def test_what_is_too_large_or_no_file_is_said_and_the_words_go_on(house: T
     assert "film.mp4: it is larger than the 20 MB that Telegram gives to a bot" in words
     await house.write(2004, "", files=[sent(b"", "empty.txt", **{"as": "document"})])
     assert "empty.txt: is empty" in (await house.said(2004, 3))[2]["text"]
+
+
+async def test_a_file_that_no_one_can_make_anything_of_holds_up_nobody(
+    house: Talking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stumbles(*_: Any) -> None:
+        raise LookupError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Telegram, "bring_files", stumbles)
+        await house.write(2012, "/general " + script(say="Looked."), files=[sent(PNG)])
+
+        said = [one["text"] for one in await house.said(2012, 2)]
+
+    assert "could not take this over" in said[0] and said[1] == "Looked."
 
 
 @pytest.mark.requirement("content:files-from-people")

@@ -128,10 +128,12 @@ async def test_slacks_files_are_fetched_with_the_bots_token_from_slack_alone() -
     async with provider() as server:
         [file] = await brought(slack(server.url), of_slack(server.url))
         [other] = await brought(slack(server.url), of_slack(server.url, url_private="https://evil.example/x"))
+        [torn] = await brought(slack(server.url), of_slack(server.url, url_private="https://[evil"))
 
     assert (file.content, file.name) == (PNG, "bill.png")
     assert server.seen[0].headers["Authorization"] == "Bearer xoxb-1-token"
-    assert other.content is None and other.problem == "it lies at another service" and len(server.seen) == 1
+    assert other.content is torn.content is None and len(server.seen) == 1
+    assert other.problem == torn.problem == "it lies at another service"
 
 
 @pytest.mark.requirement("content:files-from-people-told")

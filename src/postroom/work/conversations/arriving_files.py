@@ -65,7 +65,9 @@ class ArrivingFiles:
             return await channel.bring_files(message, _BRING_SECONDS)
         except PostroomError as error:
             _log.warning("inbound.files_not_fetched", source=message.channel, error_class=str(error.error_class))
-            return [replace(one, problem=_NOT_NOW) for one in message.offers]
+        except Exception as error:  # the message would come again for ever, and all others wait behind it
+            _log.error("inbound.bug", source=message.channel, error=type(error).__name__)
+        return [replace(one, problem=_NOT_NOW) for one in message.offers]
 
     async def _take(
         self, brought: Sequence[InboundFile], message: InboundMessage, person: Person

@@ -43,7 +43,10 @@ async def fetched(
 
 def is_at(url: object, *hosts: str) -> bool:
     """An address of the provider's own, encrypted unless it is where its API is, too; `hosts` may be above it."""
-    found = urlsplit(url) if isinstance(url, str) else None
+    try:
+        found = urlsplit(url) if isinstance(url, str) else None
+    except ValueError:
+        return False
     if found is None or found.scheme not in ("https", "http") or not found.hostname or found.username:
         return False
     return any(found.hostname == host or found.hostname.endswith(f".{host}") for host in hosts)
