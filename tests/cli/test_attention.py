@@ -66,6 +66,18 @@ def test_what_is_wrong_ends_with_1_and_is_named(home: Path, typed: tuple[str, ..
     assert done.code == 1 and said in done.error, done
 
 
+def test_a_name_of_several_people_names_them(home: Path) -> None:
+    ids = [
+        document(postroom("people", "add", name, "--alias", "Bob", "--address", address, "--json"))["person_id"]
+        for name, address in (("Bob Stone", "telegram:2001"), ("Bob Miller", "telegram:2002"))
+    ]
+
+    done = postroom("attention", "show", "Bob")
+
+    assert done.code == 1
+    assert all(f"{name} ({one})" in done.error for name, one in zip(("Bob Stone", "Bob Miller"), ids, strict=True))
+
+
 @pytest.fixture(params=["here", "there"])
 async def household(
     request: pytest.FixtureRequest, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -74,8 +74,7 @@ def one_called(book: PeopleBook, who: str) -> Document:
         return found[0]
     if not found:
         raise NoSuchPerson(f"There is nobody called '{who}'; `postroom people list` shows everybody.")
-    told = choice(book, who, found)
-    raise NoSuchPerson(f"{len(found)} people are called '{who}'; {told}; `postroom people list` shows their ids.")
+    raise NoSuchPerson(f"{len(found)} people are called '{who}'; {choice(book, who, found)}")
 
 
 def choice(book: PeopleBook, who: str, found: list[Document] | None = None) -> str:

@@ -17,7 +17,7 @@ from postroom.work.attention.absence import Absence, parse_absence
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.policy_request import parse_policy
-from postroom.work.questions.asked_people import in_reach
+from postroom.work.questions.asked_people import in_reach, several
 
 _MOST_HOPS: Final = 20
 
@@ -35,10 +35,10 @@ class PolicyBodies:
     channels: KnownChannels
 
     async def person(self, who: str) -> str:
-        """The id of the one person who is called so."""
+        """The id of the one person who is called so; others than themselves are named by the owner alone."""
         found = await self.people.called(who)
         if len(found) != 1:
-            raise Refused(Code.NOT_FOUND, "there is no such person" if not found else "several people are called so")
+            raise Refused(Code.NOT_FOUND, several(who, found) if found else "there is no such person")
         return found[0].id
 
     async def policy(self, caller: Principal, person: str, payload: object) -> Policy:

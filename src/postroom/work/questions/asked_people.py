@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.nearest import nearest
 from postroom.domain.person import Person, PersonRole
 from postroom.domain.principal import OWNER, Principal, Role
 from postroom.domain.question import AskedPerson
+
+_MOST_LISTED: Final = 5
 
 
 class AskedPeople(Protocol):
@@ -64,13 +66,18 @@ def asked(person: Person) -> AskedPerson:
     return AskedPerson(id=person.id, name=person.name or person.id)
 
 
+def several(name: str, found: Sequence[Person]) -> str:
+    """Only for who reaches all of them."""
+    listed = ", ".join(f"{person.name} ({person.id})" for person in found[:_MOST_LISTED])
+    return f"“{name}” is the name of several people: {listed}; name one by id"
+
+
 async def _one(people: AskedPeople, asker: Principal, name: str, field: str) -> Person:
     found = await in_reach(asker, await people.find(name), people.find)
     if len(found) == 1:
         return found[0]
     if found:
-        listed = ", ".join(f"{person.name} ({person.id})" for person in found[:5])
-        raise _wrong(field, f"“{name}” is the name of several people: {listed}; name one by id", "ambiguous_person")
+        raise _wrong(field, several(name, found), "ambiguous_person")
     near = nearest(name, await people.names()) if asker.serves == OWNER else None
     hint = f"; did you mean “{near}”?" if near else ""
     raise _wrong(field, f"no person is called “{name}”{hint}", "unknown_person")
