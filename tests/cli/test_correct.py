@@ -69,12 +69,13 @@ async def test_what_was_withdrawn_says_who_did_it(home: Path) -> None:
     assert (figures["total_deliveries"], figures["failed_count"], figures["unfinished_count"]) == (0, 0, 0)
 
 
-async def test_an_id_that_names_nothing_is_refused_in_one_sentence(home: Path) -> None:
+@pytest.mark.parametrize("identifier", ["00000000-0000-7000-8000-000000000000", "01a1e54c"])
+async def test_an_id_that_names_nothing_is_refused_in_one_sentence(home: Path, identifier: str) -> None:
     async with living(home, QUICK, ports()) as household:
-        done = await run(household, "recall", "00000000-0000-7000-8000-000000000000")
+        done = await run(household, "recall", identifier)
 
     assert done.code == 1
-    assert "names no delivery of yours" in done.error
+    assert f"'{identifier}' is the whole id of no message and no question of yours." in done.error
 
 
 @pytest.mark.requirement("content:corrections-are-seen")

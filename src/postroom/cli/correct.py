@@ -42,7 +42,7 @@ def revise(
 
 def recall(
     identifier: Identifier,
-    reason: Annotated[str | None, typer.Option("--reason", help="Kept with it; not shown to the recipient.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Kept with it; who is asked a question sees it, too.")] = None,
     key: Key = None,
     wait_seconds: Wait = None,
     home: Home = None,
@@ -69,6 +69,8 @@ def _correct(
     failed = answer["status"] in ("error", "too_late")
     if json:
         say_json(answer)
+    elif failed and _names_nothing(answer):
+        complain(f"Not corrected: '{identifier}' is the whole id of no message and no question of yours.")
     elif failed:
         complain(f"Not corrected: {answer.get('error_message') or answer.get('message')}")
     else:
@@ -95,9 +97,16 @@ def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, h
 
 
 def _is_unknown(answer: dict[str, Any]) -> bool:
+    return any(one.get("code") == "unknown_delivery" for one in _fields(answer))
+
+
+def _names_nothing(answer: dict[str, Any]) -> bool:
+    return any(one.get("code") in ("unknown_delivery", "uuid_required") for one in _fields(answer))
+
+
+def _fields(answer: dict[str, Any]) -> list[dict[str, Any]]:
     error = answer.get("error")
-    fields = error.get("fields") if isinstance(error, dict) else answer.get("fields")
-    return any(one.get("code") == "unknown_delivery" for one in fields or ())
+    return (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
 
 
 def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -> dict[str, Any] | None:
