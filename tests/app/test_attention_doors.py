@@ -343,6 +343,19 @@ async def test_while_a_person_is_away_notices_wait_and_back_ends_it(line: Teleph
     assert (await notify(line, "Now again")).body["status"] == "ok"
 
 
+@pytest.mark.requirement("attention:rest")
+async def test_what_is_wrong_about_an_absence_is_said_once_and_back_may_be_false(line: Telephone) -> None:
+    path, until = "/v1/people/owner/away", to_text(SystemClock().now_us() + seconds(3600))
+
+    wrong = [await line.post(path, body, OWNER) for body in ({}, {"back": 5}, {"back": True, "until": until})]
+    away = await line.post(path, {"back": False, "until": until}, OWNER)
+
+    assert [one.body["error"]["message"] for one in wrong] == ["until: is required"] + [
+        "back: is true and alone, or false"
+    ] * 2
+    assert away.body["away"]["until"] == until
+
+
 SILENCE: dict[str, tuple[str, Any, str]] = {
     "nothing to mute": ("mute", {}, "agent"),
     "a moment that is none": ("mute", {"agent": "x", "until": "tomorrow"}, "until"),

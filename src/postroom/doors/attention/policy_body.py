@@ -49,8 +49,12 @@ class PolicyBodies:
 
     async def absence(self, caller: Principal, person: str, payload: object, now_us: int) -> Absence | None:
         """None: back again. Without `from` it begins now."""
-        if payload == {"back": True}:
-            return None
+        if isinstance(payload, Mapping) and "back" in payload:
+            if not isinstance(payload["back"], bool) or (payload["back"] and len(payload) > 1):
+                raise ValidationError.of([FieldError("back", "is true and alone, or false", "not_allowed")])
+            if payload["back"]:
+                return None
+            payload = {name: value for name, value in payload.items() if name != "back"}
         written = {"from": to_text(now_us), **payload} if isinstance(payload, Mapping) else payload
         asked = written.get("delegate") if isinstance(written, Mapping) else None
         found = await self._id(caller, asked) if isinstance(asked, str) and not text_problem(asked) else None

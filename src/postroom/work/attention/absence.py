@@ -53,7 +53,7 @@ def parse_absence(
         let_pass=tuple(Urgency(one) for one in _list_of(given, "let_pass", URGENCIES)),
         categories=tuple(_list_of(given, "categories")) if given.has("categories") else None,
     )
-    if absence.start_us >= absence.end_us:
+    if absence.start_us >= absence.end_us and not given.complaints:
         given.complain("until", "must lie after from", "invalid")
     if problem := _delegate_problem(absence, person, people, absences):
         given.complain("delegate", *problem)
