@@ -68,10 +68,12 @@ async def arrived(house: Living, many: int) -> bool:
 async def test_what_a_person_did_not_let_go_is_no_failure(home: Path) -> None:
     async with living(home, LIFTED, QUICK, ON) as house:
         assert (await house.notify(message="Hello"))["status"] == "ok"
-        await by_owner(house, "reject_action", action_id=await parked(house), reason="no")
+        rejected = await parked(house)
+        await by_owner(house, "reject_action", action_id=rejected, reason="no")
 
         stats = await by_owner(house, "messenger_delivery_stats")
-        page = await page_of(house)
+        page, its_own = await page_of(house), await page_of(house, f"/console/deliveries/{rejected}")
+    assert '<span class="badge plain">Not sent</span>' in its_own and 'class="card why plain"' in its_own
     assert "the middle of 1 in 24 hours" in page
     assert (stats["failed_count"], stats["success_rate"]) == (0, 1.0)
     assert "100 %" in page or "100%" in page
