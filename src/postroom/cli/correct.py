@@ -42,7 +42,9 @@ def revise(
 
 def recall(
     identifier: Identifier,
-    reason: Annotated[str | None, typer.Option("--reason", help="Kept with it; who is asked a question sees it, too.")] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Kept with it; whoever was asked a question sees it.")
+    ] = None,
     key: Key = None,
     wait_seconds: Wait = None,
     home: Home = None,
