@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
-from postroom.app.console import ConsoleWorld
 from postroom.app.console_folk import HouseholdFolk
 from postroom.app.console_sections import (
     approvals_desk,
@@ -61,6 +60,9 @@ from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.audit import StoredAudit
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 from postroom.world.store.shared.what_waits import StoredWhatWaits
+
+if TYPE_CHECKING:
+    from postroom.app.console import ConsoleWorld
 
 
 def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:
