@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 
@@ -17,6 +17,7 @@ from postroom.app.console_sections import (
     people_desk,
     person_overviews,
 )
+from postroom.app.console_world import ConsoleWorld
 from postroom.app.known_channels import known_channels
 from postroom.app.machine_facts import machine_facts
 from postroom.app.policy import breaker_policy, retry_policy
@@ -60,9 +61,6 @@ from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.audit import StoredAudit
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 from postroom.world.store.shared.what_waits import StoredWhatWaits
-
-if TYPE_CHECKING:
-    from postroom.app.console import ConsoleWorld
 
 
 def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:

@@ -19,7 +19,8 @@ from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.attention import attending, build_attention, button_key, refuse_unknown_people
 from postroom.app.attention_doors import AttentionDoors, attention_doors
 from postroom.app.butlers import ButlerWorld, build_butler, living
-from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
+from postroom.app.console import Console, operators_link, running_console
+from postroom.app.console_world import ConsoleWorld
 from postroom.app.conversations import conversing
 from postroom.app.devices import open_channels, pressing
 from postroom.app.files import file_taking

@@ -8,7 +8,8 @@ from starlette.routing import Route
 from tests.app.living import Living
 from tests.system.counted import CountedLoops
 
-from postroom.app.console import ConsoleWorld, running_console
+from postroom.app.console import running_console
+from postroom.app.console_world import ConsoleWorld
 from postroom.app.store import connect_store
 from postroom.domain.ids import IdMint
 from postroom.system.clock import SystemClock
