@@ -67,6 +67,9 @@ BAD = {
     "a charset that is none": HEAD + b'Content-Type: text/plain; charset="' + b"a" * 100_000 + b'"\r\n\r\nyes',
     "broken encoded words": HEAD + b"Subject: " + b"=?utf-8?b?" * 50_000 + b"\r\n\r\nyes",
     "html without an end": HEAD + b"Content-Type: text/html\r\n\r\n" + b"<div style='" * 80_000,
+    "a line for each of many levels to end at": HEAD
+    + b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(99))
+    + b"\n" * 1_000_000,
     "a folder of folds": HEAD + b"Subject: x" + b"\r\n " * 300_000 + b"\r\n\r\nyes",
 }
 

@@ -16,6 +16,8 @@ from postroom.world.channels.mail_listening.headers import LONGEST_HEADER, shown
 MOST_PARTS: Final = 50
 _DEEPEST: Final = 10
 _MOST_CONTAINERS: Final = 100
+_MOST_LOOKS: Final = 4_000_000
+"""At a line for each container that may end there; of a larger mail as many as it has bytes."""
 _MOST_BYTES: Final = 262_144
 _CONTAINER: Final = re.compile(rb"(?:multipart|message)/", re.IGNORECASE)
 _LIBRARY_STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError)
@@ -38,7 +40,9 @@ _POLICY: Final = _ShortHeaders()
 
 def parsed(content: bytes) -> Message:
     """A mail that nests more than any person's program does is read as its headers alone."""
-    if sum(1 for _ in _CONTAINER.finditer(content)) <= _MOST_CONTAINERS:
+    containers = sum(1 for _ in _CONTAINER.finditer(content))
+    looks = containers * (content.count(b"\n") + content.count(b"\r"))
+    if containers <= _MOST_CONTAINERS and looks <= max(_MOST_LOOKS, len(content)):
         return email.message_from_bytes(content, policy=_POLICY)
     head = _HEAD.search(content)
     return BytesHeaderParser(policy=_POLICY).parsebytes(content[: head.end() if head else _MOST_BYTES])
