@@ -191,6 +191,17 @@ async def test_an_alarm_passes_where_a_program_has_used_up_the_recipients_limit(
     assert "The cellar is wet" in texts
 
 
+@pytest.mark.parametrize("look", ["~~a~~", "[a](https://a.example)"])
+async def test_a_text_full_of_looks_is_not_a_message_for_every_few_words(home: Path, look: str) -> None:
+    async with living(home, QUICK) as house:
+        ci = house.tokens.create(Principal(Role.PROGRAM, "ci", person="owner"))
+        status, _ = await post(house, ci, message=look * (19_000 // len(look)), format="markdown")
+        texts = await house.texts()
+
+    assert status == 200 and len(texts) <= 12
+    assert "".join(texts).count("https://") in (0, 19_000 // len(look))
+
+
 async def test_a_butlers_question_is_shown_where_a_program_asks_far_too_many(home: Path) -> None:
     async with living(home, QUICK) as house:
         ci = Principal(Role.PROGRAM, "ci", person="owner")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any, Final
 
 from postroom.domain.delivery import REPEAT_MARK, Message
 from postroom.domain.markdown import parse
-from postroom.domain.readable_text import spelled
+from postroom.domain.readable_text import readable, spelled
 from postroom.domain.rich_text import RichText, SpanStyle, TextSpan
 from postroom.world.channels.rich_parts import fitting, with_mark
 from postroom.world.channels.telegram_keyboard import with_links
-from postroom.world.channels.telegram_text import TEXT_LIMIT
+from postroom.world.channels.telegram_text import TEXT_LIMIT, split
 
 MOST_ENTITIES: Final = 100  # Telegram silently leaves out the others
+_MOST_MORE: Final = 5  # messages for the sake of looks: a chat takes one in a second, and others wait for theirs
 NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
 _TYPES: Final = {
     SpanStyle.BOLD: "bold",
@@ -37,8 +39,26 @@ def rich_of(message: Message) -> RichText:
 
 
 def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
-    parts = list(fitting(rich_of(message), limit, lambda part: len(_lawful(part)) <= MOST_ENTITIES))
+    parts = _parts(rich_of(message), limit)
     return [body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
+
+
+def _parts(rich: RichText, limit: int) -> list[RichText]:
+    """Looks that would take many more messages are left out, and links that would are text."""
+    most = len(split(rich.text, limit)) + _MOST_MORE
+    for counted in (_lawful, _links):
+        parts = list(fitting(rich, limit, partial(_fits, counted)))
+        if len(parts) <= most:
+            return parts
+    return [RichText(text) for text in split(readable(rich), limit)]
+
+
+def _fits(counted: Callable[[RichText], Sequence[TextSpan]], part: RichText) -> bool:
+    return len(counted(part)) <= MOST_ENTITIES
+
+
+def _links(part: RichText) -> Sequence[TextSpan]:
+    return part.links
 
 
 def body(part: RichText) -> dict[str, Any]:
