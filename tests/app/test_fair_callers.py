@@ -17,6 +17,7 @@ from postroom.domain.contact_book import Keys
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.work.people.normalise import keys_of
 from postroom.work.questions.request import check
+from postroom.world.store.engine import sqlite as sqlite_store
 from postroom.world.store.shared import workers
 from tests.app.asked_household import ask, labels, parts, phone, until
 from tests.app.living import LIFTED, QUICK, Living, living
@@ -273,3 +274,33 @@ async def test_health_says_at_once_that_the_database_takes_nothing(home: Path, m
 
     named = {loop["error"] for one in said for loop in one["loops"]}
     assert named and named <= {"StoreUnavailable", "OperationalError"}  # who only read names the driver's own error
+
+
+async def test_health_says_that_calls_are_refused_while_the_disk_is_full(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, commit = threading.Event(), sqlite_store._commit_together
+
+    def unless_full(*given: Any) -> None:
+        if full.is_set():
+            raise sqlite3.OperationalError("database or disk is full")
+        commit(*given)
+
+    monkeypatch.setattr(sqlite_store, "_commit_together", unless_full)
+    async with living(home, QUICK) as house:
+
+        async def is_said(status: str) -> bool:
+            """That work in the background writes as well is luck: what was refused a caller is said by itself."""
+            async with house.http.get(house.household.addresses["api"] + "/health") as response:
+                said = await response.json()
+            named = [one["loop"] for one in said.get("loops", ())]
+            return said["status"] == status and (status == "ok" or "store:writes" in named)
+
+        full.set()
+        refused, _ = await post(house, house.token("health"), message="Lunch is ready")
+        await until(lambda: is_said("degraded"))
+        full.clear()
+        again, _ = await post(house, house.token("health"), message="Lunch is ready")
+        await until(lambda: is_said("ok"))
+
+    assert (refused, again) == (503, 200)

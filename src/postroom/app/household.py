@@ -256,7 +256,7 @@ class _Builder:
         plane = await self._stack.enter_async_context(attended)
         pages_url, loops = self._listeners.pages_url, self._loops
         alone = self._parts == (WORKER,)
-        life = showing_life(self._settings, store.database, self._clock, loops, alone=alone)
+        life = showing_life(store.database, self._clock, loops, alone=alone)
         released = releasing(self._settings, store.database, inbox, plane, self._mint, pages_url, loops)
         links = sending_links(store, plane, self._mint, pages_url, self._household.links_due, loops)
         for working_one in (life, released, presenting(self._asking, store.database, plane, pages_url, loops), links):

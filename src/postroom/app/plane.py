@@ -46,6 +46,7 @@ from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sole_worker import sole_worker
+from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.inbox.preferences import StoredPreferences
 from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.shared.circuits import StoredCircuits
@@ -166,12 +167,11 @@ async def running_plane(
 
 
 @asynccontextmanager
-async def showing_life(
-    settings: Settings, database: Database, clock: Clock, loops: Loops, *, alone: bool
-) -> AsyncIterator[None]:
-    """On PostgreSQL, where several may send: doctor and Health show which do."""
-    if settings.database.startswith("sqlite"):
-        yield
+async def showing_life(database: Database, clock: Clock, loops: Loops, *, alone: bool) -> AsyncIterator[None]:
+    """On PostgreSQL, where several may send, doctor and Health show which do; a file may be full, which is said."""
+    if isinstance(database, SqliteDatabase):
+        async with loops.running("store:writes", database.look, wake=database.refused):
+            yield
         return
     now_us = clock.now_us()
     worker = LivingWorker(name=f"{socket.gethostname()} ({os.getpid()})", alone=alone, since_us=now_us, seen_us=now_us)

@@ -17,12 +17,14 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from postroom.domain.errors import StoreUnavailable
+from postroom.system.signal import Signal
 from postroom.world.store.engine import migrate
 from postroom.world.store.tables.metadata import SCHEMAS
 
 Result = TypeVar("Result")
 _MOST_AT_ONCE = 500
 _PATIENCE_SECONDS = 10.0
+_REFUSED_SECONDS = 60.0
 _TO_WRITE = "BEGIN IMMEDIATE"
 _TEXT = partial(str, encoding="utf-8", errors="surrogateescape")  # one broken text would fail all rows beside it
 
@@ -49,6 +51,8 @@ class SqliteDatabase:
         self._engine = _engine(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
+        self._refused_at: float | None = None
+        self.refused = Signal()
         self._watch: sqlite3.Connection | None = None
         self._writer = threading.Thread(target=self._write_forever, name="sqlite-writer", daemon=True)
         self._writer.start()
@@ -69,7 +73,19 @@ class SqliteDatabase:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
         self._jobs.put(_Job(work, loop, future))
-        return await future
+        try:
+            result = await future
+        except StoreUnavailable:
+            self._refused_at = loop.time()
+            self.refused.ring()
+            raise
+        self._refused_at = None
+        return result
+
+    async def look(self) -> None:
+        """Raises StoreUnavailable for a while after it took nothing, unless it has taken something since."""
+        if self._refused_at is not None and asyncio.get_running_loop().time() < self._refused_at + _REFUSED_SECONDS:
+            raise StoreUnavailable("takes nothing")
 
     def version(self) -> int | None:
         """Another one after every commit, of whichever process; None when it cannot be told at once."""
