@@ -19,7 +19,7 @@ _log = structlog.get_logger("postroom.switchboard")
 
 
 def build_board(world: ButlerWorld) -> Switchboard:
-    registry = CachedRegistry(StoredRegistry(world.database, world.mint.mint), world.clock)
+    registry = CachedRegistry(StoredRegistry(world.database), world.clock)
     messenger = world.peers.to("messenger", caller="switchboard")
     return Switchboard(
         deliver=Deliver(

@@ -140,20 +140,6 @@ async def test_what_is_no_delivery_id_is_a_wrong_argument(home_life: Living, wro
     assert answer["error"] == answer["error_message"] == "Invalid delivery_id format: it is a UUID"
 
 
-async def test_every_question_is_on_the_switchboard_s_record(home_life: Living) -> None:
-    told = await home_life.notify(recipient=OWNER)
-
-    await asked(home_life, told)
-
-    last = home_life.rows("routing_log")[-1]
-    assert (last["source"], last["target_butler"], last["tool_name"]) == (
-        "butler:health",
-        "messenger",
-        "delivery_status",
-    )
-    assert last["request_id"] == told["request_context"]["request_id"]
-
-
 class Silent:
     """A Peer that fails as it was told."""
 

@@ -19,10 +19,6 @@ class Registry(Protocol):
 
     async def quarantine(self, name: str, reason: str | None) -> bool: ...
 
-    async def log_route(
-        self, *, request_id: str, source: str, target: str, tool: str, error: str | None, started_us: int, now_us: int
-    ) -> None: ...
-
 
 async def look_up_messenger(registry: Registry, now_us: int) -> Registration:
     """No caller asked for it by name: that it is missing is our trouble, and may pass."""

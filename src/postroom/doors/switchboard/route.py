@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from postroom.domain.clock import Clock
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
-from postroom.domain.fields import printable, text_problem
+from postroom.domain.fields import text_problem
 from postroom.domain.peer import Peer
 from postroom.domain.principal import Principal
 from postroom.domain.registry import Registration
@@ -27,7 +27,7 @@ class Router:
     peer_of: Callable[[Registration], Peer]
     clock: Clock
     mint: Callable[[int], str]
-    lost: Callable[[BaseException], None]  # a row that could not be written
+    lost: Callable[[BaseException], None]  # that the butler is there, which could not be written
 
     async def route(
         self,
@@ -38,40 +38,21 @@ class Router:
         context: Any = None,
         request_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Every call leaves a row, a refused one too."""
         started = self.clock.now_us()
         lineage = dict(request_context or {})
         request_id = str(lineage.get("request_id") or self.mint(started))
-        error: PostroomError | None = None
         try:
             _check(target, request_id)
             found = await look_up(self.registry, target, started)
             route = self._route(caller, found.name, request_id, prompt, context, lineage)
             answer = await self.peer_of(found).call(_TOOL, {"route": route}, TIMEOUT_SECONDS)
         except PostroomError as refused:
-            error = refused
-            answer = route_error(refused, {"request_id": request_id})
+            return route_error(refused, {"request_id": request_id})
         try:
-            await self._note(caller, target, request_id, error, started)
+            await self.registry.seen(target, self.clock.now_us())
         except Exception as unnoted:  # the answer is true whether or not we could note that it was given
             self.lost(unnoted)
         return answer
-
-    async def _note(
-        self, caller: Principal, target: str, request_id: str, error: PostroomError | None, started_us: int
-    ) -> None:
-        now = self.clock.now_us()
-        if error is None:
-            await self.registry.seen(target, now)
-        await self.registry.log_route(
-            request_id=_keepable(request_id)[:128],
-            source=str(caller),
-            target=_keepable(target)[:64],
-            tool=_TOOL,
-            error=f"{error.error_class}: {error.message}" if error else None,
-            started_us=started_us,
-            now_us=now,
-        )
 
     def _route(
         self,
@@ -105,7 +86,3 @@ def _check(target: str, request_id: str) -> None:
     for name, text in (("target_butler", target), ("request_context.request_id", request_id)):
         if problem := text_problem(text):
             raise ValidationError.of([FieldError(name, problem, "invalid_text")])
-
-
-def _keepable(text: str) -> str:
-    return printable(text) if text_problem(text) else text

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 from tests.clock import FakeClock
 from tests.services.ready_file import ready_file
 
-from postroom.domain.ids import IdMint
 from postroom.domain.registry import Registration
 from postroom.world.store.butlers.registry import StoredRegistry
 from postroom.world.store.butlers.registry_cache import CachedRegistry
@@ -49,7 +48,7 @@ class SlowDatabase(SqliteDatabase):
 async def test_whoever_asks_while_a_quarantine_is_written_does_not_undo_it(tmp_path: Path, clock: FakeClock) -> None:
     database = SlowDatabase(ready_file(tmp_path / "postroom.db"))
     try:
-        registry = CachedRegistry(StoredRegistry(database, IdMint().mint), clock)
+        registry = CachedRegistry(StoredRegistry(database), clock)
         await registry.register(HEALTH)
 
         database.let.clear()
@@ -69,7 +68,7 @@ async def test_whoever_asks_while_a_quarantine_is_written_does_not_undo_it(tmp_p
 async def test_a_crowd_that_finds_it_too_old_looks_once(tmp_path: Path, clock: FakeClock) -> None:
     database = SlowDatabase(ready_file(tmp_path / "postroom.db"))
     try:
-        registry = CachedRegistry(StoredRegistry(database, IdMint().mint), clock)
+        registry = CachedRegistry(StoredRegistry(database), clock)
         await registry.register(HEALTH)
 
         database.may_tell.clear()
@@ -87,7 +86,7 @@ async def test_a_crowd_that_finds_it_too_old_looks_once(tmp_path: Path, clock: F
 async def test_a_look_that_began_before_a_change_does_not_undo_it(tmp_path: Path, clock: FakeClock) -> None:
     database = SlowDatabase(ready_file(tmp_path / "postroom.db"))
     try:
-        registry = CachedRegistry(StoredRegistry(database, IdMint().mint), clock)
+        registry = CachedRegistry(StoredRegistry(database), clock)
         await registry.register(HEALTH)
 
         database.may_tell.clear()

@@ -39,7 +39,6 @@ OVER = {"kind": "text", "status": "answered", "urgency": "normal", "preview": "f
 CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "an old refusal": ("refusals", {}, GOES),
     "a young refusal": ("refusals", {"created_at": NOON_US}, STAYS),
-    "an old route": ("routes", {}, GOES),
     "a session that ended": ("sessions", {"status": "done", "finished_at": OLD_US}, GOES),
     "a session that ended lately": ("sessions", {"status": "failed", "finished_at": NOON_US}, STAYS),
     "a session that waits": ("sessions", {"status": "queued"}, STAYS),
@@ -161,7 +160,7 @@ async def test_what_is_over_and_old_goes_and_nothing_else(database: Database, ca
 def test_every_kind_has_a_case_that_goes_and_one_that_stays() -> None:
     outcomes = {name: {goes for kind, _, goes in CASES.values() if kind == name} for name in BY_NAME}
 
-    assert outcomes == {name: {True, False} if name != "routes" else {True} for name in BY_NAME}
+    assert outcomes == {name: {True, False} for name in BY_NAME}
 
 
 async def test_no_more_than_the_batch_goes_at_once(database: Database) -> None:

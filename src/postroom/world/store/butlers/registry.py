@@ -1,9 +1,8 @@
-"""The switchboard's registry of butlers and its log of routes, on disk."""
+"""The switchboard's registry of butlers, on disk."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
@@ -11,15 +10,14 @@ from sqlalchemy import Connection, Row, insert, select, update
 from postroom.domain.registry import Registration
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.rows import read
-from postroom.world.store.tables.butlers import butler_registry, routing_log
+from postroom.world.store.tables.butlers import butler_registry
 
 _c = butler_registry.c
 
 
 class StoredRegistry:
-    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._mint = mint
 
     async def find(self, name: str) -> Registration | None:
         def work(connection: Connection) -> Registration | None:
@@ -57,22 +55,6 @@ class StoredRegistry:
     async def quarantine(self, name: str, reason: str | None) -> bool:
         changed = update(butler_registry).where(_c.name == name).values(quarantine_reason=reason)
         return await self._database.write(lambda connection: connection.execute(changed).rowcount > 0)
-
-    async def log_route(
-        self, *, request_id: str, source: str, target: str, tool: str, error: str | None, started_us: int, now_us: int
-    ) -> None:
-        row = {
-            "id": self._mint(now_us),
-            "request_id": request_id,
-            "source": source,
-            "target_butler": target,
-            "tool_name": tool,
-            "success": error is None,
-            "error": error,
-            "duration_ms": (now_us - started_us) / 1000,
-            "created_at": started_us,
-        }
-        await self._database.write(lambda connection: connection.execute(insert(routing_log), row).rowcount)
 
 
 def _of(row: Row[Any]) -> Registration:

@@ -17,7 +17,7 @@ class CachedRegistry(StoredRegistry):
     """Changes made here are seen at once; changes made elsewhere within two seconds."""
 
     def __init__(self, stored: StoredRegistry, clock: Clock) -> None:
-        super().__init__(stored._database, stored._mint)
+        super().__init__(stored._database)
         self._clock = clock
         self._known: dict[str, tuple[int, Registration | None]] = {}
         self._looking: dict[str, asyncio.Task[Registration | None]] = {}

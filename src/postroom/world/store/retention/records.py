@@ -28,7 +28,7 @@ from postroom.world.store.tables.attention import (
     notices,
 )
 from postroom.world.store.tables.audit import audit_entries
-from postroom.world.store.tables.butlers import appointments, routing_log
+from postroom.world.store.tables.butlers import appointments
 from postroom.world.store.tables.contacts import contact_offers
 from postroom.world.store.tables.conversations import ERASED, inbound_messages
 from postroom.world.store.tables.deliveries import delivery_refusals
@@ -171,7 +171,6 @@ def _older(column: ColumnElement[int]) -> Callable[[Retention], ColumnElement[bo
 
 STALE: Final = (
     Stale(name="refusals", table=delivery_refusals, condition=_older(delivery_refusals.c.created_at)),
-    Stale(name="routes", table=routing_log, condition=_older(routing_log.c.created_at)),
     Stale(name="sessions", table=sessions, condition=_sessions),
     Stale(name="notes", table=notifications, condition=_notes),
     Stale(name="intents", table=intents, condition=_intents),

@@ -1,8 +1,8 @@
-"""What butlers keep: state and appointments; what the switchboard keeps: registry and routing log."""
+"""What butlers keep: state and appointments; what the switchboard keeps: its registry."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, Table, Text, text
+from sqlalchemy import BigInteger, Column, Float, Integer, Table, Text, text
 
 from postroom.world.store.tables.metadata import SHARED, SWITCHBOARD, metadata
 from postroom.world.store.tables.partial_index import partial_index
@@ -48,22 +48,5 @@ butler_registry = Table(
     Column("registered_at", BigInteger, nullable=False),
     Column("last_seen_at", BigInteger, nullable=False),
     Column("quarantine_reason", Text),
-    schema=SWITCHBOARD,
-)
-
-routing_log = Table(
-    "routing_log",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("request_id", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("target_butler", Text, nullable=False),
-    Column("tool_name", Text, nullable=False),
-    Column("success", Boolean, nullable=False),
-    Column("error", Text),
-    Column("duration_ms", Float, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Index("ix_routing_log_request_id", "request_id"),
-    Index("ix_routing_log_created_at", "created_at"),
     schema=SWITCHBOARD,
 )

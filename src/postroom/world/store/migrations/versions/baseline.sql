@@ -741,23 +741,6 @@ CREATE TABLE {switchboard}butler_registry (
     CONSTRAINT pk_butler_registry PRIMARY KEY (name)
 );
 
-CREATE TABLE {switchboard}routing_log (
-    id TEXT NOT NULL,
-    request_id TEXT NOT NULL,
-    source TEXT NOT NULL,
-    target_butler TEXT NOT NULL,
-    tool_name TEXT NOT NULL,
-    success BOOLEAN NOT NULL,
-    error TEXT,
-    duration_ms FLOAT NOT NULL,
-    created_at BIGINT NOT NULL,
-    CONSTRAINT pk_routing_log PRIMARY KEY (id)
-);
-
-CREATE INDEX ix_routing_log_created_at ON {switchboard}routing_log (created_at);
-
-CREATE INDEX ix_routing_log_request_id ON {switchboard}routing_log (request_id);
-
 CREATE TABLE {messenger}delivery_attempts (
     delivery_request_id TEXT NOT NULL,
     attempt_number INTEGER NOT NULL,
