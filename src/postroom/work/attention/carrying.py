@@ -11,12 +11,13 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.domain.notice_rows import SendRow, SettledSend, Wanted
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import Outbound
 from postroom.domain.time import seconds
 from postroom.work.attention import receipts
 from postroom.work.attention.codec import decoded, encoded
 from postroom.work.attention.facts import Fact, SendOutcome
 from postroom.work.attention.notice_book import NoticeBook
-from postroom.work.attention.ports import Amends, SendQueue, WayOut
+from postroom.work.attention.ports import Amends, SendQueue
 from postroom.work.attention.state import NoticeSend
 from postroom.work.attention.turn import Turn
 
@@ -31,7 +32,7 @@ class Carrier:
 
     book: NoticeBook
     queue: SendQueue
-    way_out: WayOut
+    way_out: Outbound
     amends: Amends
 
     async def carry(self, row: SendRow) -> None:

@@ -39,16 +39,14 @@ def parse_policy(
     channels: Collection[str] | None = None,
     person: str | None = None,
     path: str = "",
-    complaints: list[FieldError] | None = None,
 ) -> Policy:
     """
     Raises ValidationError, which names every wrong field as it was written.
 
     `people`: those an escalation may reach, rotations among them; `channels`: those there are. None: not looked at.
-    `person`: whose it is, None for the household's. `path` and `complaints`: of the larger thing it is a part of, whose
-    reader then raises.
+    `person`: whose it is, None for the household's. `path`: where it stands.
     """
-    given = Fields(payload, path, complaints, whole="policy")
+    given = Fields(payload, path, whole="policy")
     given.refuse_unknown(KEYS)
     reader = _Reader(given, people, channels, person)
     policy = Policy(
@@ -70,8 +68,7 @@ def parse_policy(
         mandatory=reader.many("mandatory", reader.name),
     )
     reader.refuse_twice(policy)
-    if complaints is None:
-        given.finish()
+    given.finish()
     return policy
 
 

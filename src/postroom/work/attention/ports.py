@@ -101,10 +101,6 @@ class SendQueue(Protocol):
         ...
 
 
-class WayOut(Protocol):
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome: ...
-
-
 class Amends(Protocol):
     """What was handed over before, as far as that can still be changed."""
 
