@@ -71,9 +71,6 @@ class Bulk:
         work = self._works.get(work_id)
         return work if work is not None and work.whose == who else None
 
-    def remembers(self, work_id: str) -> bool:
-        return work_id in self._works
-
     async def close(self) -> None:
         """Steps that have begun are not cut off; those that have not are left."""
         for work in self._works.values():

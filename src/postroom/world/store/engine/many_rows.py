@@ -15,7 +15,6 @@ class ManyRows:
     """`statement` is given the text of a VALUES list, and kept for each of the few lengths there are."""
 
     def __init__(self, statement: Callable[[str], str], *, row: str) -> None:
-        self._row = row
         self._text = cache(lambda count: statement(", ".join([row] * count)))
 
     def run(self, driver: sqlite3.Connection, rows: Sequence[Row]) -> list[Any]:
