@@ -354,6 +354,7 @@ async def test_what_is_wrong_about_an_absence_is_said_once_and_back_may_be_false
         "back: is true and alone, or false"
     ] * 2
     assert away.body["away"]["until"] == until
+    assert (await line.post(path, {"back": True}, OWNER)).body["away"] is None
 
 
 SILENCE: dict[str, tuple[str, Any, str]] = {

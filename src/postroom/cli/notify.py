@@ -108,7 +108,7 @@ def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
 
     with suppress(UserError):  # to whom the people are not shown, no names are named
         known = people_book(from_process(overrides)[0], *overrides.values())
-        complain(f"Several people are called '{who}'; {choice(known, who)}")
+        complain(f"Several people are called '{who}'; say which one by its id:{choice(known, who)}")
         raise typer.Exit(1)
 
 

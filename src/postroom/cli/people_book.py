@@ -74,7 +74,7 @@ def one_called(book: PeopleBook, who: str) -> Document:
         return found[0]
     if not found:
         raise NoSuchPerson(f"There is nobody called '{who}'; `postroom people list` shows everybody.")
-    raise NoSuchPerson(f"{len(found)} people are called '{who}'; {choice(book, who, found)}")
+    raise NoSuchPerson(f"{len(found)} people are called '{who}'; say which one by its id:{choice(book, who, found)}")
 
 
 def choice(book: PeopleBook, who: str, found: list[Document] | None = None) -> str:
@@ -82,8 +82,7 @@ def choice(book: PeopleBook, who: str, found: list[Document] | None = None) -> s
     found = book.called(who) if found is None else found
     known = {one["person_id"] for one in found}
     everybody = [*found, *(one for one in book.beginning(who) if one["person_id"] not in known)]
-    named = "".join(f"\n  {person_line(one)}  {one['person_id']}" for one in everybody[:_MOST_NAMED])
-    return f"say which one by its id:{named}"
+    return "".join(f"\n  {person_line(one)}  {one['person_id']}" for one in everybody[:_MOST_NAMED])
 
 
 class Here:
