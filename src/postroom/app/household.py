@@ -66,8 +66,7 @@ from postroom.doors.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.loop import Loops
 from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.roster.endpoints import Endpoints
-from postroom.system.serving.connections import bounds_of
-from postroom.system.serving.listeners import Listeners
+from postroom.system.serving.listeners import Listeners, bounds_of
 from postroom.system.serving.server import HttpServer, serving
 from postroom.system.settings import Settings
 from postroom.system.shared_clock import SharedClock

@@ -19,7 +19,7 @@ from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.visitors import visitors
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.part_health import Failing, part_health
-from postroom.system.serving.connections import bounds_of
+from postroom.system.serving.listeners import bounds_of
 from postroom.system.settings import Settings
 
 

@@ -14,9 +14,6 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from postroom.system.mcp_sessions import SessionBounds
-from postroom.system.settings import ServingSettings
-
 _BODY_SECONDS: Final = 60.0
 _HEALTH: Final = b"/health"
 _HEALTH_ROOM: Final = 16  # connections beyond all bounds that may ask for health, and for nothing else
@@ -252,15 +249,3 @@ class BoundedHttp(HttpToolsProtocol):
             if not self.has_asked_nothing or self.headers is not None:
                 self.transport.write(_LATE)
             self.transport.close()
-
-
-def bounds_of(settings: ServingSettings) -> tuple[CallerConnections, SessionBounds]:
-    """One count of connections for the whole process; sessions are counted port by port."""
-    bounds = Bounds(
-        total=settings.connections,
-        per_peer=settings.connections_per_peer,
-        head_seconds=settings.head_seconds,
-        per_caller=settings.requests_per_caller,
-    )
-    sessions = SessionBounds(total=settings.mcp_sessions, per_caller=settings.mcp_sessions_per_caller)
-    return CallerConnections(bounds), sessions

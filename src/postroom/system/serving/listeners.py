@@ -8,8 +8,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from postroom.domain.web_address import web_address
+from postroom.system.mcp_sessions import SessionBounds
+from postroom.system.serving.connections import Bounds, CallerConnections
 from postroom.system.serving.server import bind_patiently, port_of
-from postroom.system.settings import Settings
+from postroom.system.settings import ServingSettings, Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +40,15 @@ class Listeners:
 
     def url(self, part: str) -> str:
         return web_address(self.settings.host, self.port(part))
+
+
+def bounds_of(settings: ServingSettings) -> tuple[CallerConnections, SessionBounds]:
+    """One count of connections for the whole process; sessions are counted port by port."""
+    bounds = Bounds(
+        total=settings.connections,
+        per_peer=settings.connections_per_peer,
+        head_seconds=settings.head_seconds,
+        per_caller=settings.requests_per_caller,
+    )
+    sessions = SessionBounds(total=settings.mcp_sessions, per_caller=settings.mcp_sessions_per_caller)
+    return CallerConnections(bounds), sessions
