@@ -7,9 +7,9 @@ import platform
 import sys
 from importlib import import_module
 
-from postroom.cli.progress import bar
-from postroom.system.garbage import collect_less_often
-from postroom.system.telemetry import log, trace
+from postroom.kernel.running import telemetry
+from postroom.kernel.running.process import collect_less_often
+from postroom.kernel.running.terminal import bar
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 PARTS = (
@@ -20,8 +20,8 @@ PARTS = (
 
 def main() -> None:
     collect_less_often()  # as `postroom up` does
-    log.configure_log("WARNING")
-    trace.configure_tracing(None)
+    telemetry.configure_log("WARNING")
+    telemetry.configure_tracing(None)
     cores, load = os.cpu_count(), os.getloadavg()[0]
     print(f"{platform.machine()}, {cores} cores, load {load:.1f}, Python {platform.python_version()}, {ROUNDS} rounds")
     parts = sys.argv[1:] or PARTS

@@ -20,8 +20,8 @@ from benchmarks.delivery import cpu_seconds
 from benchmarks.peers.figures import percentile
 from benchmarks.peers.table import write_between
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.domain.outgoing import Outgoing
-from postroom.system.telemetry import log
+from postroom.kernel.running import telemetry
+from postroom.message.outgoing import Outgoing
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 ASKS = int(os.environ.get("ASKS", "60"))  # of each kind in a round, one after the other
@@ -210,7 +210,7 @@ async def one_database(home: Path, database: str) -> Figures:
 
 
 def main() -> None:
-    log.configure_log("ERROR")  # as the other doors are measured
+    telemetry.configure_log("ERROR")  # as the other doors are measured
     results: dict[str, Figures] = {}
     with temporary_postgres() as (server, folder):
         for name, database in (("SQLite", ""), ("PostgreSQL", server.url())):

@@ -13,20 +13,20 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from benchmarks.plane import LIFTED, NoChannel
-from postroom.app.plane import running_plane
-from postroom.app.questions import AskingParts, build_asking, hearing, presenting
-from postroom.app.store import open_store
-from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ids import IdMint
-from postroom.domain.inbound_message import Listened, Press
-from postroom.domain.principal import Principal, Role
-from postroom.system.clock import SystemClock
-from postroom.system.loop import Loops
-from postroom.system.settings.load import load
-from postroom.system.telemetry.loop_meter import LoopMeter
-from postroom.work.conversations.inbound import Inbound
-from postroom.work.delivery.plane import Plane
-from postroom.work.questions.request import check
+from postroom.conversations.inbound import Inbound
+from postroom.delivery.plane import Plane
+from postroom.household.wiring.delivery import running_plane
+from postroom.household.wiring.questions import AskingParts, build_asking, hearing, presenting
+from postroom.household.wiring.store import open_store
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import Principal, Role
+from postroom.message.delivery import Message, Receipt
+from postroom.message.inbound import Listened, Press
+from postroom.questions.rules.request import check
+from postroom.settings.load import load
 
 ASKER = Principal(Role.BUTLER, "health")
 OWNER_CHAT = "1000"  # in a sandbox household the owner's phone is known

@@ -18,14 +18,11 @@ from benchmarks.attention_house import STRANGER, AttentionHouse, attention_house
 from benchmarks.peers.figures import percentile
 from benchmarks.peers.table import write_between
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.domain.attention import AcceptedNotice
-from postroom.domain.risk_and_urgency import Urgency
-from postroom.domain.time import seconds
-from postroom.work.attention.facts import Fact, NoticeAccepted
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import simulate
-from postroom.work.attention.state import AttentionState
+from postroom.attention.rules.policy import PolicyBook, parse_policy
+from postroom.attention.simulate import simulate
+from postroom.attention.state import AttentionState, Fact, NoticeAccepted
+from postroom.kernel.values.ids import seconds
+from postroom.message.wishes import AcceptedNotice, Urgency
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 WEEK = int(os.environ.get("WEEK", "10000"))  # notices

@@ -15,21 +15,19 @@ from prometheus_client import CollectorRegistry
 
 from benchmarks.ask_house import overrides
 from benchmarks.plane import NoChannel
-from postroom.app.attention import attending, build_attention, button_key
-from postroom.app.plane import running_plane
-from postroom.app.store import OpenedStore, open_store
-from postroom.domain.attention import AttentionWish
-from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ids import IdMint
-from postroom.domain.outcome import Outcome
-from postroom.domain.outgoing import Outgoing
-from postroom.domain.risk_and_urgency import Urgency
-from postroom.system.loop import Loops
-from postroom.system.settings.load import load
-from postroom.system.telemetry.loop_meter import LoopMeter
-from postroom.work.attention.attention import Attention
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.delivery.plane import Plane
+from postroom.attention.attention import Attention
+from postroom.attention.rules.policy import parse_policy
+from postroom.delivery.plane import Plane
+from postroom.household.wiring.attention import attending, build_attention, button_key
+from postroom.household.wiring.delivery import running_plane
+from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.values.ids import IdMint
+from postroom.message.delivery import Message, Receipt
+from postroom.message.outgoing import Outcome, Outgoing
+from postroom.message.wishes import AttentionWish, Urgency
+from postroom.settings.load import load
 
 SLOTS = [f"{hour:02}:00" for hour in range(24)]
 STRANGER = "77"  # has no policy

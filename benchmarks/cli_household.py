@@ -9,12 +9,12 @@ import sys
 import uvloop
 
 from benchmarks.plane import LIFTED
-from postroom.app import household
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.programs.connections import changing
-from postroom.system.settings.load import load
-from postroom.system.telemetry import log, trace
+from postroom.household import household
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running import telemetry
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings.load import load
+from postroom.settings.reach import changing
 
 PARTS = ("switchboard", "messenger", "general", "api", "sandbox")
 PORTS = (*PARTS, "sandbox_smtp", "sandbox_imap")
@@ -46,8 +46,8 @@ async def live(home: str) -> None:
 
 
 def main() -> None:
-    log.configure_log("ERROR")
-    trace.configure_tracing(None)
+    telemetry.configure_log("ERROR")
+    telemetry.configure_tracing(None)
     uvloop.run(live(sys.argv[1]))
 
 

@@ -12,13 +12,13 @@ import aiohttp
 import uvloop
 from sqlalchemy import Connection
 from tests.app.living import Living, living
-from tests.doors.console.http import Caller
+from tests.console.http import Caller
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 
-from postroom.app.store import connect_store
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.household.wiring.store import connect_store
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.postgres import PostgresDatabase
 
 SIZES = (10_000, 1_000_000)
 LOOKS = 30

@@ -16,9 +16,9 @@ from benchmarks.page import made, verdict, write_part
 from benchmarks.plane import NoChannel, envelope, running
 from benchmarks.raw import raw_per_second
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.domain.ids import IdMint
-from postroom.domain.notify import parse_notify
-from postroom.doors.messenger.deliver_envelope import deliver_envelope
+from postroom.delivery.notify import deliver_envelope
+from postroom.kernel.values.ids import IdMint
+from postroom.message.wire import parse_notify
 
 SHARE_TARGET = 0.5
 TIME_TARGETS = {"accept": {50: 2}, "accept→provider": {50: 3, 99: 5}}  # by percentile, in ms

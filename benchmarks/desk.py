@@ -78,7 +78,7 @@ def line(what: str, milliseconds: tuple[float, ...], target: int) -> str:
 async def connected(environ: dict[str, str], folder: str) -> Any:
     own = {"PYTHONPATH": str(SOURCE), "POSTROOM_HOME": folder, "VOICEMODE_BASE_DIR": f"{folder}/voicemode"}
     server = StdioServerParameters(
-        command=sys.executable, args=["-P", "-m", "postroom.programs.desk"], env={**environ, **own}, cwd=folder
+        command=sys.executable, args=["-P", "-m", "postroom.desk"], env={**environ, **own}, cwd=folder
     )
     async with stdio_client(server) as (reading, writing), ClientSession(reading, writing) as session:
         await session.initialize()

@@ -10,12 +10,12 @@ from pathlib import Path
 import uvloop
 
 from benchmarks.plane import LIFTED, NoChannel
-from postroom.app import household
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.garbage import collect_less_often
-from postroom.system.settings.load import load
-from postroom.system.telemetry import log, trace
+from postroom.household import household
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running import telemetry
+from postroom.kernel.running.process import collect_less_often
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings.load import load
 
 PARTS = ("switchboard", "messenger", "health")
 
@@ -43,8 +43,8 @@ async def live(home: str, database: str) -> None:
 
 def main() -> None:
     collect_less_often()  # as `postroom up` does
-    log.configure_log("ERROR")
-    trace.configure_tracing(None)
+    telemetry.configure_log("ERROR")
+    telemetry.configure_tracing(None)
     setattr(household, "open_channels", lambda *_: {"telegram": NoChannel()})  # noqa: B010  # in its place
     home, database = sys.argv[1:]
     Path(home).mkdir(parents=True, exist_ok=True)

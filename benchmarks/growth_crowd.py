@@ -16,7 +16,7 @@ import aiohttp
 import uvloop
 from chaos.described import machine
 from tests.app.living import Living, living
-from tests.doors.console.http import Caller
+from tests.console.http import Caller
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 

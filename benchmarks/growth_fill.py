@@ -9,8 +9,8 @@ from typing import Final
 from sqlalchemy import Connection
 
 from benchmarks.growth_rows import EVERY_MS, FILLINGS, PEOPLE, PERSONS, Filling
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.postgres import PostgresDatabase
 
 _AT_ONCE: Final = 50_000
 _BUILDING: Final = 20_000  # with fewer rows the indexes stay: dropping and building them takes longer

@@ -11,37 +11,34 @@ from typing import Any
 from sqlalchemy import Connection
 
 from benchmarks.growth_rows import row_id
-from postroom.domain.audit import AuditKind, AuditQuery
-from postroom.domain.breaker import BreakerPolicy
-from postroom.domain.delivery import Status
-from postroom.domain.enquiry import DeadLetterQuery, DeliveryQuery, RowPage
-from postroom.domain.ids import DeliveryId
-from postroom.domain.inbox_view import Shelf
-from postroom.domain.notification import NotificationQuery
-from postroom.domain.person import Person, PersonAddress, PersonRole
-from postroom.domain.person_history import HistoryQuery
-from postroom.domain.question_states import QuestionStatus
-from postroom.domain.retention import DAY_US, Retention
-from postroom.domain.seams import Ledger
-from postroom.domain.time import SECOND_US
-from postroom.world.store.attention.attention import StoredNotices
-from postroom.world.store.conversations.history import StoredPersonHistory
-from postroom.world.store.conversations.inbound import StoredInbound
-from postroom.world.store.conversations.lately import StoredLately
-from postroom.world.store.conversations.pulse import TalkPulse
-from postroom.world.store.deliveries.console_readers import ConsoleDeadLetters, ConsoleDeliveries, ConsoleHealth
-from postroom.world.store.deliveries.overview import StoredOverview
-from postroom.world.store.deliveries.search import StoredDeliveries
-from postroom.world.store.engine.database import Database
-from postroom.world.store.inbox.inbox import StoredNotes
-from postroom.world.store.inbox.views import StoredShelves
-from postroom.world.store.questions.figures import QuestionFigures
-from postroom.world.store.questions.presentations import StoredPresentations
-from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.retention import deliveries as prune_deliveries
-from postroom.world.store.retention.records import STALE
-from postroom.world.store.shared.audit import StoredAudit
-from postroom.world.store.shared.what_waits import StoredWhatWaits
+from postroom.attention.store import StoredNotices
+from postroom.conversations.history import StoredLately, StoredPersonHistory
+from postroom.conversations.model import HistoryQuery
+from postroom.conversations.store import StoredInbound, TalkPulse
+from postroom.delivery.files.taking import DAY_US, Retention
+from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
+from postroom.delivery.rules.breaker import BreakerPolicy
+from postroom.delivery.seams import Ledger
+from postroom.inbox.model import NotificationQuery, Shelf
+from postroom.inbox.store.notes import StoredNotes, StoredShelves
+from postroom.kernel.audit import AuditKind, AuditQuery, StoredAudit
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import SECOND_US, DeliveryId
+from postroom.message.delivery import Status
+from postroom.overview import pruning as prune_deliveries
+from postroom.overview.counts import (
+    ConsoleDeadLetters,
+    ConsoleDeliveries,
+    ConsoleHealth,
+    StoredOverview,
+    StoredWhatWaits,
+)
+from postroom.overview.pruning import STALE
+from postroom.overview.story import StoredDeliveries
+from postroom.people.model import Person, PersonAddress, PersonRole
+from postroom.questions.model import QuestionStatus
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import QuestionFigures, StoredQuestions
 
 Look = Callable[[], Awaitable[Any]]
 CHANNELS = ("telegram", "email")

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.domain.question import Option, QuestionKind, Wording, wording_object
-from postroom.domain.question_answer import QuestionAnswer
-from postroom.domain.strict_json import strict_json
-from postroom.world.store.questions.rows import answer_text
+from postroom.kernel.values.json import strict_json
+from postroom.questions.model import Option, QuestionAnswer, QuestionKind, Wording, wording_object
+from postroom.questions.store.steps import answer_text
 
 EVERY_MS: Final = 24 * 3600 * 1000 // 10_000  # ten thousand a day, so that the last day is the same at every size
 PEOPLE: Final = 5  # p0 to p4, who are asked, told and written to; messages go to five thousand addresses

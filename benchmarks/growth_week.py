@@ -21,7 +21,7 @@ from benchmarks.ask import Figures, new_word, one_question, resident_megabytes
 from benchmarks.ask_house import AskHouse, ask_house
 from benchmarks.growth_page import load_words, written
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.domain.outgoing import Outgoing
+from postroom.message.outgoing import Outgoing
 
 DAYS: Final = 8
 MESSAGES: Final = int(os.environ.get("WEEK_MESSAGES", "2000"))  # of a day: more than one a minute

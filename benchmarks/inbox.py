@@ -11,12 +11,12 @@ from pathlib import Path
 import aiohttp
 import uvloop
 
-from postroom.app.household import running
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings.load import load
-from postroom.system.telemetry import log
-from postroom.work.inbox.request import Request
+from postroom.household.household import running
+from postroom.inbox.rules import Request
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running import telemetry
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings.load import load
 
 NOTIFICATIONS = 1_000
 LISTS = 300
@@ -25,7 +25,7 @@ LIST_P95_MS = 50.0
 
 
 def main() -> None:
-    log.configure_log("WARNING")
+    telemetry.configure_log("WARNING")
     created, listed = uvloop.run(measure())
     create_p50, list_p95 = statistics.median(created), statistics.quantiles(listed, n=100)[94]
     print(f"create, SQLite, synchronous=FULL: p50 {create_p50:.2f} ms (goal {CREATE_P50_MS:.0f} ms)")

@@ -7,12 +7,12 @@ import statistics
 import time
 from functools import partial
 
-from postroom.app.store import open_store
-from postroom.domain.ids import IdMint
-from postroom.domain.intent import AgentIntent, IntentChange, IntentStatus, Step, StepKind
-from postroom.system.settings import Settings
-from postroom.work.intents.moves import MoveContext, moved, opened
-from postroom.world.store.intents.intents import StoredIntents
+from postroom.household.wiring.store import open_store
+from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, Step, StepKind
+from postroom.intents.moves import MoveContext, moved, opened
+from postroom.intents.store import StoredIntents
+from postroom.kernel.values.ids import IdMint
+from postroom.settings import Settings
 
 CALLERS = (1, 10)
 INTENTS = 400

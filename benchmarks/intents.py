@@ -18,23 +18,21 @@ from tests.work.people.queries import NAMES, queries
 from benchmarks import intent_events
 from benchmarks.page import made, verdict, write_part
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.app.address_book import stored_people
-from postroom.app.household import running
-from postroom.app.store import open_store
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.ids import IdMint
-from postroom.domain.person import FROM_SETTINGS, NewPerson
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.clock import SystemClock
-from postroom.system.settings import Settings
-from postroom.system.settings.load import load
-from postroom.system.telemetry import log
-from postroom.work.people.new_contact import new_contact
-from postroom.work.people.normalise import keys_of
-from postroom.work.people.resolve import Resolver
-from postroom.world.store.people.contacts_memory import StoredMemory
-from postroom.world.store.people.person_writer import PersonWriter
+from postroom.household.household import running
+from postroom.household.wiring.store import open_store, stored_people
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running import telemetry
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
+from postroom.people.model import FROM_SETTINGS, NewPerson
+from postroom.people.names.normalise import keys_of
+from postroom.people.names.resolve import Resolver
+from postroom.people.person_rules import new_contact
+from postroom.people.store.contacts import StoredMemory
+from postroom.people.store.writing import PersonWriter
+from postroom.settings import Settings
+from postroom.settings.load import load
 
 BOOKS = {2_000: 10.0, 100_000: 20.0}  # aliases: goal for p95 in ms
 ADAPT_P50_MS = 12.0
@@ -46,7 +44,7 @@ _SYLLABLES = [
 
 
 def main() -> None:
-    log.configure_log("ERROR")
+    telemetry.configure_log("ERROR")
     lines = ["| what | p50, ms | p95, ms | target |", "|---|--:|--:|--:|"]
     for aliases, goal in BOOKS.items():
         times = uvloop.run(measure_resolve(aliases))

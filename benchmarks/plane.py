@@ -12,34 +12,29 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from postroom.app.plane import dispatching
-from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ids import IdMint
-from postroom.domain.seams import Ledger
-from postroom.system.clock import SystemClock
-from postroom.system.loop import Loops
-from postroom.system.telemetry.loop_meter import LoopMeter
-from postroom.system.telemetry.meter import DeliveryMeter
-from postroom.work.delivery.accept import Acceptance
-from postroom.work.delivery.dispatcher import Dispatcher
-from postroom.work.delivery.first_write import FirstWrite
-from postroom.work.delivery.limits import LimitPolicy
-from postroom.work.delivery.outcomes import Outcomes
-from postroom.work.delivery.pipeline import Pipeline
-from postroom.work.delivery.plane import Plane
-from postroom.work.delivery.policy import DeliveryPolicy
-from postroom.work.delivery.recovery import Recovery
-from postroom.work.delivery.revision import as_it_stands
-from postroom.world.channels.kinds import KINDS, TELEGRAM
-from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
-from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
-from postroom.world.store.deliveries.sent import StoredSent
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.postgres import PostgresDatabase
-from postroom.world.store.engine.sqlite import SqliteDatabase
-from postroom.world.store.shared.breakers_memory import MemoryBreakers
-from postroom.world.store.shared.circuits import StoredCircuits
-from postroom.world.store.shared.limits_memory import MemoryLimits
+from postroom.channels.capabilities import KINDS, TELEGRAM
+from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.dispatcher import Dispatcher, Recovery
+from postroom.delivery.pipeline import Pipeline
+from postroom.delivery.plane import DeliveryMeter, Plane
+from postroom.delivery.reading.search import StoredSent
+from postroom.delivery.rules.limits import LimitPolicy
+from postroom.delivery.rules.policy import DeliveryPolicy
+from postroom.delivery.rules.target import as_it_stands
+from postroom.delivery.seams import Ledger
+from postroom.delivery.settlement import Outcomes
+from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
+from postroom.delivery.store.postgres import PostgresLedger
+from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.household.wiring.delivery import dispatching
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.values.ids import IdMint
+from postroom.message.delivery import Message, Receipt
 
 LIFTED = 10**9
 

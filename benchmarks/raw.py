@@ -10,16 +10,14 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
-from postroom.domain.delivery import AttemptResult, Intent, OnUncertain, Priority, Status
-from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import Lease, NewDelivery, SendAttempt, Settlement
-from postroom.world.store.deliveries import ledger_postgres as pg
-from postroom.world.store.deliveries import ledger_rows as rows
-from postroom.world.store.deliveries import ledger_sqlite as lite
-from postroom.world.store.engine.columns import MARKS, columns
-from postroom.world.store.engine.many_rows import ManyRows
-from postroom.world.store.engine.postgres import PostgresDatabase, planning_by_index
-from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.delivery.model import Lease, NewDelivery, SendAttempt, Settlement
+from postroom.delivery.store import postgres as pg
+from postroom.delivery.store import rows
+from postroom.delivery.store import sqlite as lite
+from postroom.kernel.database.postgres import MARKS, PostgresDatabase, columns, planning_by_index
+from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.message.delivery import AttemptResult, Intent, OnUncertain, Priority, Status
 
 BATCH = 100
 _LANES = 3

@@ -18,7 +18,7 @@ from tests.services.ports import free_port
 
 from benchmarks.page import made, verdict, write_part
 from benchmarks.peers.asking.server import Server
-from postroom.system.settings.model import Ports
+from postroom.settings.model import Ports
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 SETTLE_SECONDS = float(os.environ.get("SETTLE", "20"))

@@ -9,9 +9,9 @@ from typing import Any
 from chaos.crash_points import Crash, Point
 from chaos.questions.steps import after, before
 from chaos.tokens import token_in
-from postroom.world.channels.telegram import Telegram
-from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
-from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.channels.telegram.channel import Telegram
+from postroom.delivery.store.postgres import PostgresLedger
+from postroom.delivery.store.sqlite import SqliteLedger
 
 NO_TOKEN = "-"
 Named = Callable[..., tuple[str, str | list[str]]]  # of a call's arguments: the point's name and the tokens it is about

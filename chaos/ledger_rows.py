@@ -8,9 +8,9 @@ from sqlalchemy import Connection, func, select
 
 from chaos.ledger_compare import Row
 from chaos.tokens import parts_in, token_in
-from postroom.app.store import connect_store
-from postroom.system.settings.load import load
-from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
+from postroom.delivery.store.tables import delivery_attempts, delivery_requests
+from postroom.household.wiring.store import connect_store
+from postroom.settings.load import load
 
 
 async def read_rows(environment: Mapping[str, str]) -> list[Row]:

@@ -13,9 +13,8 @@ from chaos.content.points import watch_content
 from chaos.crash_points import Crash, CrashPlan
 from chaos.offset_clock import OffsetClock
 from chaos.talks.points import watch_inbound
-from postroom.domain.time import seconds
-from postroom.system.clock import SystemClock
-from postroom.system.shared_clock import SharedClock
+from postroom.kernel.running.clock import SharedClock, SystemClock
+from postroom.kernel.values.ids import seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from postroom.domain.time import seconds
-from postroom.system.clock import SystemClock
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.ids import seconds
 
 
 class OffsetClock(SystemClock):

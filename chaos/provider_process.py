@@ -10,9 +10,9 @@ from pathlib import Path
 from tests.fakes.server import Fakes
 
 from chaos.offset_clock import OffsetClock
-from postroom.domain.time import seconds
-from postroom.programs.sandbox.__main__ import read_options, ready_line
-from postroom.programs.sandbox.server import SandboxOptions
+from postroom.kernel.values.ids import seconds
+from postroom.sandbox.__main__ import read_options, ready_line
+from postroom.sandbox.server import SandboxOptions
 
 
 class FileClock(OffsetClock):

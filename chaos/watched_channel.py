@@ -11,10 +11,9 @@ from typing import Any
 from chaos.crash_points import Crash, Point
 from chaos.journal import Journal, Step
 from chaos.tokens import token_in
-from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import Message, Receipt
-from postroom.domain.errors import OutcomeUncertain
-from postroom.domain.ports import Channel, Reconcile
+from postroom.kernel.values.errors import OutcomeUncertain
+from postroom.message.channel import Capabilities, Channel, Reconcile
+from postroom.message.delivery import Message, Receipt
 
 _current: ContextVar[str] = ContextVar("token", default="-")
 

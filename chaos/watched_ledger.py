@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from chaos.crash_points import Crash, Point
 from chaos.journal import Journal, Step
 from chaos.tokens import token_in
-from postroom.domain.delivery import Receipt
-from postroom.domain.errors import StoreUnavailable
-from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.domain.seams import Ledger
+from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.delivery.seams import Ledger
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Receipt
 
 
 class WatchedLedger:

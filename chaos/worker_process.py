@@ -22,24 +22,22 @@ from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
 from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
-from postroom.app.channels import build_channels
-from postroom.app.people_seeds import keep_in_step
-from postroom.app.plane import build_plane, running_plane
-from postroom.app.sandbox_channel import SandboxAddress
-from postroom.app.shared_state import shared_state
-from postroom.app.store import OpenedStore, open_store
-from postroom.domain.delivery import IN_FLIGHT
-from postroom.domain.errors import StoreUnavailable
-from postroom.domain.ids import IdMint
-from postroom.domain.ports import Channel
-from postroom.doors.messenger.deliver_envelope import deliver_envelope
-from postroom.system.loop import Loops
-from postroom.system.settings import Settings
-from postroom.system.settings.load import load
-from postroom.system.telemetry import log
-from postroom.system.telemetry.loop_meter import LoopMeter
-from postroom.work.delivery.plane import Plane
-from postroom.world.store.tables.deliveries import delivery_requests
+from postroom.delivery.notify import deliver_envelope
+from postroom.delivery.plane import Plane
+from postroom.delivery.store.tables import delivery_requests
+from postroom.household.wiring.channels import SandboxAddress, build_channels
+from postroom.household.wiring.delivery import build_plane, running_plane, shared_state
+from postroom.household.wiring.people import keep_in_step
+from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.kernel.running import telemetry
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.ids import IdMint
+from postroom.message.channel import Channel
+from postroom.message.delivery import IN_FLIGHT
+from postroom.settings import Settings
+from postroom.settings.load import load
 
 _LOOK_SECONDS = 0.03
 _AGAIN_SECONDS = 0.1
@@ -55,7 +53,7 @@ def main(job: Job) -> None:
         os.dup2(target, 2)
     if job.file_size_limit_bytes is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (job.file_size_limit_bytes, job.file_size_limit_bytes))
-    log.configure_log("ERROR")
+    telemetry.configure_log("ERROR")
     uvloop.run(Worker(job).run())
 
 

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import Intent, Message, Receipt
-from postroom.domain.errors import (
+from postroom.kernel.http.answers import wait_seconds
+from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -30,9 +30,9 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.domain.fields import text_problem
-from postroom.world.http.http_call import HttpAnswer, HttpCall
-from postroom.world.http.retry_after import wait_seconds
+from postroom.kernel.values.fields import text_problem
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import Intent, Message, Receipt
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_BYTES = 4096

@@ -18,8 +18,8 @@ from scripts.pictures.progress import progress_pages  # noqa: E402
 from scripts.pictures.sheet import write_sheet  # noqa: E402
 from scripts.pictures.shots import WAYS, Found, find, name_of, take  # noqa: E402
 from scripts.pictures.week import SAID, SETTINGS, Week  # noqa: E402
-from tests.doors.console.browser import Site  # noqa: E402 - the line above finds it
-from tests.doors.console.routes import routes  # noqa: E402
+from tests.console.browser import Site  # noqa: E402 - the line above finds it
+from tests.console.routes import routes  # noqa: E402
 
 PHONE = "sandbox phone"
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import postroom
-from postroom.world.store.tables.metadata import metadata as metadata
+from postroom.kernel.database.schema import metadata as metadata
 
 _PACKAGE = Path(postroom.__file__).parent
 _TABLE = re.compile(r"\bTable\(\n? *\"")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from postroom.domain.clock import Alarm
-from postroom.domain.time import seconds
+from postroom.kernel.running.clock import Alarm
+from postroom.kernel.values.ids import seconds
 from tests.patience import PATIENCE_SECONDS
 
 START_US = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z

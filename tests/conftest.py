@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from postroom.system.garbage import collect_less_often
+from postroom.kernel.running.process import collect_less_often
 from tests import property_tests, quick_fields, quick_logs, quick_statements
 from tests.clock import FakeClock
 from tests.services import databases, ports

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from postroom.domain.seams import Ledger
-from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
-from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.postgres import PostgresDatabase
-from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.delivery.seams import Ledger
+from postroom.delivery.store.postgres import PostgresLedger
+from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.database.sqlite import SqliteDatabase
 from tests.services.ready_file import ready_file
 
 KINDS = ("sqlite", "postgres")

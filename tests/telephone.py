@@ -11,11 +11,11 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.running_household import RunningHousehold
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.roster.config import ButlerConfig
-from postroom.system.settings import Settings
+from postroom.household.wiring.console import RunningHousehold
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
+from postroom.settings.roster import ButlerConfig
 from tests.app import living
 from tests.patience import PATIENCE_SECONDS
 

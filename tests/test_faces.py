@@ -14,13 +14,13 @@ import pytest
         ("postroom.agents", "send_notification"),
         ("postroom.connectors.chatgpt_action_adapter.main", "app"),
         ("postroom.connectors.gemini_extension_adapter.main", "app"),
-        ("postroom.channels.http_call", "HttpCall"),
-        ("postroom.channels.retry_after", "wait_seconds"),
+        ("postroom.kernel.http.call", "HttpCall"),
+        ("postroom.kernel.http.call", "wait_seconds"),
         ("postroom.testing", "Case"),
         ("postroom.testing", "suite"),
-        ("postroom.domain.delivery", "Message"),
-        ("postroom.domain.delivery", "Receipt"),
-        ("postroom.domain.errors", "TargetUnavailable"),
+        ("postroom.message.delivery", "Message"),
+        ("postroom.message.delivery", "Receipt"),
+        ("postroom.kernel.values.errors", "TargetUnavailable"),
     ],
 )
 def test_a_public_path_is_there(module: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:

@@ -8,8 +8,8 @@ import uvloop
 
 from benchmarks import delivery
 from benchmarks.peers.child import BATCHES, CALLERS, PER_SECOND, asked_for
-from postroom.system.garbage import collect_less_often
-from postroom.system.telemetry import log, trace
+from postroom.kernel.running import telemetry
+from postroom.kernel.running.process import collect_less_often
 
 
 async def measured(what: str, url: str, count: int, seconds: int) -> dict[str, object]:
@@ -26,8 +26,8 @@ async def measured(what: str, url: str, count: int, seconds: int) -> dict[str, o
 
 def main() -> None:
     collect_less_often()  # as `postroom up` does
-    log.configure_log("WARNING")
-    trace.configure_tracing(None)
+    telemetry.configure_log("WARNING")
+    telemetry.configure_tracing(None)
     asked = asked_for()
     print(json.dumps(uvloop.run(measured(asked.what, asked.url, asked.count, asked.seconds))))
 

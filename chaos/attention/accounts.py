@@ -10,10 +10,8 @@ from typing import Final
 from chaos.attention.timing import early
 from chaos.journal import Entry, Step
 from chaos.tokens import tokens_in
-from postroom.domain.notice_states import OPEN, NoticeState
-from postroom.work.attention.decisions import Decision, DecisionKind
-from postroom.work.attention.facts import Acked, Fact
-from postroom.work.attention.state import AttentionState, Standing
+from postroom.attention.model import OPEN, Decision, DecisionKind, NoticeState
+from postroom.attention.state import Acked, AttentionState, Fact, Standing
 
 COLUMNS: Final = (
     "notices",

@@ -16,16 +16,16 @@ from chaos.offset_clock import OffsetClock
 from chaos.tokens import tokens_in
 from chaos.watched_ledger import WatchedLedger
 from chaos.worker_process import watched_channels
-from postroom.app.attention import attending, build_attention, button_key
-from postroom.app.plane import running_plane
-from postroom.app.store import OpenedStore, open_store
-from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ids import IdMint
-from postroom.system.loop import Loops
-from postroom.system.settings import Settings
-from postroom.system.telemetry.loop_meter import LoopMeter
-from postroom.work.attention.attention import Attention
-from postroom.work.delivery.plane import Plane
+from postroom.attention.attention import Attention
+from postroom.delivery.plane import Plane
+from postroom.household.wiring.attention import attending, build_attention, button_key
+from postroom.household.wiring.delivery import running_plane
+from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.values.ids import IdMint
+from postroom.message.delivery import Message, Receipt
+from postroom.settings import Settings
 
 _TIMEOUT_SECONDS = 2.0
 _meant: ContextVar[Message | None] = ContextVar("meant", default=None)

@@ -17,10 +17,10 @@ from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
 from chaos.questions.asker_process import prepare
 from chaos.worker_process import open_deliveries
-from postroom.doors.messenger.deliver_envelope import deliver_envelope
-from postroom.system.settings.load import load
-from postroom.work.attention.policy_request import parse_policy
-from postroom.world.store.attention.attention import StoredNotices
+from postroom.attention.rules.policy import parse_policy
+from postroom.attention.store import StoredNotices
+from postroom.delivery.notify import deliver_envelope
+from postroom.settings.load import load
 
 _LOOK_SECONDS: Final = 0.02
 _QUIET_LOOKS: Final = 2

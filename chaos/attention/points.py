@@ -10,9 +10,9 @@ from sqlalchemy import Connection
 
 from chaos.crash_points import Crash
 from chaos.questions.steps import after, before, watch
-from postroom.domain.notice_rows import Loaded, LogRow, NoticeChanges
-from postroom.world.store.attention import attention as stored
-from postroom.world.store.attention.steps import write
+from postroom.attention import store as stored
+from postroom.attention.model import Loaded, LogRow, NoticeChanges
+from postroom.attention.store import write
 
 _FACTS: Final = {"NoticeAccepted": "accept", "ReceiptIn": "receipt", "Acked": "answer", "PolicyChanged": "policy"}
 _SENT: Final = {"release": "release", "close_digest": "digest", "repeat": "repeat", "escalate": "escalate"}

@@ -12,14 +12,14 @@ from chaos.attention.replay import otherwise
 from chaos.offset_clock import OffsetClock
 from chaos.rig import Rig
 from chaos.tokens import tokens_in
-from postroom.app.attention import build_attention
-from postroom.app.store import connect_store
-from postroom.domain.notice_rows import Wanted
-from postroom.system.settings.load import load
-from postroom.work.attention.attention import Attention
-from postroom.work.attention.conservation import every_open_notice_has_a_next
-from postroom.work.attention.stored import event_of, state_of
-from postroom.world.store.tables.deliveries import delivery_requests
+from postroom.attention.attention import Attention
+from postroom.attention.laws import every_open_notice_has_a_next
+from postroom.attention.model import Wanted
+from postroom.attention.turn import event_of, state_of
+from postroom.delivery.store.tables import delivery_requests
+from postroom.household.wiring.attention import build_attention
+from postroom.household.wiring.store import connect_store
+from postroom.settings.load import load
 
 _TEXTS = {"telegram": "text", "email": "body"}
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from postroom.work.attention.decide import decide
-from postroom.work.attention.decisions import Decision
-from postroom.work.attention.facts import Fact, PolicyChanged
-from postroom.work.attention.fold import fold
-from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import changed, simulate
-from postroom.work.attention.state import AttentionState
+from postroom.attention.model import Decision
+from postroom.attention.rules.decide import decide
+from postroom.attention.rules.fold import fold
+from postroom.attention.rules.policy import PolicyBook
+from postroom.attention.simulate import changed, simulate
+from postroom.attention.state import AttentionState, Fact, PolicyChanged
 
 Events = Sequence[Fact | Decision]
 

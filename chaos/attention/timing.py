@@ -7,9 +7,9 @@ from typing import Final
 
 from chaos.journal import Entry, Step
 from chaos.tokens import tokens_in
-from postroom.domain.time import seconds
-from postroom.work.attention.decisions import Decision, DecisionKind
-from postroom.work.attention.facts import Fact, NoticeAccepted, ReceiptIn
+from postroom.attention.model import Decision, DecisionKind
+from postroom.attention.state import Fact, NoticeAccepted, ReceiptIn
+from postroom.kernel.values.ids import seconds
 
 HOUR_US: Final = seconds(3600)
 REPEAT_SECONDS: Final = 300  # the shortest pause in every policy of the scripts

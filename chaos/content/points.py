@@ -7,9 +7,9 @@ from typing import Any
 
 from chaos.class_points import NO_TOKEN, around, token_of
 from chaos.crash_points import Crash
-from postroom.world.files.folder import FolderFiles
-from postroom.world.store.deliveries.corrections import StoredCorrections
-from postroom.world.store.files.uploads import StoredUploads
+from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.delivery.files.folder import FolderFiles
+from postroom.delivery.files.uploads import StoredUploads
 
 
 def watch_content(crash: Crash) -> None:

@@ -13,11 +13,11 @@ from chaos.content.caller import changed, content_of
 from chaos.content.posted import Act, Contents, Posted, judged
 from chaos.rig import Rig
 from chaos.tokens import token_in
-from postroom.app.store import OpenedStore
-from postroom.domain.attachment import attachments_of_text
-from postroom.world.store.tables.corrections import delivery_corrections
-from postroom.world.store.tables.deliveries import delivery_requests
-from postroom.world.store.tables.uploads import uploads
+from postroom.delivery.afterwards.corrections import delivery_corrections
+from postroom.delivery.files.uploads import uploads
+from postroom.delivery.store.tables import delivery_requests
+from postroom.household.wiring.store import OpenedStore
+from postroom.message.attachment import attachments_of_text
 
 Rows = Sequence[Row[Any]]
 _ALL_US: Final = 2**62

@@ -14,7 +14,7 @@ from typing import Final
 from chaos import household_process
 from chaos.machines.network import Machine
 from chaos.offset_clock import OffsetClock
-from postroom.system import clock as clocks
+from postroom.kernel.running import clock as clocks
 
 _CLONE_NEWNET: Final = 0x40000000
 _PR_SET_PDEATHSIG: Final = 1

@@ -18,14 +18,13 @@ from chaos.offset_clock import OffsetClock
 from chaos.questions.house import ASKER, House
 from chaos.questions.steps import after, before
 from chaos.tokens import text_of
-from postroom.app.questions import AskingParts
-from postroom.domain.errors import Refused
-from postroom.domain.question import Question
-from postroom.domain.question_states import SETTLED, PresentationStatus
-from postroom.system.settings.load import load
-from postroom.system.telemetry import log
-from postroom.work.questions.request import check
-from postroom.work.questions.view import QuestionView
+from postroom.household.wiring.questions import AskingParts
+from postroom.kernel.running import telemetry
+from postroom.kernel.values.errors import Refused
+from postroom.questions.model import SETTLED, PresentationStatus, Question
+from postroom.questions.rules.request import check
+from postroom.questions.waiting import QuestionView
+from postroom.settings.load import load
 
 _PR_SET_PDEATHSIG: Final = 1
 _LOOK_SECONDS: Final = 0.02
@@ -58,7 +57,7 @@ def prepare(words: Path) -> None:
     target = os.open(words, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.dup2(target, 1)
     os.dup2(target, 2)
-    log.configure_log("ERROR")
+    telemetry.configure_log("ERROR")
 
 
 async def _run(job: QuestionJob) -> None:

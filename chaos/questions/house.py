@@ -15,21 +15,20 @@ from chaos.offset_clock import OffsetClock
 from chaos.questions.steps import after, watch
 from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
-from postroom.app.channels import build_channels
-from postroom.app.plane import running_plane
-from postroom.app.questions import AskingParts, build_asking, hearing, presenting
-from postroom.app.sandbox_channel import SandboxAddress
-from postroom.app.store import OpenedStore, open_store
-from postroom.domain.ids import IdMint
-from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened
-from postroom.domain.ports import Channel, Listen
-from postroom.domain.principal import Principal, Role
-from postroom.system.loop import Loops
-from postroom.system.settings import Settings
-from postroom.system.telemetry.loop_meter import LoopMeter
-from postroom.work.conversations.inbound import Inbound
-from postroom.work.delivery.plane import Plane
-from postroom.world.store.intents.intents import StoredIntents
+from postroom.conversations.inbound import Inbound
+from postroom.delivery.plane import Plane
+from postroom.household.wiring.channels import SandboxAddress, build_channels
+from postroom.household.wiring.delivery import running_plane
+from postroom.household.wiring.questions import AskingParts, build_asking, hearing, presenting
+from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.intents.store import StoredIntents
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import Principal, Role
+from postroom.message.channel import Channel, Listen
+from postroom.message.inbound import InboundEvent, InboundMessage, Listened
+from postroom.settings import Settings
 
 ASKER: Final = Principal(Role.BUTLER, "general")
 

@@ -15,12 +15,11 @@ from chaos.questions.phone import Message, Phone, is_pressable
 from chaos.questions.steps import Way
 from chaos.questions.way_back import Asked, WayBack, judged
 from chaos.rig import Rig
-from postroom.app.questions import AskingParts, build_asking
-from postroom.app.store import OpenedStore, connect_store
-from postroom.domain.answer_attempt import VerdictKind
-from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.question import Question
-from postroom.system.settings.load import load
+from postroom.household.wiring.questions import AskingParts, build_asking
+from postroom.household.wiring.store import OpenedStore, connect_store
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.questions.model import Question, VerdictKind
+from postroom.settings.load import load
 
 _PAGE = 200
 

@@ -16,13 +16,12 @@ from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
 from chaos.questions.asker_process import prepare, request
 from chaos.questions.house import ASKER, House
-from postroom.app.questions import AskingParts
-from postroom.domain.principal import OPERATOR
-from postroom.domain.question import Question
-from postroom.domain.question_states import PresentationStatus
-from postroom.system.settings.load import load
-from postroom.work.questions.given import Given
-from postroom.work.questions.request import check
+from postroom.household.wiring.questions import AskingParts
+from postroom.kernel.values.principal import OPERATOR
+from postroom.questions.model import PresentationStatus, Question
+from postroom.questions.rules.reading import Given
+from postroom.questions.rules.request import check
+from postroom.settings.load import load
 
 _LOOK_SECONDS: Final = 0.01
 _WAIT_SECONDS: Final = 60.0

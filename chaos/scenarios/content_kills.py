@@ -19,8 +19,8 @@ from chaos.rig import Rig
 from chaos.scenario import About, Result, Scenario, World
 from chaos.tokens import token_in
 from chaos.worker_process import open_deliveries
-from postroom.app.store import OpenedStore, connect_store
-from postroom.system.settings.load import load
+from postroom.household.wiring.store import OpenedStore, connect_store
+from postroom.settings.load import load
 
 _PARTS: Final = ("messenger", "switchboard", "general", "api")
 _SECONDS: Final = 60.0

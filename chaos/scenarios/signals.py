@@ -13,10 +13,10 @@ from chaos.job import Until
 from chaos.processes import Overdue
 from chaos.rig import Rig
 from chaos.scenario import Result, Scenario, World, expectations, left_alone
-from postroom.app.store import connect_store
-from postroom.domain.time import SECOND_US
-from postroom.system.settings.load import load
-from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
+from postroom.delivery.store.tables import delivery_attempts, delivery_requests
+from postroom.household.wiring.store import connect_store
+from postroom.kernel.values.ids import SECOND_US
+from postroom.settings.load import load
 
 _LONGEST_SECONDS: Final = 10.0
 _NOTICED_SECONDS: Final = 0.5  # from the signal to its handler on a busy machine

@@ -6,9 +6,9 @@ from typing import Any
 
 from chaos.class_points import around, token_of
 from chaos.crash_points import Crash
-from postroom.world.store.butlers.sessions import StoredSessions
-from postroom.world.store.conversations.inbound import StoredInbound
-from postroom.world.store.intents.intents import StoredIntents
+from postroom.butlers.store import StoredSessions
+from postroom.conversations.store import StoredInbound
+from postroom.intents.store import StoredIntents
 
 
 def watch_inbound(crash: Crash) -> None:

@@ -11,14 +11,14 @@ from sqlalchemy import Connection, func, select
 
 from chaos.rig import Rig
 from chaos.talks.said import Said, Talks, judged
-from postroom.app.store import OpenedStore
-from postroom.domain.conversation_states import InboundStatus
-from postroom.domain.delivery import IN_FLIGHT
-from postroom.work.conversations.strangers import SENTENCE
-from postroom.work.conversations.texts import ENGLISH
-from postroom.world.store.tables.conversations import inbound_messages
-from postroom.world.store.tables.deliveries import delivery_requests
-from postroom.world.store.tables.sessions import sessions
+from postroom.butlers.store import sessions
+from postroom.conversations.model import InboundStatus
+from postroom.conversations.notice_ear import SENTENCE
+from postroom.conversations.store import inbound_messages
+from postroom.conversations.texts import ENGLISH
+from postroom.delivery.store.tables import delivery_requests
+from postroom.household.wiring.store import OpenedStore
+from postroom.message.delivery import IN_FLIGHT
 
 OPEN: Final = ("received", "routed", "waiting", "running")
 STRANGER: Final = "7001"

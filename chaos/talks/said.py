@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from postroom.domain.conversation_states import InboundStatus
+from postroom.conversations.model import InboundStatus
 
 COLUMNS: Final = (
     "written",

@@ -12,7 +12,7 @@ from PIL import Image  # in build/picture-tools: `make moving-picture` brings it
 from playwright.async_api import async_playwright
 from scripts.pictures.scenario import COLUMNS, PHONE, ROWS, Moment
 from scripts.pictures.screen import as_html, shown
-from tests.doors.console.browser import CHROMIUM
+from tests.console.browser import CHROMIUM
 
 WIDTH, HEIGHT, SCALE = 830, 596, 2
 _PHONE_WIDTH = 274

@@ -13,13 +13,13 @@ import aiohttp
 from playwright.async_api import async_playwright
 from tests.app.living import LIFTED, Living, settings_for
 from tests.app.talking import reply, script
-from tests.doors.console.browser import CHROMIUM, Site
-from tests.world.runtimes.installed import install
+from tests.butlers.runtimes.installed import install
+from tests.console.browser import CHROMIUM, Site
 
-from postroom.app.household import running
-from postroom.app.parts import parts_of, shipped
-from postroom.system.roster.config import ButlerConfig, RuntimeKind
-from postroom.system.settings import Settings
+from postroom.household.household import running
+from postroom.household.wiring.store import parts_of, shipped
+from postroom.settings import Settings
+from postroom.settings.roster import ButlerConfig, RuntimeKind
 
 BUTLERS = {
     "kitchen": "Plans meals, keeps the shopping list",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
 from tests.app.living import LIFTED, QUICK, living
-from tests.doors.console.browser import CHROMIUM, Site
+from tests.console.browser import CHROMIUM, Site
 from tests.programs.connect.fake_models import fake_model
 from tests.programs.connect.terminal import Terminal, terminal
 from tests.services.ports import free_port

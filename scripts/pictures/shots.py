@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import Page
-from tests.doors.console.browser import Site
-from tests.doors.console.routes import pattern
+from tests.console.browser import Site
+from tests.console.routes import pattern
 
 WAYS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 900}},

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from PIL import Image  # in build/picture-tools: `make screenshots` brings it there
-from tests.doors.console.browser import Site
+from tests.console.browser import Site
 
 NAMES = {
     "console-today": "/",

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.app.living import Living
 
-from postroom.work.inbox.request import Request
+from postroom.inbox.rules import Request
 
 OWNER_CHAT = 1000
 DAY_US = 86_400 * 1_000_000

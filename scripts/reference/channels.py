@@ -9,8 +9,8 @@ from typing import Final
 
 from scripts.reference.markdown import table
 
-from postroom.domain.capabilities import Capabilities
-from postroom.world.channels.kinds import KINDS
+from postroom.channels.capabilities import KINDS
+from postroom.message.channel import Capabilities
 
 MARKED: Final[Mapping[str, str]] = MappingProxyType({"README.md": "docs/how-to/", "docs/how-to/accounts.md": ""})
 """The pages that have the table, and how each names a how-to page."""

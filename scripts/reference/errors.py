@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from scripts.reference.markdown import code, page, table
 
 from postroom.cli.json_errors import USER_HINTS
-from postroom.domain import errors
-from postroom.domain.errors import WIRE, ErrorClass, PostroomError, Refused
-from postroom.domain.hints import HINTS
-from postroom.work.inbox import answers
+from postroom.inbox import rules
+from postroom.kernel.values import errors
+from postroom.kernel.values.errors import HINTS, WIRE, ErrorClass, PostroomError, Refused
 
 _INTRODUCTION = """\
 `notify`, the messenger's tools and the switchboard answer with `error_message`, `error_class` and `retryable`
@@ -54,7 +53,7 @@ def errors_page() -> str:
         ],
     )
     typed = table(("`code`", "what to do"), [(code(name), hint) for name, hint in USER_HINTS.items()])
-    told = [answers.validation_error(), answers.rate_limited(), answers.failed("…")]
+    told = [rules.validation_error(), rules.rate_limited(), rules.failed("…")]
     actions = table(("`action`", "message"), [(code(one["action"]), one["message"]) for one in told])
     return page(
         "Errors",

@@ -11,12 +11,12 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import RunningHousehold, running
-from postroom.app.parts import parts_of
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import Settings
-from postroom.system.settings.model import Ports
+from postroom.household.household import RunningHousehold, running
+from postroom.household.wiring.store import parts_of
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
+from postroom.settings.model import Ports
 
 PEOPLE = {
     "`--operator`": OPERATOR,

@@ -13,11 +13,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from scripts.reference.markdown import code, page, table
 
-from postroom.doors.butler.modules.catalogue import MODULES
-from postroom.system.roster.config import ButlerConfig
-from postroom.system.settings import Settings
-from postroom.system.settings.accounts import ACCOUNT_SECTIONS, ChannelSettings
-from postroom.system.settings.gather import CREDENTIALS
+from postroom.butlers.loading import MODULES
+from postroom.settings import Settings
+from postroom.settings.accounts import ACCOUNT_SECTIONS, ChannelSettings
+from postroom.settings.load import CREDENTIALS
+from postroom.settings.roster import ButlerConfig
 
 _INTRODUCTION = """\
 Settings stand in `$POSTROOM_HOME/postroom.toml` (or the file `POSTROOM_CONFIG` names), secrets beside it in

@@ -13,13 +13,13 @@ from mcp_types import Tool
 from scripts.reference.households import PEOPLE, Shown
 from scripts.reference.markdown import code, kind, page, table
 
-from postroom.domain.errors import PostroomError, TargetUnavailable
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.asks.tools import ASK_TOOLS
-from postroom.doors.butler.server import CORE_TOOL_NAMES
-from postroom.programs.desk.server import build_server as build_desk
-from postroom.programs.desk.settings import PopupSettings
-from postroom.world.peers.http import HttpPeer
+from postroom.butlers.server import CORE_TOOL_NAMES
+from postroom.desk.model import PopupSettings
+from postroom.desk.server import build_server as build_desk
+from postroom.kernel.values.errors import PostroomError, TargetUnavailable
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.questions.acts import ASK_TOOLS
+from postroom.settings.reach import HttpPeer
 
 _DESK = PopupSettings(home=Path("unused"), voicemode=Path("unused"), project_path="unused")
 _INTRODUCTION = """\

@@ -10,8 +10,8 @@ __all__ = ["main"]
 def main() -> None:
     """What coding agents start all the time goes its own way, past the tree of commands."""
     if sys.argv[1:2] in (["hook"], ["bridge"]):
-        from postroom.cli.quick import quickly
-        from postroom.domain.errors import UserError
+        from postroom.agents.coding.quick import quickly
+        from postroom.kernel.values.errors import UserError
 
         try:
             if quickly(sys.argv[1:]):
@@ -19,7 +19,7 @@ def main() -> None:
         except UserError as error:
             sys.stderr.write(f"postroom: {error}\n")
             sys.exit(1)
-    from postroom.system.garbage import collect_little
+    from postroom.kernel.running.process import collect_little
 
     collect_little()
     if sys.argv[1:2] in (["up"], ["worker"]):
@@ -34,8 +34,7 @@ def _import_little() -> None:
     A household runs for weeks, and what is imported stays: models that no one uses, 3 MB; FastAPI's look at models of
     another age, 2 MB; colours in logs, which are JSON, 5 MB. On a terminal the bar has those all the same.
     """
-    from postroom.system.do_without import do_without
-    from postroom.system.models_when_used import build_models_when_used
+    from postroom.kernel.running.process import build_models_when_used, do_without
 
     build_models_when_used()
     do_without("pydantic.v1")

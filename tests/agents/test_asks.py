@@ -14,7 +14,7 @@ from tests.app.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.agents.asks import AskRefused, HouseholdAsks, Unanswered, key_of, to_answer, to_approve
-from postroom.domain.errors import UserError
+from postroom.kernel.values.errors import UserError
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -14,8 +14,8 @@ from tests.agents.messages_api import messages_api
 from tests.app.living import QUICK, living
 from tests.doors.notifications.api import Api, running_api
 
-from postroom.domain.notification import NotificationQuery
-from postroom.domain.principal import Principal, Role
+from postroom.inbox.model import NotificationQuery
+from postroom.kernel.values.principal import Principal, Role
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = {"message": "The dentist is at nine", "type": "reminder"}

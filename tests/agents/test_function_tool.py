@@ -12,8 +12,8 @@ import pytest
 from structlog.testing import capture_logs
 from tests.doors.notifications.api import Api
 
-from postroom.domain.notification import NotificationQuery
-from postroom.work.inbox.notifications import Notifications
+from postroom.inbox.inbox import Notifications
+from postroom.inbox.model import NotificationQuery
 
 pytest.importorskip("agents", reason="the openai-agents extra is not installed")
 
@@ -195,7 +195,7 @@ async def test_the_household_runs_without_the_sdk() -> None:
     """The SDK is an extra: whoever does not use it need not have it."""
     program = (
         "import sys; sys.modules['agents'] = None\n"
-        "import postroom.app.household, postroom.agents\n"
+        "import postroom.household.household, postroom.agents\n"
         "try:\n    postroom.agents.send_notification\nexcept ImportError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.doors.notifications.api import Api, running_api
 
-from postroom.agents.household import LocalHousehold, RemoteHousehold
-from postroom.domain.notification import Notification, NotificationQuery
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.work.inbox.request import Request
+from postroom.agents.asks import LocalHousehold, RemoteHousehold
+from postroom.inbox.model import Notification, NotificationQuery
+from postroom.inbox.rules import Request
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
 
 ASKED = Request(message="Hello", type="warning", user_id="ada", conversation_id="c1", correlation_id="k1")
 

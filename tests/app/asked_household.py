@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from postroom.app.questions import AskingParts
-from postroom.domain.principal import Principal, Role
-from postroom.domain.question_states import PresentationStatus
-from postroom.work.questions.request import check
-from postroom.work.questions.view import QuestionView
+from postroom.household.wiring.questions import AskingParts
+from postroom.kernel.values.principal import Principal, Role
+from postroom.questions.model import PresentationStatus
+from postroom.questions.rules.request import check
+from postroom.questions.waiting import QuestionView
 from tests.app.living import Living
 
 HEALTH = Principal(Role.BUTLER, "health")

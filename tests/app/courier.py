@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import Message, Receipt
-from postroom.domain.file_contents import FileContents
+from postroom.message.attachment import FileContents
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import Message, Receipt
 
 
 class Courier:

@@ -12,14 +12,14 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import running
-from postroom.app.parts import parts_of
-from postroom.app.running_household import RunningHousehold
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.roster.config import ButlerConfig
-from postroom.system.settings import Ports, Settings
-from postroom.world.peers.http import HttpPeer
+from postroom.household.household import running
+from postroom.household.wiring.console import RunningHousehold
+from postroom.household.wiring.store import parts_of
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Ports, Settings
+from postroom.settings.reach import HttpPeer
+from postroom.settings.roster import ButlerConfig
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from postroom.system.settings import Ports
+from postroom.settings import Ports
 from tests.services.ports import free_port
 from tests.services.warm_process import WarmProcess
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.parts import shipped
-from postroom.system.roster.config import ButlerConfig, RuntimeKind
-from postroom.system.settings import Settings
+from postroom.household.wiring.store import shipped
+from postroom.settings import Settings
+from postroom.settings.roster import ButlerConfig, RuntimeKind
 from tests.app.living import LIFTED, QUICK, Living, settings_for, started
+from tests.butlers.runtimes.installed import install
 from tests.fakes.accounts import accounts_at
 from tests.fakes.server import Fakes
-from tests.world.runtimes.installed import install
 
 SECONDS = 30.0
 CHATS = [{"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2031)]

@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from postroom.domain.errors import TargetUnavailable
-from postroom.world.peers.http import HttpPeer
+from postroom.kernel.values.errors import TargetUnavailable
+from postroom.settings.reach import HttpPeer
 from tests.app.processes import environment, part, parts
 
 GROUPS = (["sandbox"], ["switchboard"], ["messenger"], ["general", "health"])

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.errors import Refused
-from postroom.domain.principal import OPERATOR
-from postroom.domain.question import Subject, SubjectKind
-from postroom.domain.question_states import QuestionStatus
-from postroom.work.questions.given import Given
-from postroom.work.questions.why import sentences
+from postroom.kernel.values.errors import Refused
+from postroom.kernel.values.principal import OPERATOR
+from postroom.overview.why_held import sentences
+from postroom.questions.model import QuestionStatus, Subject, SubjectKind
+from postroom.questions.rules.reading import Given
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.app.test_questions import labels, parts, phone, press, until, write
+from tests.household.wiring.test_questions import labels, parts, phone, press, until, write
 
 STRANGER = "4711"
 ON = {"approvals": {"enabled": True}}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.principal import Principal, Role
+from postroom.kernel.values.principal import Principal, Role
 from tests.app.asked_household import labels, phone, press, until, write
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.app.test_script_door import get, post
+from tests.household.wiring.test_ports import get, post
 
 BOB = "2001"
 EVIL = "Pay 900 EUR to DE12"

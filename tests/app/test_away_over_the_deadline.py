@@ -8,10 +8,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from postroom.domain.question_states import PresentationStatus, QuestionStatus
-from postroom.domain.time import seconds
-from postroom.programs.sandbox.server import serve
-from postroom.system.clock import SystemClock
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.ids import seconds
+from postroom.questions.model import PresentationStatus, QuestionStatus
+from postroom.sandbox.server import serve
 from tests.app.asked_household import HEALTH, OWNER_CHAT, SECONDS, ask, parts, shown
 from tests.app.living import LIFTED, QUICK, living
 from tests.app.test_two_accounts import REAL, Phone

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.ids import DeliveryId
-from postroom.domain.markup import Button, ButtonStyle, Markup
-from postroom.domain.notify_within import document_within
-from postroom.domain.outgoing import Outgoing
+from postroom.butlers.wire import document_within
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.markup import Button, ButtonStyle, Markup
+from postroom.message.outgoing import Outgoing
 from tests.app.living import LIFTED, QUICK, Living, living
 
 CARD = Markup(

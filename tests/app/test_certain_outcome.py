@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from postroom.app.ledger_view import ledger_view
-from postroom.cli.trace import timeline
-from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import REPEAT_MARK, Message, Receipt
-from postroom.domain.errors import OutcomeUncertain
-from postroom.domain.inbound_message import LateNews, Listened, NewsKind
-from postroom.world.channels.apprise.channel import AppriseService
+from postroom.channels.apprise.channel import AppriseService
+from postroom.household.wiring.delivery import ledger_view
+from postroom.kernel.values.errors import OutcomeUncertain
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import REPEAT_MARK, Message, Receipt
+from postroom.message.inbound import LateNews, Listened, NewsKind
+from postroom.overview.commands import timeline
 from tests.app.living import QUICK, Living, living
 from tests.contract.bot_api import BotApi, raw_reply
 from tests.patience import PATIENCE_SECONDS

@@ -9,12 +9,12 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import running
-from postroom.app.running_household import RunningHousehold
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings.load import load
-from postroom.work.inbox.request import Request
+from postroom.household.household import running
+from postroom.household.wiring.console import RunningHousehold
+from postroom.inbox.rules import Request
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings.load import load
 from tests.doors.notifications.api import NO_PORTS
 from tests.patience import PATIENCE_SECONDS
 

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from postroom.domain.delivery import REPEAT_MARK
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import Principal, Role
+from postroom.message.delivery import REPEAT_MARK
 from tests.app.processes import command, environment
 
 SECONDS = 60.0

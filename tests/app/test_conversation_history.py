@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.domain.principal import Principal, Role
+from postroom.kernel.values.principal import Principal, Role
 from tests.app.asked_household import ask
 from tests.app.talking import Talking, reply, script, talking
 from tests.cli.command import postroom_beside

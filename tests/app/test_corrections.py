@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.app.test_other_accounts import OWNERS
 from tests.app.test_two_accounts import has_address

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from postroom.app import address_book
-from postroom.domain import markdown, markdown_tokens
-from postroom.domain.contact_book import Keys
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.work.people.normalise import keys_of
-from postroom.work.questions.request import check
-from postroom.world.store.engine import sqlite as sqlite_store
-from postroom.world.store.shared import workers
+from postroom.household.wiring import store
+from postroom.kernel.database import sqlite as sqlite_store
+from postroom.kernel.database import workers
+from postroom.kernel.text import markdown, markdown_tokens
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.people.model import Keys
+from postroom.people.names.normalise import keys_of
+from postroom.questions.rules.request import check
 from tests.app.asked_household import ask, labels, parts, phone, until
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.doors.console.http import calling
+from tests.console.http import calling
 
 LONG = "[a](https://a.example) **b** " * 680
 ALL_ON_ONE_LOOP_SECONDS = 5.0
@@ -172,7 +172,7 @@ async def test_a_name_longer_than_any_is_nobody_and_is_compared_with_nobody(
         compared.append(len(text))
         return keys_of(text)
 
-    monkeypatch.setattr(address_book, "keys_of", counted)
+    monkeypatch.setattr(store, "keys_of", counted)
     async with living(home, QUICK) as house:
         status, answer = await post(house, house.token("health"), message="Hello", to="né e " * 100_000)
 

@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.doors.console.http import Caller, calling
+from tests.console.http import Caller, calling
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.domain.route import build_notify_route
+from postroom.butlers.wire import build_notify_route
 from tests.app.living import LIFTED, QUICK, Living, living
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from postroom.app import household
-from postroom.app.parts import shipped
-from postroom.cli.doctor_checks.loops import look_at_loops
-from postroom.system.loop import Look, Loop, Loops
+from postroom.cli.doctor.checks import look_at_loops
+from postroom.household import household
+from postroom.household.wiring.store import shipped
+from postroom.kernel.running.loop import Look, Loop, Loops
 from tests.app.living import LIFTED, PORTS, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port

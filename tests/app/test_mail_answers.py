@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.assurance import Assurance
-from postroom.domain.question import Question
-from postroom.domain.question_states import QuestionStatus
+from postroom.message.inbound import Assurance
+from postroom.questions.model import Question, QuestionStatus
 from tests.app.asked_household import ask, parts, until
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.world.channels.mail_listening.languages import WROTE

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from postroom.app.people import opened_people
-from postroom.cli.doctor_checks.finding import Finding
-from postroom.cli.doctor_checks.people import look_at_people
+from postroom.cli.doctor.checks import Finding, look_at_people
+from postroom.household.wiring.people import opened_people
 from tests.app.asked_household import until
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.app.test_mail_answers import OWNER, letter, reply

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.question_states import PresentationStatus
-from postroom.domain.time import seconds
-from postroom.work.questions.view import QuestionView
+from postroom.kernel.values.ids import seconds
+from postroom.questions.model import PresentationStatus
+from postroom.questions.waiting import QuestionView
 from tests.app.asked_household import OWNER_CHAT, ask, parts, phone, press, until
 from tests.app.living import LIFTED, QUICK, Living, living
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from postroom.app.sessions import cannot_answer
-from postroom.cli.doctor_checks.examination import look_at_models
+from postroom.cli.doctor.doctor import look_at_models
+from postroom.household.wiring.butlers import cannot_answer
 from tests.app.asked_household import phone, write
 from tests.app.living import LIFTED, QUICK, settings_for
 from tests.app.talking import roster_of, script, talking
-from tests.doors.console.http import calling
-from tests.world.runtimes.installed import install
+from tests.butlers.runtimes.installed import install
+from tests.console.http import calling
 
 pytestmark = pytest.mark.requirement("talk:no-model")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.app.living import QUICK, living
 from tests.fakes.server import serve
 
-FACTORY = "postroom.world.channels.ntfy.channel:Ntfy"
+FACTORY = "postroom.channels.ntfy.channel:Ntfy"
 
 
 @pytest.mark.parametrize(("priority", "number"), [("high", 4), ("low", 2)])

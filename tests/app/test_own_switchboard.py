@@ -9,8 +9,8 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.parts import shipped
-from postroom.system.roster.config import SwitchboardPlace
+from postroom.household.wiring.store import shipped
+from postroom.settings.roster import SwitchboardPlace
 from tests.app.living import Living, started
 from tests.app.living import settings_for as settings_of
 from tests.services.ports import free_port

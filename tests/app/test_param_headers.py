@@ -10,10 +10,9 @@ from pydantic import WithJsonSchema
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from postroom.app.mcp_port import mcp_app
-from postroom.domain.principal import OPERATOR, Principal
-from postroom.doors.guard.guarded_server import GuardedServer
-from postroom.doors.guard.tool_policy import ToolPolicy, operator
+from postroom.household.wiring.ports import mcp_app
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, operator
+from postroom.kernel.values.principal import OPERATOR, Principal
 
 _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.domain.principal import Principal, Role
+from postroom.kernel.values.principal import Principal, Role
 from tests.app.living import LIFTED, QUICK, Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -13,8 +13,8 @@ import aiohttp
 import asyncpg
 import pytest
 
-from postroom.domain.errors import PostroomError
-from postroom.world.peers.http import HttpPeer
+from postroom.kernel.values.errors import PostroomError
+from postroom.settings.reach import HttpPeer
 from tests.app.processes import command, environment, part
 from tests.app.test_apart import butler
 

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from tests.app.processes import command, environment
 from tests.doors.asks.wire import KNOWS_TASKS, SHOWS_FORMS, post
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from postroom.app.question_people import HouseholdAsked
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.person import NewPerson, Person, PersonAddress
-from postroom.domain.question_states import QuestionStatus
-from postroom.programs.sandbox.server import Sandbox, serve
+from postroom.household.wiring.store import HouseholdAsked
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.people.model import NewPerson, Person, PersonAddress
+from postroom.questions.model import QuestionStatus
+from postroom.sandbox.server import Sandbox, serve
 from tests.app.asked_household import OWNER_CHAT, SECONDS, ask, labels, parts, phone, press, until
 from tests.app.living import LIFTED, QUICK, Living, living
 

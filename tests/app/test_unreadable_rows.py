@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.doctor_checks.butlers import look_at_butlers
+from postroom.cli.doctor.checks import look_at_butlers
 from tests.app.talking import SECONDS, Talking, script, talking
 
 SESSION = (

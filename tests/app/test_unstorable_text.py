@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.errors import Code
-from postroom.domain.hints import HINTS
+from postroom.kernel.values.errors import HINTS, Code
 from tests.app.living import Living, living
 
 _REVISION = "2026-07-28"

@@ -22,7 +22,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from postroom.doors.guard.tokens import TokenFile
+from postroom.kernel.guard.tokens import TokenFile
 from tests.app.processes import command, environment, part, wait_for
 from tests.patience import PATIENCE_SECONDS
 from tests.services.warm_process import WarmProcess, run

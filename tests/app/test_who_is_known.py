@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
+from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.app.test_script_door import get, post
+from tests.household.wiring.test_ports import get, post
 from tests.telephone import CHATGPT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

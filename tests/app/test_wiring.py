@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
-from postroom.world.store.engine import sqlite
+from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.kernel.database import sqlite
 from tests.app.living import LIFTED, QUICK, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port

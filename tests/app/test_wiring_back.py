@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.errors import StoreUnavailable
-from postroom.domain.person import NewPerson, Person
-from postroom.domain.principal import OWNER
-from postroom.domain.question_states import PresentationStatus
-from postroom.doors.asks.render import document
-from postroom.work.questions.view import QuestionView
-from postroom.world.store.engine import sqlite
+from postroom.kernel.database import sqlite
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
+from postroom.people.model import NewPerson, Person
+from postroom.questions.model import PresentationStatus
+from postroom.questions.shapes import document
+from postroom.questions.waiting import QuestionView
 from tests.app.asked_household import HEALTH, SECONDS, ask, parts, phone, press, shown, until
 from tests.app.living import LIFTED, QUICK, Living, living
 

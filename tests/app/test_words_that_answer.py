@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.domain.question import Question
-from postroom.domain.question_states import PresentationStatus
+from postroom.questions.model import PresentationStatus, Question
 from tests.app.asked_household import HEALTH, ask, parts, shown, until
 from tests.app.talking import SECONDS, Talking, accounts_everywhere, reply, script, talking
 from tests.fakes.server import serve

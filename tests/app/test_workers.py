@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from postroom.cli.doctor_checks.finding import Finding
-from postroom.cli.doctor_checks.servers import look_at_workers
-from postroom.domain.living_worker import LivingWorker
-from postroom.system.settings import Settings
-from postroom.world.store.shared.workers import WorkerPulse, living
+from postroom.cli.doctor.checks import Finding, look_at_workers
+from postroom.kernel.database.workers import LivingWorker, WorkerPulse, living
+from postroom.settings import Settings
 from tests.app.asked_household import until
 from tests.app.living import settings_for
 from tests.app.processes import command, environment, part

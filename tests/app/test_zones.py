@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from postroom.domain.principal import Principal, Role
+from postroom.kernel.values.principal import Principal, Role
 from tests.app.asked_household import ask, phone, press, write
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import postroom_beside

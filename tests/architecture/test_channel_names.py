@@ -10,30 +10,28 @@ import pytest
 
 from tests.architecture.tree import SOURCE, source_files
 
-AT_HOME = ("world/channels/", "programs/sandbox/", "world/store/migrations/")
+AT_HOME = ("channels/", "sandbox/", "kernel/database/migrations/")
 NAMES = frozenset({"telegram", "email"})
 A_FIELD_TOO = frozenset({"email"})  # of a person, a note or a form: only where it is asked for is it a channel's name
 NAMED_FOR_A_REASON = {
-    "system/settings/shipped.py": "the one table of sections of the settings that are accounts",
-    "system/settings/accounts.py": "the kinds of accounts, and what stands in the section of each",
-    "system/settings/gather.py": "BUTLER_TELEGRAM_TOKEN and its like are public",
-    "app/sandbox_channel.py": "makes an account against the sandbox's phone or mailbox",
-    "doors/butler/modules/credentials.py": "the sections [telegram] and [email] of the messenger's file",
-    "doors/butler/modules/channels.py": "the modules of those sections",
-    "doors/butler/modules/catalogue.py": "their names in the catalogue of modules",
-    "doors/messenger/channel_tools.py": "telegram_send_message, email_send_message: tools of the specification",
-    "cli/doctor_checks/credentials.py": "says which variables to set",
-    "cli/owner.py": "`postroom owner --telegram` finds a chat",
-    "work/inbox/letter.py": "an e-mail copy of a note is an e-mail, by specification",
-    "work/inbox/preferences.py": "the field `email` of a person's preferences",
-    "doors/notifications/models.py": "the field `email` of a person's preferences",
-    "world/store/inbox/preferences.py": "the wish for e-mail copies",
-    "work/people/import_cards.py": "columns of a table of contacts",
-    "work/people/contact_addresses.py": "telegram_chat_id and email of /contacts and of the settings",
-    "world/store/inbox/rows.py": "the owner's own mailbox takes the copies when no other is named",
-    "work/questions/form.py": "the format of a field in a JSON Schema",
-    "doors/console/words.py": "writes e-mail as people do",
-    "cli/contacts.py": "prints the two columns it always had",
+    "settings/model.py": "the one table of sections of the settings that are accounts",
+    "settings/accounts.py": "the kinds of accounts, and what stands in the section of each",
+    "settings/load.py": "BUTLER_TELEGRAM_TOKEN and its like are public",
+    "household/wiring/channels.py": "makes an account against the sandbox's phone or mailbox",
+    "butlers/loading.py": "the sections [telegram] and [email] of the messenger's file, and their modules",
+    "butlers/modules.py": "the modules of those sections",
+    "butlers/messenger/tools.py": "telegram_send_message, email_send_message: tools of the specification",
+    "cli/doctor/checks.py": "says which variables to set",
+    "people/commands.py": "`postroom owner --telegram` finds a chat; `contacts list` prints its two columns",
+    "inbox/copies.py": "an e-mail copy of a note is an e-mail, by specification",
+    "inbox/preferences.py": "the field `email` of a person's preferences",
+    "inbox/acts.py": "the field `email` of a person's preferences",
+    "inbox/store/mail.py": "the wish for e-mail copies",
+    "people/import_cards.py": "columns of a table of contacts",
+    "people/person_rules.py": "telegram_chat_id and email of /contacts and of the settings",
+    "inbox/store/notes.py": "the owner's own mailbox takes the copies when no other is named",
+    "questions/rules/form.py": "the format of a field in a JSON Schema",
+    "console/words.py": "writes e-mail as people do",
 }
 
 

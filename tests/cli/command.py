@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typer.testing import CliRunner
 
 from postroom.cli.application import app
-from postroom.domain.errors import PostroomError, UserError
+from postroom.kernel.values.errors import PostroomError, UserError
 
 
 @dataclass(frozen=True, slots=True)

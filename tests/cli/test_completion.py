@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from postroom.agents.connect.clients import CLIENTS
 from postroom.cli.completion import OF_COMMANDS, OPTIONS, offer_of
-from postroom.programs.connect.known_clients import CLIENTS
 from tests.cli.walk import commands, options_of
 
 SCRIPT = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.programs.service import launchd_file, systemd_file
+from postroom.cli.up import launchd_file, systemd_file
 from tests.cli.command import postroom
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from postroom.domain.errors import OutcomeUncertain
+from postroom.channels.apprise.channel import AppriseService
+from postroom.kernel.values.errors import OutcomeUncertain
 from postroom.testing import TEXT, Case, HttpWords, Place, Reply, Situation, Trouble, raw_reply, reply
-from postroom.world.channels.apprise.channel import AppriseService
 
 SECRET = "canary-password"
 PATH = "canary-path"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.testing.servers.http import HttpProvider
-from postroom.testing.servers.http_reply import Reply, Trouble, raw_reply, reply
-from postroom.testing.servers.http_request import TakenRequest as Request
+from postroom.testing.servers.http import HttpProvider, Reply, Trouble, raw_reply, reply
+from postroom.testing.servers.http import TakenRequest as Request
 
 __all__ = ["BotApi", "Reply", "Request", "Trouble", "accepted", "raw_reply", "refused", "reply"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.testing.servers.fake_server import FakeProvider, closed_port
-from postroom.testing.servers.fake_server import FakeServer as Listener
+from postroom.testing.servers.http import FakeProvider, closed_port
+from postroom.testing.servers.http import FakeServer as Listener
 
 __all__ = ["FakeProvider", "Listener", "closed_port"]

@@ -9,8 +9,9 @@ from tests.contract.discord_person import DIRECT, PERSON, person_on
 from tests.contract.form_files import form_files
 from tests.world.channels.discord.as_shown import markup, seen
 
-from postroom.domain.delivery import Receipt
-from postroom.domain.errors import (
+from postroom.channels.discord.building import DiscordRequest
+from postroom.channels.discord.channel import Discord
+from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -18,6 +19,7 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.message.delivery import Receipt
 from postroom.testing import (
     FILES,
     TEXT,
@@ -32,8 +34,6 @@ from postroom.testing import (
     raw_reply,
     reply,
 )
-from postroom.world.channels.discord.channel import Discord
-from postroom.world.channels.discord.request import DiscordRequest
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 TOKEN = "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.canary-bot-token"

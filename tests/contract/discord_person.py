@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from postroom.domain.ports import Channel
+from postroom.message.channel import Channel
 from postroom.testing import HttpProvider, Place, Reply, TakenRequest, WebSocketProvider, raw_reply, reply
 
 PERSON = "53908232506183680"

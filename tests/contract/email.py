@@ -8,10 +8,10 @@ from email.policy import default as default_policy
 
 from tests.contract.mail_server import Received, Script
 
-from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.channels.email.building import OutgoingMail
+from postroom.channels.email.channel import Email
+from postroom.kernel.values.errors import DeliveryTimeout, OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.testing import FILES, Case, MailServer, Place, Proofs, Situation, SmtpWords
-from postroom.world.channels.email import Email
-from postroom.world.channels.email_message import OutgoingMail
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 PASSWORD = "canary-mail-password"

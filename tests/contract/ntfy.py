@@ -10,14 +10,16 @@ from typing import Any
 
 from tests.contract.ntfy_person import person_on
 
-from postroom.domain.delivery import Intent, Message, Receipt
-from postroom.domain.errors import (
+from postroom.channels.ntfy.building import NtfyCall
+from postroom.channels.ntfy.channel import Ntfy
+from postroom.kernel.values.errors import (
     OutcomeUncertain,
     ProviderFailed,
     ProviderThrottled,
     TargetUnavailable,
     ValidationError,
 )
+from postroom.message.delivery import Intent, Message, Receipt
 from postroom.testing import (
     FILES,
     TEXT,
@@ -33,9 +35,7 @@ from postroom.testing import (
     raw_reply,
     reply,
 )
-from postroom.testing.sample import DELIVERY
-from postroom.world.channels.ntfy.call import NtfyCall
-from postroom.world.channels.ntfy.channel import Ntfy
+from postroom.testing.case import DELIVERY
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 SECOND = 1_772_366_400

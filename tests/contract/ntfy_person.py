@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from postroom.domain.ports import Channel
+from postroom.message.channel import Channel
 from postroom.testing import FakeServer, Place, raw_reply
-from postroom.testing.servers.http_request import read_request
+from postroom.testing.servers.http import read_request
 
 SECOND = 1_772_366_400
 OPEN = {"id": "opened", "time": SECOND, "event": "open", "topic": "answers"}

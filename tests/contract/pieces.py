@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from postroom.testing.servers.pieces import Piecemeal
+from postroom.testing.servers.http import Piecemeal
 
 __all__ = ["Piecemeal"]

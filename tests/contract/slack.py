@@ -9,8 +9,9 @@ from urllib.parse import parse_qs
 
 from tests.contract.slack_person import DIRECT, PERSON, person_on
 
-from postroom.domain.delivery import Receipt
-from postroom.domain.errors import (
+from postroom.channels.slack.channel import Slack
+from postroom.channels.slack.web_api import SlackCall
+from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -18,6 +19,7 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.message.delivery import Receipt
 from postroom.testing import (
     FILES,
     Case,
@@ -32,8 +34,6 @@ from postroom.testing import (
     raw_reply,
     reply,
 )
-from postroom.world.channels.slack.call import SlackCall
-from postroom.world.channels.slack.channel import Slack
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 BOT_TOKEN = "xoxb-4242-canary-bot-token"

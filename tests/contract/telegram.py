@@ -9,7 +9,9 @@ from tests.contract.bot_api import Reply, Trouble, accepted, raw_reply, refused
 from tests.contract.form_files import form_files
 from tests.contract.telegram_person import person_on
 
-from postroom.domain.errors import (
+from postroom.channels.telegram.building import TelegramCall
+from postroom.channels.telegram.channel import Telegram
+from postroom.kernel.values.errors import (
     OutcomeUncertain,
     ProviderFailed,
     ProviderThrottled,
@@ -17,8 +19,6 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.testing import FILES, TEXT, Case, HttpWords, Place, Proofs, Situation, TakenRequest
-from postroom.world.channels.telegram import Telegram
-from postroom.world.channels.telegram_call import TelegramCall
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 TOKEN = "4242:canary-bot-token"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from postroom.domain.ports import Channel
+from postroom.message.channel import Channel
 from postroom.testing import HttpProvider, Place, Reply, TakenRequest, raw_reply, reply
 
 PERSON = 4711

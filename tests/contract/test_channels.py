@@ -8,9 +8,8 @@ import pytest
 from tests.contract.cases import CASES
 
 from postroom.testing import Case
-from postroom.testing.check import Check
-from postroom.testing.checks import checks
-from postroom.testing.suite import examine
+from postroom.testing.checks import Check
+from postroom.testing.run import checks, examine
 
 
 def every_check() -> Iterator[object]:

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from postroom.domain.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
+from postroom.channels.webhook.channel import Webhook, WebhookCall
+from postroom.kernel.values.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
 from postroom.testing import (
     FILES,
     TEXT,
@@ -24,8 +25,6 @@ from postroom.testing import (
     raw_reply,
     reply,
 )
-from postroom.world.channels.webhook.channel import Webhook
-from postroom.world.channels.webhook.event import WebhookCall
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECRET = "whsec_Y2FuYXJ5LXNlY3JldC1vZi0yNC1ieXRlcw=="

@@ -9,7 +9,8 @@ from itertools import count
 from tests.world.channels.webpush.browser_side import BrowserSide, new_browser
 from tests.world.channels.webpush.kept_devices import KeptDevices
 
-from postroom.domain.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
+from postroom.channels.webpush.channel import PushCall, WebPush, identity, topic_of
+from postroom.kernel.values.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
 from postroom.testing import (
     TEXT,
     Case,
@@ -23,10 +24,7 @@ from postroom.testing import (
     raw_reply,
     reply,
 )
-from postroom.testing.sample import DELIVERY
-from postroom.world.channels.webpush.channel import WebPush
-from postroom.world.channels.webpush.notification import PushCall, topic_of
-from postroom.world.channels.webpush.vapid import identity
+from postroom.testing.case import DELIVERY
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DEVICE = "0123456789abcdef"

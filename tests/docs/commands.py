@@ -11,8 +11,8 @@ from pathlib import Path
 from typer._click.exceptions import UsageError
 from typer.main import get_command
 
+from postroom.agents.coding.permission_tool import PERMISSION_TOOL
 from postroom.cli.application import app
-from postroom.doors.asks.permission_tool import PERMISSION_TOOL
 from tests.architecture.tree import ROOT
 
 # Options that act as soon as they are read; parsing them would change the machine of whoever runs the tests.

@@ -13,19 +13,19 @@ from typing import Any
 
 import yaml
 
-from postroom.cli.failure import failure_document
+from postroom.approvals.rules import parse_constraints
+from postroom.butlers.loading import check_modules
+from postroom.channels.webhook.channel import build
 from postroom.cli.json_errors import USER_HINTS
-from postroom.domain.correction import CorrectionStatus, How
-from postroom.domain.delivery import Intent, Message, Status
-from postroom.domain.ids import DeliveryId
-from postroom.doors.assistants.profile import FACES
-from postroom.doors.butler.modules.loading import check_modules
-from postroom.doors.scripts.notify_request import read_request
-from postroom.system.roster.config import parse_butler
-from postroom.system.settings import Settings
-from postroom.work.approvals.rules import parse_constraints
-from postroom.work.intents.schemas import complaints_of, validator
-from postroom.world.channels.webhook.event import build
+from postroom.connectors.profile import FACES
+from postroom.delivery.afterwards.rules import CorrectionStatus, How
+from postroom.delivery.notify import read_request
+from postroom.intents.envelope import complaints_of, validator
+from postroom.kernel.running.terminal import failure_document
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Intent, Message, Status
+from postroom.settings import Settings
+from postroom.settings.roster import parse_butler
 from tests.docs.commands import check
 from tests.docs.pages import Block
 

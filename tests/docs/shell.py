@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from postroom.system.settings.model import Ports
+from postroom.settings.model import Ports
 from tests.app.living import Living
 from tests.architecture.tree import ROOT
 from tests.docs.commands import RECORDED, check

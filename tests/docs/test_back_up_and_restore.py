@@ -13,9 +13,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.world.peers.http import HttpPeer
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings.reach import HttpPeer
 from tests.app.processes import environment, part
 from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks

@@ -48,7 +48,7 @@ LEFT = {
     "docs/reference/tools.md",  # has what models are told of `send_notification`, word for word as it was specified
 }
 # The words of a specification, and those of the providers that the sandbox plays.
-OTHERS_WORDS = ("src/postroom/programs/desk/", "src/postroom/programs/sandbox/")
+OTHERS_WORDS = ("src/postroom/programs/desk/", "src/postroom/sandbox/")
 
 
 def rows() -> list[re.Match[str]]:

@@ -11,10 +11,10 @@ import pytest
 from scripts.reference.channels import MARKED, channels_table, with_table
 from scripts.reference.settings import undescribed
 
-from postroom.doors.butler.modules.catalogue import MODULES
-from postroom.system.roster.config import ButlerConfig
-from postroom.system.settings import Settings
-from postroom.world.channels.kinds import KINDS
+from postroom.butlers.loading import MODULES
+from postroom.channels.capabilities import KINDS
+from postroom.settings import Settings
+from postroom.settings.roster import ButlerConfig
 from tests.architecture.tree import ROOT
 from tests.services import warm_process
 

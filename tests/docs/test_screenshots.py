@@ -11,7 +11,7 @@ from playwright.async_api import async_playwright
 from scripts.pictures.sheet import write_sheet
 from scripts.pictures.shots import find, name_of
 
-from tests.doors.console.browser import CHROMIUM
+from tests.console.browser import CHROMIUM
 
 ROUTES = ["/", "/things", "/things/{id}", "/things/{id}/files/{number}", "/lost/{id}", "/events"]
 HTML = {

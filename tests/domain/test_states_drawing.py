@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from postroom.domain.delivery import TRANSITIONS, Status
+from postroom.message.delivery import TRANSITIONS, Status
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "delivery-states.md"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.app.channels import SANDBOX_OWNER
-from postroom.programs.sandbox.bot_name import SANDBOX_TOKEN
-from postroom.programs.sandbox.imap.mail_bytes import AUTHSERV_ID
+from postroom.household.wiring.channels import SANDBOX_OWNER
+from postroom.sandbox.imap import AUTHSERV_ID
+from postroom.sandbox.records import SANDBOX_TOKEN
 from tests.fakes.server import Fakes
 
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.fakes.server import Fakes
-from tests.programs.sandbox.client import Client, Start, starting
-from tests.programs.sandbox.hand_clock import HandClock
+from tests.sandbox.client import Client, Start, starting
+from tests.sandbox.hand_clock import HandClock
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.domain.fields import Fields
-from postroom.domain.time import to_text
-from postroom.programs.sandbox.requests import answer, asked_window, invalid, read_json
+from postroom.kernel.values.fields import Fields
+from postroom.kernel.values.ids import to_text
+from postroom.sandbox.records import answer, asked_window, invalid, read_json
 from tests.fakes.face import SandboxFace
 from tests.fakes.record import KEPT_FILES, FaceButton, FaceMessage, PressedKey, Wrote
 

@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
-from postroom.domain.clock import Clock
-from postroom.domain.time import seconds
-from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, Mode
-from postroom.programs.sandbox.kept_files import FileShelf
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.ids import seconds
+from postroom.sandbox.records import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FileShelf, Mode
 from tests.fakes.ledger import FaceLedger
 from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from postroom.programs.sandbox.kept_files import SandboxFile, files_of
+from postroom.sandbox.records import SandboxFile, files_of
 
 KEPT_FILES: Final = "sandbox_files"
 

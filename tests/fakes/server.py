@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from postroom.domain.clock import Clock
-from postroom.programs.sandbox.ledger_file import LedgerFile
-from postroom.programs.sandbox.server import Sandbox, SandboxOptions
+from postroom.kernel.running.clock import Clock
+from postroom.sandbox.records import LedgerFile
+from postroom.sandbox.server import Sandbox, SandboxOptions
 from tests.fakes.control import FaceControl
 from tests.fakes.face import FaceParts
 from tests.fakes.known import FACES

@@ -15,10 +15,10 @@ from chaos.journal import Entry, Step
 from chaos.scenarios.attention_kills import DIGEST, ESCALATION, POLICY
 from tests.work.attention.sample import HOUR, MINUTE, PERSON, accepted, at, book, empty
 
-from postroom.work.attention.decisions import Decision
-from postroom.work.attention.facts import Acked, Fact, PolicyChanged, ReceiptIn, SendOutcome
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.simulate import SimulatedRun, simulate
+from postroom.attention.model import Decision
+from postroom.attention.rules.policy import parse_policy
+from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.attention.state import Acked, Fact, PolicyChanged, ReceiptIn, SendOutcome
 
 ASKING = {"repeat_seconds": [300], "escalation": [{"after_seconds": 900, "channel": "email"}]}
 ONE: Place = ("telegram", ("n1",))

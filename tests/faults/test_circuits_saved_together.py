@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from postroom.app.store import open_store
-from postroom.domain.breaker import Circuit, CircuitState
-from postroom.system.settings.load import load
-from postroom.world.store.shared.circuits import StoredCircuits
+from postroom.delivery.rules.breaker import Circuit, CircuitState
+from postroom.delivery.store.limits import StoredCircuits
+from postroom.household.wiring.store import open_store
+from postroom.settings.load import load
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

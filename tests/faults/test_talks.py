@@ -8,7 +8,7 @@ import pytest
 from chaos.scenarios.talk_kills import MOMENTS, SHORT, SHORT_POSTGRES
 from chaos.talks.said import COLUMNS, Said, Talks, judged
 
-from postroom.domain.conversation_states import InboundStatus
+from postroom.conversations.model import InboundStatus
 
 
 def said(**changed: Any) -> Said:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from postroom.work.questions import timekeeper
+from postroom.questions import timekeeper
 from tests.app.asked_household import until
 from tests.app.living import LIFTED, QUICK, Living, living
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.work.attention.facts import Fact
-from postroom.work.attention.simulate import simulate
+from postroom.attention.simulate import simulate
+from postroom.attention.state import Fact
 from tests.app.asked_household import until
 from tests.museum.house import House
 from tests.work.attention.sample import accepted, at, book, empty

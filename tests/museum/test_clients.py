@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp_types import ElicitResult
 
-from postroom.domain.principal import OPERATOR
-from postroom.work.questions import waiting
+from postroom.kernel.values.principal import OPERATOR
+from postroom.questions import waiting
 from tests.app.asked_household import press, press_beside
 from tests.doors.asks.askers import LEGACY, MODERN, Askers, structured
 from tests.museum.house import House

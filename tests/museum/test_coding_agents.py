@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroom.domain.principal import Principal, Role
+from postroom.kernel.values.principal import Principal, Role
+from tests.agents.coding.test_hook import all_wait, hook, join
 from tests.app.asked_household import labels, press, until
 from tests.museum.house import House
 from tests.patience import PATIENCE_SECONDS
 from tests.programs.hook.recorded import recorded
-from tests.programs.hook.test_run import all_wait, hook, join
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

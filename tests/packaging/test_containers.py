@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from postroom.system.settings import Settings
-from postroom.system.settings.load import load
+from postroom.settings import Settings
+from postroom.settings.load import load
 from tests.architecture.tree import ROOT
 from tests.docs.commands import type_postroom
 

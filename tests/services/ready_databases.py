@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.kernel.database.postgres import PostgresDatabase
 from tests.services import databases
 
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.kernel.database.sqlite import SqliteDatabase
 
 
 def ready_file(path: Path) -> Path:

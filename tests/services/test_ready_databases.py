@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from postroom.world.store.engine.migrate import newest
+from postroom.kernel.database.schema import newest
 from tests.services.ready_databases import ReadyDatabases
 
 ROWS = """

@@ -22,7 +22,7 @@ import tempfile
 from typing import Any
 
 MODULES = (
-    *("postroom.__main__", "postroom.cli.application", "postroom.cli.up", "postroom.app.household"),
+    *("postroom.__main__", "postroom.cli.application", "postroom.cli.up", "postroom.household.household"),
     *("uvicorn.protocols.http.httptools_impl", "uvloop", "asyncpg", "redis.asyncio"),
 )
 _LONGEST = 1 << 20

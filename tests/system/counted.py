@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.domain.clock import Clock
-from postroom.system.clock import SystemClock
-from postroom.system.loop import Loops
+from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.loop import Loops
 
 
 class CountedLoops(Loops):

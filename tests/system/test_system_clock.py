@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from postroom.domain.time import seconds
-from postroom.system import clock as clocks
-from postroom.system.clock import SystemClock
+from postroom.kernel.running import clock as clocks
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.ids import seconds
 from tests.patience import PATIENCE_SECONDS
 
 

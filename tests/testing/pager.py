@@ -12,13 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from postroom.channels.http_call import Answer, HttpCall
-from postroom.channels.retry_after import wait_seconds
-from postroom.domain.assurance import Flag
-from postroom.domain.attachment import Attachment
-from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
-from postroom.domain.errors import (
+from postroom.kernel.http.call import HttpAnswer as Answer
+from postroom.kernel.http.call import HttpCall, wait_seconds
+from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -26,9 +22,11 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.domain.fields import text_problem
-from postroom.domain.file_contents import FileContents
-from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
+from postroom.kernel.values.fields import text_problem
+from postroom.message.attachment import Attachment, FileContents
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import REPEAT_MARK, Intent, Message, Receipt
+from postroom.message.inbound import Flag, InboundEvent, InboundMessage, Listened, Press
 
 MOST_UNITS = 160
 MOST_BUTTONS = 4

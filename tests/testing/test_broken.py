@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom.testing.checks import checks
-from postroom.testing.run import run
+from postroom.testing.run import checks, run
 from tests.testing.pager_case import CASE, case_of
 
 FEW_EXAMPLES = 12  # enough to find what is broken here; that more of them find nothing else is seen once

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from postroom.agents.asks import RemoteHousehold
     from postroom.agents.function_tool import notification_tool, send_notification
-    from postroom.agents.household import RemoteHousehold
 
 __all__ = ["RemoteHousehold", "notification_tool", "send_notification"]
 
@@ -14,7 +14,7 @@ __all__ = ["RemoteHousehold", "notification_tool", "send_notification"]
 def __getattr__(name: str) -> object:
     """Looked up when first asked for, because the SDK is an extra that the household itself does without."""
     if name == "RemoteHousehold":
-        from postroom.agents.household import RemoteHousehold
+        from postroom.agents.asks import RemoteHousehold
 
         return RemoteHousehold
     if name in __all__:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 import aiohttp
 
-from postroom.domain.errors import UserError
-from postroom.domain.principal import OPERATOR
-from postroom.system.settings.glance import glance_from_process
+from postroom.inbox import rules as answers
+from postroom.inbox.model import CONVERSATION_META, CORRELATION_META, NAME, USER_META
+from postroom.inbox.rules import Answer, Checked, Request, check
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.errors import PostroomError, SettingsError, UserError, ValidationError
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.message.wire import wish_object
+from postroom.settings.glance import glance_from_process
+from postroom.settings.load import from_process
+from postroom.settings.reach import HttpPeer
 
 NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or set POSTROOM_URL and POSTROOM_TOKEN"
 _LOOK_SECONDS: Final = 25  # less than what proxies cut
@@ -136,7 +145,7 @@ def _legible(arguments: Any) -> str:
 
 
 def _token_here(tokens_file: Path) -> str | None:
-    from postroom.doors.guard.tokens import TokenFile
+    from postroom.kernel.guard.tokens import TokenFile
 
     return TokenFile(tokens_file).token_of(OPERATOR)
 
@@ -144,3 +153,132 @@ def _token_here(tokens_file: Path) -> str | None:
 def key_of(framework: str, *parts: str | int) -> str:
     """The same for the same pause of the same run, in whatever process."""
     return f"{framework}:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]}"
+
+
+# How an agent in any process reaches a household: in memory when it has one at hand, else over MCP.
+
+
+TIMEOUT_SECONDS: Final = 30.0
+
+
+class Household(Protocol):
+    """Whatever takes notifications: the inbox in this process, or a way to one elsewhere."""
+
+    async def send(self, request: Request) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteHousehold:
+    """A household's API port. A person's token writes to that person; the operator's to anybody."""
+
+    url: str
+    token: str = field(repr=False)
+
+    async def send(self, request: Request) -> Answer:
+        try:
+            checked = check(request)
+        except ValidationError as error:
+            return answers.validation_error(error.message)
+        arguments = {"message": checked.message, "type": str(checked.type), **wish_object(checked.wish)}
+        peer = HttpPeer("the household", f"{self.url.rstrip('/')}/mcp", self.token)
+        try:
+            return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(checked)))
+        except PostroomError:
+            return answers.failed("the household cannot be reached or does not accept the token")
+        finally:
+            await peer.close()
+
+
+class LocalHousehold:
+    """The one the settings name, or the one on this machine; looked for at each call, so that it may come and go."""
+
+    async def send(self, request: Request) -> Answer:
+        try:
+            settings, _ = from_process()
+        except SettingsError:
+            return answers.failed("the settings cannot be read")
+        token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), str(request.user_id).strip())
+        if token is None:
+            return answers.failed(NO_HOUSEHOLD)
+        return await RemoteHousehold(url=settings.api_url, token=token).send(request)
+
+
+def _token_of(tokens: TokenFile, user_id: str) -> str | None:
+    """The person's own where there is one; whoever can read the operator's may write to anybody anyway."""
+    try:
+        own = (tokens.token_of(Principal(role, user_id)) for role in (Role.USER, Role.PERSON))
+        return next(filter(None, own), None) or tokens.token_of(OPERATOR)
+    except (OSError, ValueError, SettingsError):
+        return None
+
+
+def _meta(checked: Checked) -> dict[str, Any]:
+    meta = {
+        USER_META: checked.user_id,
+        CONVERSATION_META: checked.conversation_id,
+        CORRELATION_META: checked.correlation_id,
+    }
+    return {name: value for name, value in meta.items() if value is not None}
+
+
+def _answer(content: Mapping[str, Any]) -> Answer:
+    if {"success", "action", "message"} <= content.keys():
+        return cast(Answer, dict(content))
+    return answers.failed("the household gave no answer")
+
+
+# Runs that nobody keeps: their state travels with the first question of each pause, and is found there again.
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PausingRun(Generic[Result]):
+    """How a framework starts, what it leaves behind when it pauses, what it then asks, and how it goes on."""
+
+    start: Callable[[], Awaitable[Result]]
+    saved: Callable[[Result], str | None]  # None once it is over
+    questions: Callable[[str], Awaitable[Sequence[Mapping[str, Any]]]]  # about what was saved, always in one order
+    resume: Callable[[str, Sequence[Any]], Awaitable[Result]]  # with the answers in that order
+
+
+async def drive_run(run: PausingRun[Result], asks: HouseholdAsks, *name: str) -> Result:
+    """A run that a process left behind goes on at its last pause; what it did before that is not done again."""
+    number, saved = await _last(asks, name)
+    if saved is None:
+        result = await run.start()
+        saved = run.saved(result)
+    while saved is not None:
+        questions = [(key_of(*name, number, place), one) for place, one in enumerate(await run.questions(saved))]
+        result = await run.resume(saved, await _answers(asks, saved, questions))
+        number, saved = number + 1, run.saved(result)
+    return result
+
+
+async def _last(asks: HouseholdAsks, name: tuple[str, ...]) -> tuple[int, str | None]:
+    number, saved = 0, None
+    while (ask := await asks.under(key_of(*name, number, 0))) is not None:
+        number, saved = number + 1, _unpacked(ask["state"])
+    return max(number - 1, 0), saved
+
+
+async def _answers(asks: HouseholdAsks, saved: str, questions: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Any]:
+    """The first is stored before the others are asked: without it no process would know of them."""
+    key, first = questions[0]
+    await asks.opened(key, {**first, "state": _packed(saved)})
+    return list(await asyncio.gather(*(_answered(asks, *one) for one in questions)))
+
+
+async def _answered(asks: HouseholdAsks, key: str, question: Mapping[str, Any]) -> Any:
+    if question.get("kind") == "approve":
+        return await asks.approval(key, question)
+    return await asks.answer(key, question)
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode())).decode()
+
+
+def _unpacked(text: str) -> str:
+    return zlib.decompress(base64.b64decode(text)).decode()

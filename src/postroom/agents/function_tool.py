@@ -16,14 +16,13 @@ try:
 except ImportError:
     raise ImportError("postroom.agents needs the extra: pip install 'postroom[openai-agents]'") from None
 
-from postroom.agents.household import Household, LocalHousehold
-from postroom.domain.attention_wish import WISH_FIELDS
-from postroom.domain.errors import ValidationError
-from postroom.domain.strict_json import strict_json
-from postroom.doors.notifications.contract import CONTRACT, DESCRIPTION, NAME
-from postroom.work.inbox import answers
-from postroom.work.inbox.answers import Answer
-from postroom.work.inbox.request import Request, check
+from postroom.agents.asks import Household, LocalHousehold
+from postroom.inbox import rules
+from postroom.inbox.model import CONTRACT, DESCRIPTION, NAME
+from postroom.inbox.rules import Answer, Request, check
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.json import strict_json
+from postroom.message.wire import WISH_FIELDS
 
 _log = structlog.get_logger("postroom.agents")
 
@@ -42,7 +41,7 @@ def notification_tool(household: Household) -> FunctionTool:
             answer = await _send(household, context.context, arguments)
         except Exception as error:  # a model must get the contract's answer, whatever went wrong
             _log.error("send_notification.bug", error=type(error).__name__)
-            answer = answers.failed("internal error")
+            answer = rules.failed("internal error")
         return strict_json(answer, ensure_ascii=False)
 
     return FunctionTool(
@@ -62,7 +61,7 @@ async def _send(household: Household, context: object, arguments: str) -> Answer
         request = _request(context, arguments)
         check(request)
     except ValidationError as error:
-        return answers.validation_error(error.message)
+        return rules.validation_error(error.message)
     return await (_field(context, "postroom") or household).send(request)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents import Agent, Runner, RunResult, RunState
-from postroom.agents.asks import HouseholdAsks, to_approve
-from postroom.agents.pauses import PausingRun, drive_run
+from postroom.agents.asks import HouseholdAsks, PausingRun, drive_run, to_approve
 
 
 async def drive(

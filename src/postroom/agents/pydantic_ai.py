@@ -8,8 +8,7 @@ from typing import Any
 
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelMessagesTypeAdapter, ToolDenied
 
-from postroom.agents.asks import HouseholdAsks, to_answer, to_approve
-from postroom.agents.pauses import PausingRun, drive_run
+from postroom.agents.asks import HouseholdAsks, PausingRun, drive_run, to_answer, to_approve
 
 
 async def drive(

@@ -2,16 +2,169 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import os
+import re
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
 import typer
+from typer._click.exceptions import BadParameter
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info, get_group_from_info
+from typer.models import CommandInfo, TyperInfo
 
-from postroom.cli.failure import failure
-from postroom.cli.on_demand import Group
-from postroom.cli.output import Home, Json, say
-from postroom.domain.errors import PostroomError, UserError
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.running.terminal import Home, Json, failure, say
+from postroom.kernel.values.errors import PostroomError, UserError
+from postroom.kernel.values.principal import OPERATOR
+from postroom.settings import Settings
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context
+    from typer._click.core import Parameter
+    from typer._click.formatting import HelpFormatter
+
+# Acts of commands that change the household without its API: written down for the audit.
+
+
+def noted(settings: Settings, kind: AuditKind, act: str, *, subject: str = "", detail: str = "") -> None:
+    """In the name of the owner: who may read the household's files is."""
+    from postroom.household.command_audit import note_command
+
+    entry = NewAudit(actor=str(OPERATOR), kind=kind, act=act, subject=subject, detail=detail, door="command")
+    asyncio.run(note_command(settings, entry))
+
+
+# Commands that are listed by name and line, and imported when one of them is asked for.
+
+
+_COMPLETING: Final = "_POSTROOM_COMPLETE"  # set by the shell's script when a person presses Tab
+
+
+class Single(TyperCommand):
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return sparing_pydantic(super().get_params(ctx))
+
+
+class Listed(TyperCommand):
+    """What the list of commands and the Tab key need to know."""
+
+    def __init__(self, name: str, place: str, line: str) -> None:
+        super().__init__(name, help=line, rich_markup_mode=None)
+        self._place = place
+
+    def imported(self) -> Command:
+        module, _, attribute = self._place.partition(":")
+        found = getattr(import_module(module), attribute)
+        if isinstance(found, typer.Typer):
+            for one in found.registered_commands:
+                one.cls = Single
+            return get_group_from_info(
+                TyperInfo(found, name=self.name, cls=Group),
+                pretty_exceptions_short=False,
+                suggest_commands=True,
+                rich_markup_mode=None,
+            )
+        return get_command_from_info(
+            CommandInfo(name=self.name, cls=Single, callback=found),
+            pretty_exceptions_short=False,
+            rich_markup_mode=None,
+        )
+
+
+class Group(TyperGroup):
+    """Says the whole line of each command, and imports a listed one when it is chosen."""
+
+    listed: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    sections: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # titles, and the names below each
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands.update({name: Listed(name, *one) for name, one in self.listed.items()})
+
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return sparing_pydantic(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        found = command.imported() if isinstance(command, Listed) else command
+        path = f"{ctx.command_path} {name}".partition("postroom ")[2]
+        if found is not None and _COMPLETING in os.environ:
+            from postroom.cli.completion import teach
+
+            teach(path, found)
+        elif found is not None and "--help" in rest:
+            from postroom.cli.examples import epilog_of
+
+            found.epilog = epilog_of(path)
+        return name, found, rest
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        for title, names in (self.sections or {"Commands": tuple(self.commands)}).items():
+            rows = [(name, " ".join((self.commands[name].help or "").split())) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+# Options whose value needs no conversion are taken as they are: Typer would import pydantic for each.
+#
+# What is wrong with any other is said in our words, and not in the library's.
+
+
+_NO_UTF8: Final = re.compile("[\ud800-\udfff]")  # what the shell passed on as it was
+_INSTEAD: Final = "get_runtime_param"  # how a parameter finds what converts its value
+
+
+class _Plain:
+    def __init__(self, parameter: Any) -> None:
+        self._converter = getattr(parameter, _INSTEAD)
+        self._is_text = parameter.type_descriptor.annotation is str
+        self._are_texts = parameter.type_descriptor.annotation == list[str]
+        self._absent: Any = () if parameter.multiple else None
+
+    def __call__(self) -> _Plain:
+        return self
+
+    def coerce(self, value: Any, **where: Any) -> Any:
+        if value is None:
+            return self._absent
+        if self._is_text or self._are_texts:
+            _refuse_bytes(value, **where)
+        if self._is_text and isinstance(value, str):
+            return value
+        try:
+            return self._converter().coerce(value, **where)
+        except BadParameter as error:
+            if told := _in_our_words(error.__cause__):
+                raise BadParameter(told, ctx=error.ctx, param=error.param) from None
+            raise
+
+
+def _refuse_bytes(value: Any, **where: Any) -> None:
+    texts = [value] if isinstance(value, str) else value
+    if isinstance(texts, list | tuple) and any(isinstance(one, str) and _NO_UTF8.search(one) for one in texts):
+        raise BadParameter("is not text in UTF-8", **where)
+
+
+def _in_our_words(cause: BaseException | None) -> str | None:
+    from pydantic import ValidationError
+
+    from postroom.kernel.values.fields import words
+
+    return words(cause.errors()[0]) if isinstance(cause, ValidationError) else None
+
+
+def sparing_pydantic(parameters: list[Parameter]) -> list[Parameter]:
+    """The same parameters; with a Typer that works otherwise, nothing happens to them."""
+    for one in parameters:
+        if hasattr(one, _INSTEAD) and _INSTEAD not in vars(one):
+            vars(one)[_INSTEAD] = _Plain(one)
+    return parameters
+
 
 # Where each one is, and what it says of itself: the list of all of them imports none.
 _LISTED = {
@@ -19,71 +172,71 @@ _LISTED = {
         "postroom.cli.up:up",
         "Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox.",
     ),
-    "init": ("postroom.cli.init:init", "Write an editable household: settings and one folder per butler."),
+    "init": ("postroom.cli.up:init", "Write an editable household: settings and one folder per butler."),
     "login": (
-        "postroom.cli.login:login",
+        "postroom.people.signing_in.commands:login",
         "Print a link that signs you in to the console; it works once, for ten minutes.",
     ),
     "login-mail": (
-        "postroom.cli.login_mail:login_mail",
+        "postroom.channels.email.commands:login_mail",
         "Let Google or Microsoft grant access to a mailbox, without a password.",
     ),
     "notify": (
-        "postroom.cli.notify:notify",
+        "postroom.delivery.commands:notify",
         "Send a message; exits with 0 delivered, stored or held, 3 muted, 1 refused or failed; "
         "POSTROOM_URL: elsewhere.",
     ),
     "revise": (
-        "postroom.cli.correct:revise",
+        "postroom.overview.commands:revise",
         "Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not.",
     ),
     "recall": (
-        "postroom.cli.correct:recall",
+        "postroom.overview.commands:recall",
         "Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not.",
     ),
     "ask": (
-        "postroom.cli.ask:ask",
+        "postroom.questions.commands:ask",
         "Ask people; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled.",
     ),
     "wait": (
-        "postroom.cli.wait:wait",
+        "postroom.questions.commands:wait",
         "Wait for an answer; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled.",
     ),
     "answer": (
-        "postroom.cli.answer:answer",
+        "postroom.questions.commands:answer",
         "Answer a question as the person it asks; exits with 0 when the answer counts.",
     ),
     "asks": (
-        "postroom.cli.asks:asks",
+        "postroom.questions.commands:asks",
         "List questions: of an agent what it asked, of a person what asks them, of the owner all.",
     ),
     "trace": (
-        "postroom.cli.trace:trace",
+        "postroom.overview.commands:trace",
         "Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL.",
     ),
     "why": (
-        "postroom.cli.why:why",
+        "postroom.overview.commands:why",
         "Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL.",
     ),
     "owner": (
-        "postroom.cli.owner:owner",
+        "postroom.people.commands:owner",
         "Show where the owner is reached, or find the owner's Telegram chat and write it into the settings.",
     ),
     "channels": (
-        "postroom.cli.channels:channels",
+        "postroom.channels.acts:channels",
         "List each channel with its kind, what it can do and its health; POSTROOM_URL names a household elsewhere.",
     ),
     "doctor": (
-        "postroom.cli.doctor:doctor",
+        "postroom.cli.doctor.doctor:doctor",
         "Check Python, files, ports, loops, database, Redis, credentials, clock and display; "
         "exits with 1 on a problem.",
     ),
-    "config": ("postroom.cli.config:config", "Print the effective settings with their source; secrets are hidden."),
+    "config": ("postroom.cli.up:config", "Print the effective settings with their source; secrets are hidden."),
     "desk": (
-        "postroom.cli.desk:desk",
+        "postroom.desk.commands:desk",
         "Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you.",
     ),
-    "migrate": ("postroom.cli.migrate:migrate", "Bring the database to the newest schema; `up` does it by itself."),
+    "migrate": ("postroom.cli.up:migrate", "Bring the database to the newest schema; `up` does it by itself."),
     "worker": (
         "postroom.cli.up:worker",
         "Add a delivery worker to a household on PostgreSQL: one more process that sends what is stored. "
@@ -92,40 +245,49 @@ _LISTED = {
         "stop each at any time.",
     ),
     "prune": (
-        "postroom.cli.prune:prune",
+        "postroom.overview.commands:prune",
         "Remove settled deliveries, logs, sessions, read notes and old questions' words.",
     ),
     "attention": (
-        "postroom.cli.attention:app",
+        "postroom.attention.commands:app",
         "When people are shown what agents have to say, and what will happen to it.",
     ),
-    "approvals": ("postroom.cli.approvals:app", "Decide what may be sent."),
-    "audit": ("postroom.cli.audit:audit", "List who signed in, who decided and who changed what, newest first."),
-    "token": ("postroom.cli.token:app", "Make, list and revoke the tokens callers identify themselves with."),
-    "people": ("postroom.cli.people:people_app", "Everybody this household knows: the owner, members and contacts."),
+    "approvals": ("postroom.approvals.acts:app", "Decide what may be sent."),
+    "audit": (
+        "postroom.overview.commands:audit",
+        "List who signed in, who decided and who changed what, newest first.",
+    ),
+    "token": (
+        "postroom.people.signing_in.commands:app",
+        "Make, list and revoke the tokens callers identify themselves with.",
+    ),
+    "people": (
+        "postroom.people.commands:people_app",
+        "Everybody this household knows: the owner, members and contacts.",
+    ),
     "pair": (
-        "postroom.cli.pair:pair",
+        "postroom.people.commands:pair",
         "Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link.",
     ),
-    "contacts": ("postroom.cli.contacts:contacts_app", "The people this household can write to."),
-    "connectors": ("postroom.cli.connectors:app", "Connect ChatGPT and Gemini."),
+    "contacts": ("postroom.people.commands:contacts_app", "The people this household can write to."),
+    "connectors": ("postroom.connectors.tools:app", "Connect ChatGPT and Gemini."),
     "connect": (
-        "postroom.cli.connect:connect",
+        "postroom.agents.connect.commands:connect",
         "Connect a coding agent: its own files are shown, written and, with --remove, restored.",
     ),
     "hook": (
-        "postroom.cli.hook:hook",
+        "postroom.agents.coding.commands:hook",
         "Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt.",
     ),
     "headless": (
-        "postroom.cli.headless:headless",
+        "postroom.agents.coding.commands:headless",
         "Run Claude Code without a screen: it ends at a permission, asks on the phone, and is resumed with the answer.",
     ),
     "bridge": (
-        "postroom.cli.bridge:bridge",
+        "postroom.agents.coding.commands:bridge",
         "Carry a connected client's MCP between its standard streams and the household; clients start it.",
     ),
-    "service": ("postroom.cli.service:app", "Run the household as a service of your own account."),
+    "service": ("postroom.cli.up:app", "Run the household as a service of your own account."),
 }
 
 
@@ -155,7 +317,7 @@ app = typer.Typer(
 
 
 def _say_version(asked: bool) -> None:
-    from postroom.system.settings.version import package_version
+    from postroom.kernel.running.process import package_version
 
     if asked:
         say(f"postroom {package_version()}")
@@ -173,7 +335,7 @@ def options(
 ) -> None:
     """Carries messages between AI agents and people. Alone, it says what runs and what waits."""
     if context.invoked_subcommand is None:
-        from postroom.cli.standing import show_standing
+        from postroom.overview.acts import show_standing
 
         show_standing(home, json)
     elif home is not None or json:

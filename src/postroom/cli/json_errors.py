@@ -8,9 +8,9 @@ from typing import Final
 import typer
 from typer._click.exceptions import ClickException, UsageError
 
-from postroom.cli.failure import failure_document
-from postroom.domain.errors import PostroomError, UserError
-from postroom.domain.strict_json import strict_json
+from postroom.kernel.running.terminal import failure_document
+from postroom.kernel.values.errors import PostroomError, UserError
+from postroom.kernel.values.json import strict_json
 
 USER_HINTS: Final = {
     "invalid": "The message says what to change.",
@@ -28,7 +28,7 @@ def run(app: typer.Typer) -> int:
     except UserError as error:
         return _fail(error.code, str(error), USER_HINTS.get(error.code, USER_HINTS["refused"]), 1)
     except PostroomError as error:
-        from postroom.domain.hints import hint_of
+        from postroom.kernel.values.errors import hint_of
 
         return _fail(str(error.code), str(error), hint_of(error), 1)
     except ClickException as error:

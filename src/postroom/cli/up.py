@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import os
+import plistlib
+import shlex
+import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from postroom.cli.output import Database, Home, Redis, Roster, say
-from postroom.cli.progress import bar
-from postroom.domain.errors import StoreUnavailable
-from postroom.domain.nearest import did_you_mean
-from postroom.domain.principal import Principal, Role
-from postroom.domain.settings_error import SettingsError
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import Settings
-from postroom.system.settings.load import from_process
+from postroom.channels.email.building import mailbox
+from postroom.household.wiring.store import open_store
+from postroom.inbox.preferences import changed
+from postroom.inbox.store.mail import StoredPreferences
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, complain, say, say_json
+from postroom.kernel.values.errors import SettingsError, StoreUnavailable, UserError, ValidationError
+from postroom.kernel.values.fields import did_you_mean
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings import Settings
+from postroom.settings.load import from_process, source_of
+from postroom.settings.reach import home_of, replace_file
 
 if TYPE_CHECKING:
-    from postroom.app.running_household import RunningHousehold
-    from postroom.system.roster.config import ButlerConfig
+    from postroom.household.wiring.console import RunningHousehold
+    from postroom.settings.roster import ButlerConfig
 
 _OF_A_WORKER: Final = (
     "  This is a delivery worker: it sends what the household has stored, beside `postroom up` and other workers.",
@@ -47,9 +57,9 @@ def up(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
-    from postroom.app.parts import parts_of
-    from postroom.doors.butler.modules.credentials import with_credentials
-    from postroom.system.roster.load import load_roster
+    from postroom.butlers.loading import with_credentials
+    from postroom.household.wiring.store import parts_of
+    from postroom.settings.roster import load_roster
 
     overrides: dict[str, Any] = {
         "home": home,
@@ -72,8 +82,8 @@ def worker(home: Home = None, database: Database = None, redis: Redis = None, ro
     It has no port and no page, and needs the household's settings, credentials and tokens; `postroom up` has all the
     rest, and sends, too. Start as many as you like, on any machine, and stop each at any time.
     """
-    from postroom.doors.butler.modules.credentials import with_credentials
-    from postroom.system.roster.load import load_roster
+    from postroom.butlers.loading import with_credentials
+    from postroom.settings.roster import load_roster
 
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
     if settings.database.startswith("sqlite"):
@@ -98,9 +108,10 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
 def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
     import uvloop
 
-    from postroom.system.garbage import collect_less_often
-    from postroom.system.serving.connections import raise_descriptor_limit
-    from postroom.system.telemetry import log, trace
+    from postroom.kernel.running import telemetry as log
+    from postroom.kernel.running import telemetry as trace
+    from postroom.kernel.running.process import collect_less_often
+    from postroom.kernel.serving.servers import raise_descriptor_limit
 
     raise_descriptor_limit()
     collect_less_often()
@@ -112,7 +123,7 @@ def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str
 
 
 async def _until_signalled(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
-    from postroom.app.household import running
+    from postroom.household.household import running
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -162,7 +173,7 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
 
 
 def _in_sandbox(household: RunningHousehold) -> list[str]:
-    from postroom.app.known_channels import configured_channels
+    from postroom.household.wiring.channels import configured_channels
 
     played, url = configured_channels(household.settings), household.addresses.get("sandbox")
     return [
@@ -171,3 +182,273 @@ def _in_sandbox(household: RunningHousehold) -> list[str]:
         *([f"  Your phone and your mailbox: {url}"] if url else []),
         "",
     ]
+
+
+# `postroom config`: the effective settings and where each came from.
+
+
+def config(home: Home = None, json: Json = False) -> None:
+    """Print the effective settings with their source; secrets are hidden."""
+    settings, sources = from_process({"home": home})
+    values = _flat(settings.model_dump(mode="json"))
+    rows = [(key, value, source_of(key, sources) or "default") for key, value in values]
+    if json:
+        say_json({key: {"value": value, "source": source} for key, value, source in rows})
+        return
+    for key, value, source in rows:
+        say(f"{key} = {value!r}  # {source}")
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    for name, value in values.items():
+        rows += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) and value else [(f"{prefix}{name}", value)]
+    return rows
+
+
+# `postroom init`: write an editable household.
+
+
+_SETTINGS = """\
+# Settings of this household. Every key can also be set as POSTROOM_<SECTION>__<KEY>.
+# `postroom config` prints what is in force and where it came from.
+
+[owner]
+# name = "Ada"
+# telegram_chat_id = "123456789"
+# email = "ada@example.org"
+
+# [[contacts]]
+# name = "Bob"
+# aliases = ["Robert"]
+# email = "bob@example.org"
+# trusted = false
+
+# More accounts, each under a name of its own; what NAME is, `postroom notify --channel NAME` says.
+# kind is telegram, email, ntfy, slack, discord, webhook or apprise; ${VARIABLE} stands for a variable's value.
+# [channels.slack-work]
+# kind = "slack"
+# bot_token = "${SLACK_TOKEN}"
+
+# Credentials belong in secrets.toml beside this file (mode 0600), or in the environment:
+# BUTLER_TELEGRAM_TOKEN, BUTLER_EMAIL_ADDRESS, BUTLER_EMAIL_PASSWORD.
+"""
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the household shall live.")],
+    json: Json = False,
+) -> None:
+    """Write an editable household: settings and one folder per butler."""
+    from postroom.settings.roster import shipped_roster
+
+    roster = directory / "roster"
+    if roster.exists() or (directory / "postroom.toml").exists():
+        raise SettingsError(
+            f"{directory} already holds a household; name another folder, or start this one with --home."
+        )
+    directory.mkdir(parents=True, exist_ok=True)
+    for source in sorted(shipped_roster().glob("*/butler.toml")):
+        target = roster / source.parent.name / "butler.toml"
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(source, target)
+    (directory / "postroom.toml").write_text(_SETTINGS, encoding="utf-8")
+    command = shlex.join(["postroom", "up", "--home", str(directory), "--roster", str(roster)])
+    if json:
+        say_json({"home": str(directory), "roster": str(roster), "command": command})
+    else:
+        say(f"A household is in {directory}. Start it with:\n  {command}")
+
+
+# Put a person's e-mail address into that person's preferences, without a running household.
+
+
+async def remember_address(settings: Settings, user_id: str, email: str) -> None:
+    edit = partial(changed, wishes={"email": email}, address=mailbox, confirmed=True)
+    async with open_store(settings) as store:
+        try:
+            await StoredPreferences(store.database).change(user_id, edit, SystemClock().now_us())
+        except ValidationError as error:
+            raise SettingsError(f"--email: {error.fields[0].error}.") from None
+
+
+# `postroom migrate`: bring the database to the newest schema.
+
+
+def migrate(home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Bring the database to the newest schema; `up` does it by itself."""
+    settings, _ = from_process({"home": home, "database_url": database})
+    before, after = asyncio.run(_migrate(settings, quiet=json))
+    if json:
+        say_json({"before": before, "after": after})
+    elif before == after:
+        say(f"The database is at revision {after}: nothing to do.")
+    else:
+        say(f"The database went from revision {before or 'none'} to {after}.")
+
+
+async def _migrate(settings: Settings, *, quiet: bool) -> tuple[str | None, str | None]:
+    from postroom.household.wiring.store import connect_store
+
+    store = connect_store(settings)
+    try:
+        with bar("Migrating", quiet=quiet) as show:
+            return await store.database.migrate(show)
+    finally:
+        await store.database.close()
+
+
+# `postroom service`: a household that runs whenever you are signed in, so that agents always find one.
+
+
+app = typer.Typer(help="Run the household as a service of your own account.", no_args_is_help=True)
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the file and change nothing.")]
+
+
+@app.command("install")
+def install(home: Home = None, dry_run: DryRun = False, json: Json = False) -> None:
+    """Write the service's file (systemd, or launchd on macOS) and start it."""
+    text, path = _text(home), _path()
+    if dry_run:
+        say_json({"file": str(path), "written": False, "text": text, "failed": []}) if json else say(text.rstrip("\n"))
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, text.encode(), 0o644)
+    if not json:
+        say(f"Wrote {path}.")
+    failed = _all_run(_starting(path), "Starting the service", quiet=json)
+    if json:
+        say_json({"file": str(path), "written": True, "text": text, "failed": failed})
+
+
+@app.command("remove")
+def remove(dry_run: DryRun = False, json: Json = False) -> None:
+    """Stop it and remove the file; the household's data stays."""
+    path, failed = _path(), list[str]()
+    said, there = "There is no service to remove.", path.exists()
+    if there and dry_run:
+        said = f"Would stop it and remove {path}."
+    elif there:
+        failed = _all_run(_stopping(path), "Stopping the service", quiet=json)
+        path.unlink()
+        said = f"Removed {path}."
+    gone = there and not dry_run
+    say_json({"file": str(path), "removed": gone, "failed": failed}) if json else say(said)
+
+
+@app.command("status")
+def status(json: Json = False) -> None:
+    """Whether it is installed and runs; exits with 1 when it does not."""
+    installed, runs = _path().exists(), False
+    said = "Not installed: `postroom service install` does it."
+    if installed:
+        words = ["launchctl", "list", LABEL] if _is_mac() else ["systemctl", "--user", "is-active", UNIT]
+        runs = shutil.which(words[0]) is not None and _ended(words) == 0
+        said = f"Installed at {_path()}; it {'runs' if runs else 'does not run'}."
+    say_json({"file": str(_path()), "installed": installed, "runs": runs}) if json else say(said)
+    raise typer.Exit(0 if runs else 1)
+
+
+def _text(home: str | None) -> str:
+    program = [str(_program()), "up", "--home", str(home_of(os.environ, home).absolute())]
+    return launchd_file(program, _user_home()) if _is_mac() else systemd_file(program)
+
+
+def _program() -> Path:
+    beside = Path(sys.executable).with_name("postroom")
+    found = str(beside) if beside.exists() else shutil.which("postroom")
+    if found is None:
+        raise UserError(
+            "The command postroom is not installed where a service could start it: install it with pipx or uv."
+        )
+    return Path(found)
+
+
+def _path() -> Path:
+    if _is_mac():
+        return _user_home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or _user_home() / ".config") / "systemd" / "user" / UNIT
+
+
+def _starting(path: Path) -> list[list[str]]:
+    if _is_mac():
+        return [["launchctl", "bootstrap", f"gui/{os.getuid()}", str(path)]]
+    return [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", UNIT]]
+
+
+def _stopping(path: Path) -> list[list[str]]:
+    if _is_mac():
+        return [["launchctl", "bootout", f"gui/{os.getuid()}", str(path)]]
+    return [["systemctl", "--user", "disable", "--now", UNIT]]
+
+
+def _all_run(commands: list[list[str]], title: str, *, quiet: bool) -> list[str]:
+    """Those that did not work."""
+    failed = []
+    with bar(title, quiet=quiet) as show:
+        for place, words in enumerate(commands, 1):
+            if shutil.which(words[0]) is None or _ended(words) != 0:
+                failed.append(shlex.join(words))
+            show(place, len(commands))
+    for one in failed:
+        complain(f"This did not work here: {one}; type it yourself to see why, or let `postroom up` run in a terminal.")
+    return failed
+
+
+def _ended(words: list[str]) -> int:
+    return subprocess.run(words, check=False, capture_output=True).returncode  # noqa: S603  # our own words
+
+
+def _is_mac() -> bool:
+    return sys.platform == "darwin"
+
+
+def _user_home() -> Path:
+    return Path(os.environ.get("HOME") or Path.home())
+
+
+# The files with which a person's own account keeps a household running: systemd's, and launchd's on macOS.
+
+
+UNIT: Final = "postroom.service"
+LABEL: Final = "org.postroom.household"
+_SPECIAL: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "%": "%%", "$": "$$"})
+
+_SYSTEMD: Final = """\
+[Unit]
+Description=Postroom household
+After=network.target
+
+[Service]
+ExecStart={command}
+Restart=on-failure
+RestartSec=2
+TimeoutStopSec=60
+UMask=0077
+NoNewPrivileges=yes
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def systemd_file(command: Sequence[str]) -> str:
+    return _SYSTEMD.format(command=" ".join(f'"{word.translate(_SPECIAL)}"' for word in command))
+
+
+def launchd_file(command: Sequence[str], home: Path) -> str:
+    log = str(home / "Library" / "Logs" / "postroom.log")
+    return plistlib.dumps(
+        {
+            "Label": LABEL,
+            "ProgramArguments": list(command),
+            "RunAtLoad": True,
+            "KeepAlive": {"SuccessfulExit": False},
+            "ProcessType": "Background",
+            "ExitTimeOut": 60,
+            "StandardOutPath": log,
+            "StandardErrorPath": log,
+            "Umask": 0o077,
+        },
+        sort_keys=False,
+    ).decode()

@@ -8,18 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from postroom.testing.case import TEXT, Case, HearingChannel, PersonSide, Place, Proofs, Words
-from postroom.testing.held_files import FILES, HeldFiles
-from postroom.testing.http_words import HttpWords
-from postroom.testing.own_words import OwnWords
-from postroom.testing.servers.fake_server import FakeProvider, FakeServer, closed_port
-from postroom.testing.servers.http import HttpProvider
-from postroom.testing.servers.http_reply import Reply, Trouble, raw_reply, reply
-from postroom.testing.servers.http_request import TakenRequest
+from postroom.testing.case import (
+    FILES,
+    TEXT,
+    Case,
+    HearingChannel,
+    HeldFiles,
+    PersonSide,
+    Place,
+    Proofs,
+    Situation,
+    Words,
+)
+from postroom.testing.servers.http import (
+    FakeProvider,
+    FakeServer,
+    HttpProvider,
+    Reply,
+    TakenRequest,
+    Trouble,
+    closed_port,
+    raw_reply,
+    reply,
+)
 from postroom.testing.servers.mail import MailScript, MailServer, TakenMail
 from postroom.testing.servers.websocket import WebSocketProvider
-from postroom.testing.situation import Situation
-from postroom.testing.smtp_words import SmtpWords
+from postroom.testing.texts import OwnWords
+from postroom.testing.words import HttpWords, SmtpWords
 
 __all__ = [
     "FILES",
@@ -54,6 +69,6 @@ __all__ = [
 
 def suite(case: Case) -> dict[str, Callable[..., None]]:
     """Tests for a test file of pytest: `globals().update(suite(CASE))`."""
-    from postroom.testing.suite import suite as tests  # pytest and hypothesis are loaded by those who run them
+    from postroom.testing.run import suite as tests  # pytest and hypothesis are loaded by those who run them
 
     return tests(case)

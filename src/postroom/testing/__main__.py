@@ -8,15 +8,14 @@ import sys
 from collections.abc import Sequence
 
 from postroom.testing.case import Case
-from postroom.testing.report import mark, report
-from postroom.testing.run import CheckResult, run
+from postroom.testing.run import CheckResult, mark, report, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: everything holds; 1: something does not; 2: there is no such case."""
     given = _parser().parse_args(arguments)
     try:
-        from postroom.testing.checks import checks
+        from postroom.testing.run import checks
     except ImportError as error:
         return _wrong(f"{error.name} is missing: pip install 'postroom[testing]'")
     try:

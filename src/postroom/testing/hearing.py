@@ -8,12 +8,10 @@ from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Final
 
-from postroom.domain.errors import PostroomError, TargetUnavailable
-from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
-from postroom.testing.attempt import PATIENCE_SECONDS
+from postroom.kernel.values.errors import PostroomError, TargetUnavailable
+from postroom.message.inbound import InboundEvent, InboundMessage, Listened, Press
 from postroom.testing.case import Case, HearingChannel, PersonSide
-from postroom.testing.check import Check, CheckGroup, Look, ensure
-from postroom.testing.overheard import overhearing
+from postroom.testing.checks import PATIENCE_SECONDS, Check, CheckGroup, Look, ensure, overhearing
 
 _WAIT_SECONDS: Final = 1.0
 _MOST_LOOKS: Final = 20

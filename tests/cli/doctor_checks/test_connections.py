@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from postroom.cli.doctor_checks.finding import Finding
-from postroom.cli.doctor_checks.servers import look_at_connections, look_at_database
+from postroom.cli.doctor.checks import Finding, look_at_connections, look_at_database
 from tests.app.living import settings_for
 
 

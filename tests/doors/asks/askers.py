@@ -17,12 +17,10 @@ from tests.app.living import LIFTED, QUICK, settings_for
 from tests.patience import PATIENCE_SECONDS
 from tests.telephone import Answer, Telephone, telephone
 
-from postroom.app import household
-from postroom.app.questions import AskingParts
-from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
-from postroom.domain.session_id import SessionId
-from postroom.doors.guard.session_tokens import SessionTokens
-from postroom.doors.guard.tokens import TokenFile
+from postroom.household import household
+from postroom.household.wiring.questions import AskingParts
+from postroom.kernel.guard.tokens import SessionTokens, TokenFile
+from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, SessionId
 
 HEALTH = Principal(Role.BUTLER, "health")
 GENERAL = Principal(Role.BUTLER, "general")

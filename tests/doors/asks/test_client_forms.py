@@ -12,8 +12,8 @@ from tests.doors.asks.askers import ANNA, HEALTH, LEGACY, MODERN, PROGRAM, SHIP,
 from tests.doors.asks.wire import SHOWS_FORMS, begin, call, said_in
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.principal import OPERATOR, Principal
-from postroom.work.questions import waiting
+from postroom.kernel.values.principal import OPERATOR, Principal
+from postroom.questions import waiting
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("ask:client-forms")]
 both_protocols = pytest.mark.parametrize("mode", [MODERN, LEGACY])

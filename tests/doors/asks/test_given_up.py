@@ -13,8 +13,8 @@ from tests.doors.asks.askers import HEALTH, MODERN, SHIP, Askers
 from tests.doors.asks.wire import SHOWS_FORMS, begin, message_of, said_in
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.principal import OPERATOR, Principal
-from postroom.work.questions.given import Given
+from postroom.kernel.values.principal import OPERATOR, Principal
+from postroom.questions.rules.reading import Given
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("ask:waiting")]
 STREAM = "application/json, text/event-stream"

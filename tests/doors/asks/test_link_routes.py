@@ -13,7 +13,7 @@ from sqlalchemy import select
 from tests.doors.asks.askers import HEALTH, Askers
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.world.store.tables.questions import presentation_tokens
+from postroom.questions.store.tables import presentation_tokens
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')

@@ -10,9 +10,9 @@ import pytest
 from tests.doors.asks.askers import ANNA, HEALTH, PROGRAM, Askers
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.agent_card import AgentWish
-from postroom.domain.principal import OPERATOR, Principal
-from postroom.doors.asks.permission_tool import Asker, PermissionParts
+from postroom.agents.coding.card import AgentWish
+from postroom.agents.coding.permission_tool import Asker, PermissionParts
+from postroom.kernel.values.principal import OPERATOR, Principal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BASH: dict[str, Any] = {

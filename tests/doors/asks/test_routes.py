@@ -21,7 +21,7 @@ from tests.doors.asks.askers import (
 )
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.principal import OPERATOR, Principal
+from postroom.kernel.values.principal import OPERATOR, Principal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ROUTES: list[tuple[str, str, Any]] = [

@@ -12,7 +12,7 @@ import pytest
 from tests.doors.asks.askers import ANNA, BEN, GENERAL, HEALTH, SHIP, Askers
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.principal import OPERATOR, Principal
+from postroom.kernel.values.principal import OPERATOR, Principal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 Told = tuple[str, int, dict[str, Any]]

@@ -8,7 +8,7 @@ import pytest
 from tests.doors.asks.askers import CHATGPT, GENERAL, HEALTH, SHIP, Askers
 from tests.doors.asks.wire import KNOWS_TASKS, SHOWS_FORMS, call
 
-from postroom.domain.principal import OPERATOR, Principal
+from postroom.kernel.values.principal import OPERATOR, Principal
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BOTH = {**KNOWS_TASKS, **SHOWS_FORMS}

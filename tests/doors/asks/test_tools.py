@@ -26,10 +26,10 @@ from tests.doors.asks.askers import (
 )
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.principal import OPERATOR
-from postroom.doors.asks.tools import ASK_TOOLS
-from postroom.work.questions import waiting
-from postroom.work.questions.given import Given
+from postroom.kernel.values.principal import OPERATOR
+from postroom.questions import waiting
+from postroom.questions.acts import ASK_TOOLS
+from postroom.questions.rules.reading import Given
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 KEYS = {

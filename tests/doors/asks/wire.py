@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 from tests.doors.asks.askers import MODERN, Askers
 
-from postroom.domain.principal import Principal
-from postroom.doors.asks.tasks import TASKS
+from postroom.kernel.values.principal import Principal
+from postroom.questions.mcp.tasks import TASKS
 
 KNOWS_TASKS: dict[str, Any] = {"extensions": {TASKS: {}}}
 SHOWS_FORMS: dict[str, Any] = {"elicitation": {"form": {}}}

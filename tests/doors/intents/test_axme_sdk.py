@@ -14,8 +14,8 @@ import pytest_asyncio
 from tests.agents.test_examples import interpreter
 from tests.telephone import CHATGPT, Telephone, settings_for, telephone
 
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANN = Principal(Role.USER, "ann")

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.butlers.runtimes.installed import install
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
-from tests.world.runtimes.installed import install
 
-from postroom.app.parts import shipped
-from postroom.domain.principal import OPERATOR
-from postroom.system.roster.config import RuntimeKind
+from postroom.household.wiring.store import shipped
+from postroom.kernel.values.principal import OPERATOR
+from postroom.settings.roster import RuntimeKind
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,11 @@ from schemathesis.specs.openapi.checks import (
 )
 from tests.telephone import settings_for
 
-from postroom.app.household import running
-from postroom.app.parts import parts_of
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import Settings
+from postroom.household.household import running
+from postroom.household.wiring.store import parts_of
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 OURS = ("/contacts", "/v1/")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.doors.messenger.house import settings_for
 
-from postroom.system.settings import Settings
+from postroom.settings import Settings
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

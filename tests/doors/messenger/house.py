@@ -16,26 +16,22 @@ from sqlalchemy import text
 from tests.services.ready_file import ready_file
 from tests.system.counted import CountedLoops
 
-from postroom.app.approvals import approving
-from postroom.app.channels import build_channels
-from postroom.app.messenger import correction_desk, messenger_parts
-from postroom.app.plane import running_plane
-from postroom.app.questions import build_asking
-from postroom.app.sandbox_channel import SandboxAddress
-from postroom.app.store import OpenedStore, open_store
-from postroom.domain.delivery import TERMINAL, Status
-from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import Snapshot
-from postroom.domain.principal import OPERATOR, TOKEN_META, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.doors.messenger.deliver_envelope import deliver_envelope
-from postroom.doors.messenger.server import build_server
-from postroom.programs.sandbox.faults import parse
-from postroom.programs.sandbox.records import Reaction, ReceivedMail, TelegramMessage
-from postroom.programs.sandbox.server import Sandbox, SandboxOptions
-from postroom.system.clock import SystemClock
-from postroom.system.settings import Settings
-from postroom.work.delivery.plane import Plane
+from postroom.butlers.messenger.server import build_server
+from postroom.delivery.model import Snapshot
+from postroom.delivery.notify import deliver_envelope
+from postroom.delivery.plane import Plane
+from postroom.household.wiring.channels import SandboxAddress, build_channels
+from postroom.household.wiring.delivery import correction_desk, messenger_parts, running_plane
+from postroom.household.wiring.questions import approving, build_asking
+from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.kernel.values.principal import OPERATOR, TOKEN_META, Principal, Role
+from postroom.message.delivery import TERMINAL, Status
+from postroom.sandbox.records import Reaction, ReceivedMail, TelegramMessage, parse
+from postroom.sandbox.server import Sandbox, SandboxOptions
+from postroom.settings import Settings
 
 MESSENGER = Principal(Role.BUTLER, "messenger")
 HEALTH = Principal(Role.BUTLER, "health")

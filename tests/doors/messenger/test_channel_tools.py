@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.doors.messenger.house import MESSENGER, House, opened
 
-from postroom.system.settings import Settings
+from postroom.settings import Settings
 
 pytestmark = pytest.mark.requirement("messenger:channel-tool-surface")
 

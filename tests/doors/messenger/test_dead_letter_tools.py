@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.doors.messenger.house import House, context, envelope, opened, together
 
-from postroom.domain.delivery import Status
-from postroom.system.settings import Settings
+from postroom.message.delivery import Status
+from postroom.settings import Settings
 
 UNKNOWN = "01980000-0000-7000-8000-000000000000"
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.doors.messenger.house import House, context, envelope, opened, settings_for, together
 
-from postroom.domain.time import parse_text
-from postroom.doors.messenger.deliver_envelope import deliver_envelope
-from postroom.system.settings import Settings
-from postroom.system.settings.secret import Secret
+from postroom.delivery.notify import deliver_envelope
+from postroom.kernel.running.process import Secret
+from postroom.kernel.values.ids import parse_text
+from postroom.settings import Settings
 
 pytestmark = pytest.mark.requirement("messenger:operational-health-monitoring")
 

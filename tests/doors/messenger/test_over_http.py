@@ -10,12 +10,12 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.app.living import PORTS, started
 
-from postroom.app.running_household import RunningHousehold
-from postroom.domain.errors import TargetUnavailable
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings import Settings
-from postroom.world.peers.http import HttpPeer
+from postroom.household.wiring.console import RunningHousehold
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.errors import TargetUnavailable
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
+from postroom.settings.reach import HttpPeer
 
 
 def household(settings: Settings) -> AbstractAsyncContextManager[RunningHousehold]:

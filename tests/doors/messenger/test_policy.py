@@ -6,15 +6,15 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from tests.doors.messenger.house import ANNA, BEN, CHATGPT, CI, HEALTH, MESSENGER, OWNER, SWITCHBOARD, House, opened
 
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.messenger.policy import (
+from postroom.butlers.messenger.server import (
     APPROVAL_TOOL_NAMES,
     CHANNEL_TOOL_NAMES,
     READING_TOOL_NAMES,
     REPAIRING_TOOL_NAMES,
     rules,
 )
-from postroom.system.settings import Settings
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
 
 STRANGER = Principal(Role.USER, "without a token")
 ALLOWED = {

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.doors.messenger.house import House, context, opened, together
 
-from postroom.doors.messenger.deliver_envelope import deliver_envelope
-from postroom.system.settings import Settings
+from postroom.delivery.notify import deliver_envelope
+from postroom.settings import Settings
 
 UNKNOWN = "01980000-0000-7000-8000-000000000000"
 

@@ -12,12 +12,12 @@ from typing import Any
 import aiohttp
 from tests.app.living import started
 
-from postroom.app.inbox import Inbox
-from postroom.app.running_household import RunningHousehold
-from postroom.domain.principal import Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.system.settings.load import load
-from postroom.work.inbox.request import Request
+from postroom.household.wiring.console import RunningHousehold
+from postroom.household.wiring.inbox import Inbox
+from postroom.inbox.rules import Request
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings.load import load
 
 NO_PORTS = {
     f"ports.{part}": 0 for part in ("api", "messenger", "switchboard", "sandbox", "sandbox_smtp", "sandbox_imap")

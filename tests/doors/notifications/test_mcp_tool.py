@@ -13,10 +13,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from tests.doors.notifications.api import Api
 
-from postroom.domain.attention_wish import wish_object
-from postroom.domain.notification import Notification, NotificationQuery
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.notifications.contract import DESCRIPTION, PARAMETERS, USER_META
+from postroom.inbox.model import DESCRIPTION, PARAMETERS, USER_META, Notification, NotificationQuery
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.message.wire import wish_object
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.doors.notifications.api import Api, Response
 
-from postroom.domain.principal import OPERATOR, Role
+from postroom.kernel.values.principal import OPERATOR, Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.doors.notifications.api import Api
 
-from postroom.domain.principal import Principal, Role
+from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 
-from postroom.domain.errors import DeliveryTimeout, StoreUnavailable, TargetUnavailable
-from postroom.domain.ids import IdMint
-from postroom.domain.principal import Principal, Role
-from postroom.domain.registry import Registration
-from postroom.doors.switchboard.route import Router
-from postroom.world.store.butlers.registry import StoredRegistry
-from postroom.world.store.engine.database import Database
+from postroom.butlers.model import Registration
+from postroom.butlers.store import StoredRegistry
+from postroom.butlers.switchboard import Router
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import DeliveryTimeout, StoreUnavailable, TargetUnavailable
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import Principal, Role
 
 GENERAL = Principal(Role.BUTLER, "general")
 

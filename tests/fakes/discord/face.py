@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from postroom.programs.sandbox.requests import invalid
+from postroom.sandbox.records import invalid
 from tests.fakes.discord.form import every_button
 from tests.fakes.discord.gateway import GatewayDoor
 from tests.fakes.discord.objects import BOTS_MARK, created

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from postroom.domain.time import to_text
+from postroom.kernel.values.ids import to_text
 from tests.fakes.discord.places import BOT_ID, SERVER_ID, person_in
 from tests.fakes.record import FaceMessage, PressedKey
 

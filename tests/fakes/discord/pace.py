@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from postroom.domain.time import SECOND_US
+from postroom.kernel.values.ids import SECOND_US
 
 MOST_A_SECOND: Final = 50
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from postroom.domain.clock import Clock
-from postroom.domain.time import seconds
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.ids import seconds
 from tests.fakes.discord.form import check_changes
 from tests.fakes.discord.objects import interaction
 from tests.fakes.discord.places import snowflake

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from postroom.domain.time import seconds
+from postroom.kernel.values.ids import seconds
 from tests.fakes.discord.form import check_changes, check_message
 from tests.fakes.discord.objects import created, message_object
 from tests.fakes.discord.places import is_number, person_in, snowflake

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.domain.time import seconds
+from postroom.kernel.values.ids import seconds
 from tests.fakes.discord.objects import is_for_the_bot, without_words
 
 Event = tuple[int, str, dict[str, Any]]

@@ -9,8 +9,8 @@ import pytest
 
 from tests.fakes.discord.test_gateway import talking
 from tests.fakes.discord.test_rest import ask, button, rows
-from tests.programs.sandbox.client import Client
-from tests.programs.sandbox.hand_clock import HandClock
+from tests.sandbox.client import Client
+from tests.sandbox.hand_clock import HandClock
 
 
 async def card(client: Client, channel: str = "42") -> str:

@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 
 from tests.patience import PATIENCE_SECONDS
-from tests.programs.sandbox.client import Client
-from tests.programs.sandbox.hand_clock import HandClock
+from tests.sandbox.client import Client
+from tests.sandbox.hand_clock import HandClock
 
 DIRECT, SERVER, CONTENT = 1 << 12, 1 << 9, 1 << 15
 TOKEN = "some.bot.token"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.programs.sandbox.client import Client
-from tests.programs.sandbox.hand_clock import HandClock
+from tests.sandbox.client import Client
+from tests.sandbox.hand_clock import HandClock
 
 AUTHORISED = {"Authorization": "Bot some.bot.token"}
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.domain.errors import ValidationError
-from postroom.domain.time import SECOND_US, seconds
-from postroom.system.signal import Signal
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.ids import SECOND_US, seconds
 from tests.fakes.face import FaceParts, Spoiled
 from tests.fakes.ledger import KEPT_MESSAGES, FaceLedger
 from tests.fakes.ntfy import errors

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.domain.time import SECOND_US
+from postroom.kernel.values.ids import SECOND_US
 from tests.fakes.ntfy import errors
 from tests.fakes.ntfy.errors import NtfyRefusal
 from tests.fakes.record import KEPT_FILES, FaceMessage

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.programs.sandbox.kept_files import ArrivedFile, FileShelf, picture_type, with_room
-from postroom.programs.sandbox.mail import decoded, shown
+from postroom.sandbox.mail import decoded, shown
+from postroom.sandbox.records import ArrivedFile, FileShelf, picture_type, with_room
 from tests.fakes.ntfy import errors
 from tests.fakes.ntfy.errors import NtfyRefusal
 from tests.fakes.record import KEPT_FILES

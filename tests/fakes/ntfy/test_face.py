@@ -12,8 +12,8 @@ import pytest
 
 from tests.fakes.ntfy.face import KEEPALIVE_SECONDS
 from tests.patience import PATIENCE_SECONDS
-from tests.programs.sandbox.client import Client
-from tests.programs.sandbox.hand_clock import START_US, HandClock
+from tests.sandbox.client import Client
+from tests.sandbox.hand_clock import START_US, HandClock
 
 SECOND = START_US // 1_000_000
 ANSWERS = "http://127.0.0.1:1/ntfy/answers"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from postroom.domain.time import seconds
-from postroom.system.signal import Signal
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.ids import seconds
 
 PATIENCE_SECONDS: Final = 3.0  # for an acknowledgement
 _PAUSES_SECONDS: Final = (PATIENCE_SECONDS, 60.0, 300.0)  # before each repetition of an event

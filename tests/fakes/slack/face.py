@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.programs.sandbox.requests import invalid
+from postroom.sandbox.records import invalid
 from tests.fakes.face import FaceParts, Spoiled
 from tests.fakes.ledger import FaceLedger
 from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote

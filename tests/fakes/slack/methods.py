@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from postroom.domain.clock import Clock
+from postroom.kernel.running.clock import Clock
 from tests.fakes.ledger import KEPT_MESSAGES, FaceLedger
 from tests.fakes.record import FaceMessage
 from tests.fakes.slack.arguments import SlackArguments

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiohttp import WSMsgType, web
 
-from postroom.domain.clock import Clock
+from postroom.kernel.running.clock import Clock
 from tests.fakes.slack.envelopes import SlackEnvelopes
 from tests.fakes.slack.workspace import APP_ID
 

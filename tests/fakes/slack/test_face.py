@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 
 from tests.patience import PATIENCE_SECONDS
-from tests.programs.sandbox.client import Client
-from tests.programs.sandbox.hand_clock import HandClock
+from tests.sandbox.client import Client
+from tests.sandbox.hand_clock import HandClock
 
 BOT = {"Authorization": "Bearer xoxb-1"}
 APP = {"Authorization": "Bearer xapp-1"}

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from postroom.programs.sandbox.kept_files import ArrivedFile, SandboxFile, given_file, picture_type, with_room
+from postroom.sandbox.records import ArrivedFile, SandboxFile, given_file, picture_type, with_room
 from tests.fakes.face import FaceParts
 from tests.fakes.record import KEPT_FILES, FaceMessage
 from tests.fakes.slack.arguments import SlackArguments

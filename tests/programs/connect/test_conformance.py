@@ -10,7 +10,7 @@ from tests.doors.asks.askers import Askers, askers
 from tests.programs.connect.conformance import MISSING, conformance, with_token
 from tests.programs.connect.real_clients import real_client
 
-from postroom.domain.principal import OPERATOR
+from postroom.kernel.values.principal import OPERATOR
 
 EXCUSED = {check for checks in MISSING.values() for check in checks}
 ERAS = ("2025-11-25", "2026-07-28")

@@ -67,8 +67,7 @@ def test_what_the_clients_say_is_recorded_for_each_that_can_list() -> None:
 @pytest.mark.requirement("connect:read-back")
 def test_entries_are_as_the_clients_documentation_shows_them() -> None:
     """For those that are not here: the fields each of them documents for a server that is started."""
-    from postroom.programs.connect.clients import Places, Scope, Starts
-    from postroom.programs.connect.known_clients import CLIENTS
+    from postroom.agents.connect.clients import CLIENTS, Places, Scope, Starts
 
     places = Places(home=Path("/h"), project=Path("/p"), environment={}, platform="linux")
     starts = Starts(program=("/bin/postroom",))

@@ -37,7 +37,7 @@ class Caller:
         self.project.mkdir(parents=True, exist_ok=True)
         self._parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-P", "-m", "postroom.programs.desk", *arguments],
+            args=["-P", "-m", "postroom.desk", *arguments],
             cwd=self.project,
             env={
                 **environ,

@@ -7,7 +7,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from postroom.programs.desk.window.placement import Area
+from postroom.desk.window.window import Area
 
 _ALL_PLANES = 0xFFFFFFFF
 _Z_PIXMAP = 2

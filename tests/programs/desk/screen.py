@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from tests.patience import PATIENCE_SECONDS
 from tests.programs.desk.picture import pixels, png
 
-from postroom.programs.desk.palette import PALETTES
-from postroom.programs.desk.window.placement import Area
+from postroom.desk.look import PALETTES
+from postroom.desk.window.window import Area
 
 RING = 15
 ACCENTS = {bytes.fromhex(palette.accent[1:]) for palette in PALETTES.values()}
@@ -102,7 +102,7 @@ class Screen:
         found = [
             int(folder.name)
             for folder in Path("/proc").glob("[0-9]*")
-            if b"postroom.programs.desk.window" in _read(folder / "cmdline")
+            if b"postroom.desk.window" in _read(folder / "cmdline")
             and display in _read(folder / "environ").split(b"\0")
         ]
         return max(found, key=_started)

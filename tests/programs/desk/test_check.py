@@ -11,7 +11,7 @@ from tests.programs.desk.screen import Screen
 
 def check(environ: dict[str, str], home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     own = {"PYTHONPATH": str(SOURCE), "POSTROOM_HOME": str(home), "VOICEMODE_BASE_DIR": str(home / "voicemode")}
-    command = [sys.executable, "-m", "postroom.programs.desk", "--check", *arguments]
+    command = [sys.executable, "-m", "postroom.desk", "--check", *arguments]
     return subprocess.run(command, env={**environ, **own}, capture_output=True, text=True, timeout=30)
 
 

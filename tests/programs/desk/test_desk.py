@@ -14,7 +14,7 @@ from tests.programs.desk.caller import Caller, text_of
 from tests.programs.desk.conftest import ARTEFACTS
 from tests.programs.desk.screen import Screen, until
 
-from postroom.programs.desk.chimes import END_HERTZ, START_HERTZ, tones
+from postroom.desk.look import END_HERTZ, START_HERTZ, tones
 
 
 def test_a_draft_is_offered_again_and_is_gone_once_it_was_sent(desk: Caller, screen: Screen) -> None:

@@ -22,10 +22,10 @@ from tests.patience import PATIENCE_SECONDS
 from tests.programs.desk.caller import SOURCE, Caller, text_of
 from tests.programs.desk.screen import Screen, until
 
-from postroom.domain.settings_error import SettingsError
-from postroom.programs.desk.server import BearerOnly, http_app, run_http
-from postroom.programs.desk.settings import PopupSettings, from_settings
-from postroom.system.settings import Secret, Settings
+from postroom.desk.model import PopupSettings, from_settings
+from postroom.desk.server import BearerOnly, http_app, run_http
+from postroom.kernel.values.errors import SettingsError
+from postroom.settings import Secret, Settings
 
 HEADLESS = "Error: Cannot display popup - no display available. This feature requires a graphical environment."
 
@@ -107,7 +107,7 @@ def test_two_servers_share_one_screen(desk: Caller, screen: Screen) -> None:
 def test_a_killed_server_leaves_no_window_and_loses_no_word(screen: Screen, tmp_path: Path) -> None:
     environ = {**screen.environ, "PYTHONPATH": str(SOURCE), "POSTROOM_HOME": str(tmp_path), "HOME": str(tmp_path)}
     with subprocess.Popen(
-        [sys.executable, "-m", "postroom.programs.desk"],
+        [sys.executable, "-m", "postroom.desk"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environ,
@@ -170,7 +170,7 @@ def listening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, screen: Screen) -
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     environ = {**screen.environ, "PYTHONPATH": str(SOURCE), "POSTROOM_HOME": str(tmp_path), "HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "postroom.programs.desk", "--http", "--port", str(port)]
+    command = [sys.executable, "-m", "postroom.desk", "--http", "--port", str(port)]
     server = subprocess.Popen(command, env=environ, cwd=tmp_path)
     until(lambda: health(port) == 200, "the HTTP server")
     yield port

@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 from tests.programs.desk.caller import Caller
 
-from postroom.programs.desk.tool import DESCRIPTION, INPUT_SCHEMA
+from postroom.desk.server import DESCRIPTION, INPUT_SCHEMA
 
 SPECIFIED: dict[str, Any] = {
     "message": {

@@ -10,9 +10,9 @@ from typing import Any, cast
 import pytest
 from tests.programs.hook.recorded import recorded
 
-from postroom.programs.hook.phone import PersonAsker
-from postroom.programs.hook.run import Hook
-from postroom.programs.small_http import Caller, NoHousehold
+from postroom.agents.coding.hook import Hook
+from postroom.agents.coding.phone import PersonAsker
+from postroom.settings.reach import Caller, NoHousehold
 
 
 @dataclass

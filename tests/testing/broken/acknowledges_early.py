@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.inbound_message import Listened
+from postroom.message.inbound import Listened
 from tests.testing.pager import Pager
 
 FAILS = {"inbound/acknowledging", "inbound/restart", "inbound/same-event"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from itertools import count
 
-from postroom.domain.attachment import Attachment
+from postroom.message.attachment import Attachment
 from tests.testing.pager import Pager
 
 FAILS = {"capability/files-same-again"}

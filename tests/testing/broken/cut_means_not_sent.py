@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.channels.http_call import Answer
-from postroom.domain.errors import OutcomeUncertain, TargetUnavailable
+from postroom.kernel.http.call import HttpAnswer as Answer
+from postroom.kernel.values.errors import OutcomeUncertain, TargetUnavailable
 from tests.testing.pager import Page, Pager
 
 FAILS = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.domain.delivery import Message
-from postroom.domain.errors import ValidationError
+from postroom.kernel.values.errors import ValidationError
+from postroom.message.delivery import Message
 from tests.testing.pager import Pager
 
 FAILS = {"capability/edits"}

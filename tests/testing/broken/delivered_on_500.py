@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.channels.http_call import Answer
-from postroom.domain.delivery import Receipt
+from postroom.kernel.http.call import HttpAnswer as Answer
+from postroom.message.delivery import Receipt
 from tests.testing.pager import Pager
 
 FAILS = {"broken-500"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.delivery import Message
+from postroom.message.delivery import Message
 from tests.testing.pager import Page, Pager
 
 FAILS = {"capability/buttons"}

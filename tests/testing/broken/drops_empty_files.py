@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.domain.attachment import Attachment
-from postroom.domain.delivery import Message
+from postroom.message.attachment import Attachment
+from postroom.message.delivery import Message
 from tests.testing.pager import Pager
 
 FAILS = {"capability/files-empty"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from postroom.domain.delivery import Receipt
-from postroom.domain.errors import TargetUnavailable
+from postroom.kernel.values.errors import TargetUnavailable
+from postroom.message.delivery import Receipt
 from tests.testing.pager import Page, Pager
 
 FAILS = {"capability/reconciles"}

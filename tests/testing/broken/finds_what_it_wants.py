@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from postroom.domain.delivery import Receipt
+from postroom.message.delivery import Receipt
 from tests.testing.pager import Page, Pager
 
 FAILS = {"capability/reconciles"}

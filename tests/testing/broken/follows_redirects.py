@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from postroom.channels.http_call import Answer
+from postroom.kernel.http.call import HttpAnswer as Answer
 from tests.testing.pager import Page, Pager
 
 FAILS = {"redirect"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.domain.errors import TargetUnavailable
-from postroom.domain.inbound_message import Listened
+from postroom.kernel.values.errors import TargetUnavailable
+from postroom.message.inbound import Listened
 from tests.testing.pager import Pager
 
 FAILS = {"inbound/away"}

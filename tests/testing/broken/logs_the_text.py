@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from postroom.domain.delivery import Receipt
-from postroom.domain.errors import ValidationError
+from postroom.kernel.values.errors import ValidationError
+from postroom.message.delivery import Receipt
 from tests.testing.pager import Page, Pager
 
 FAILS = {"refused-for-ever", "refused-quoting-us", "early-refusal", "error-inside"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from postroom.channels.http_call import Answer
+from postroom.kernel.http.call import HttpAnswer as Answer
 from tests.testing.pager import Pager
 
 FAILS = {"throttled-milliseconds"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from postroom.domain.inbound_message import InboundEvent, InboundMessage
+from postroom.message.inbound import InboundEvent, InboundMessage
 from tests.testing.pager import Pager
 
 FAILS = {"inbound/same-event", "inbound/restart"}

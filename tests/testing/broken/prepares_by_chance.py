@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from postroom.domain.delivery import Message
+from postroom.message.delivery import Message
 from tests.testing.pager import Page, Pager
 
 FAILS = {"property/pure", "manners/card", "manners/repeated"}

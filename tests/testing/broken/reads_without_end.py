@@ -7,8 +7,8 @@ import json
 
 import aiohttp
 
-from postroom.channels.http_call import Answer
-from postroom.domain.errors import OutcomeUncertain
+from postroom.kernel.http.call import HttpAnswer as Answer
+from postroom.kernel.values.errors import OutcomeUncertain
 from tests.testing.pager import Page, Pager
 
 FAILS = {"swollen", "connection-refused", "unknown-host", "handshake-cut"}

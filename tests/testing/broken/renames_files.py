@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.attachment import Attachment
+from postroom.message.attachment import Attachment
 from tests.testing.pager import Pager
 
 FAILS = {"capability/files-names"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.domain.delivery import Receipt
-from postroom.domain.errors import OutcomeUncertain
+from postroom.kernel.values.errors import OutcomeUncertain
+from postroom.message.delivery import Receipt
 from tests.testing.pager import Page, Pager
 
 FAILS = {"reused-connection"}

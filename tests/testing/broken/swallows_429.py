@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from postroom.channels.http_call import Answer
-from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.kernel.http.call import HttpAnswer as Answer
+from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from tests.testing.pager import Pager
 
 FAILS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom.domain.attachment import Attachment
+from postroom.message.attachment import Attachment
 from tests.testing.pager import Pager
 
 FAILS = {"capability/files-too-large"}

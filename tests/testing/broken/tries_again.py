@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.delivery import Receipt
+from postroom.message.delivery import Receipt
 from tests.testing.pager import Page, Pager
 
 FAILS = {"unavailable-503"}

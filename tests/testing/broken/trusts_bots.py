@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from postroom.domain.inbound_message import InboundEvent
+from postroom.message.inbound import InboundEvent
 from tests.testing.pager import Pager
 
 FAILS = {"inbound/bots"}

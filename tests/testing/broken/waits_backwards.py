@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from postroom.channels.http_call import Answer
+from postroom.kernel.http.call import HttpAnswer as Answer
 from tests.testing.pager import Pager
 
 FAILS = {"throttled-skewed"}

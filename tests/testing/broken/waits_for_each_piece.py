@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.channels.http_call import Answer
+from postroom.kernel.http.call import HttpAnswer as Answer
 from tests.testing.pager import Page, Pager
 
 FAILS = {"read-then-silence", "drip-past-deadline"}

@@ -10,7 +10,7 @@ import aiohttp
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.testing import HttpProvider, Reply, TakenRequest, Trouble, raw_reply, reply
-from postroom.testing.servers.http_reply import after_early_hints, old_protocol, swollen, with_header
+from postroom.testing.servers.http import after_early_hints, old_protocol, swollen, with_header
 
 
 async def statuses(server: HttpProvider, *bodies: object) -> list[int]:

@@ -12,11 +12,11 @@ from typing import Any
 import aiohttp
 from tests.app.living import living
 
-from postroom.app.running_household import RunningHousehold
-from postroom.domain.errors import PostroomError
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.guard.tokens import TokenFile
-from postroom.world.peers.http import HttpPeer
+from postroom.household.wiring.console import RunningHousehold
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.errors import PostroomError
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings.reach import HttpPeer
 
 OWNER_CHAT = "1000"
 CONTACTS = [

@@ -7,12 +7,11 @@ from typing import Any
 
 from tests.clock import START_US
 
-from postroom.domain.approval import Action, ActionStatus, Content, content_of
-from postroom.domain.delivery import Intent, OnUncertain, Priority
-from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import NewDelivery
-from postroom.domain.risk_and_urgency import Risk
-from postroom.domain.time import seconds
+from postroom.approvals.model import Action, ActionStatus, Content, content_of
+from postroom.delivery.model import NewDelivery
+from postroom.kernel.values.ids import DeliveryId, IdMint, seconds
+from postroom.message.delivery import Intent, OnUncertain, Priority
+from postroom.message.wishes import Risk
 
 MINT = IdMint()
 HOUR_US = seconds(3600)

@@ -10,8 +10,8 @@ import pytest
 from tests.work.approvals.gated_household import OWNER_CHAT, Gated, gated_household
 from tests.work.approvals.injected_instructions import INSTRUCTIONS, Instruction, Loot
 
-from postroom.domain.principal import Principal, Role
-from postroom.doors.messenger.policy import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES
+from postroom.butlers.messenger.server import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES
+from postroom.kernel.values.principal import Principal, Role
 
 MODEL = Principal(Role.BUTLER, "general")
 APPROVED_TEXT = "See you at eight"

@@ -12,7 +12,7 @@ import pytest_asyncio
 from tests.patience import PATIENCE_SECONDS
 from tests.work.approvals.gated_household import Gated, gated_household
 
-from postroom.domain.principal import Principal, Role
+from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 GENERAL = Principal(Role.BUTLER, "general")

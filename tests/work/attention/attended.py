@@ -9,21 +9,18 @@ from typing import Any
 
 from tests.work.delivery.world import World, envelope
 
-from postroom.app.attention import ChannelsDown, PlaneDoorstep
-from postroom.app.attention_amends import PlaneAmends
-from postroom.domain.notify import parse_notify
-from postroom.domain.outcome import Outcome
-from postroom.domain.outgoing import Outgoing
-from postroom.work.attention.attention import Attention
-from postroom.work.attention.carrying import Carrier
-from postroom.work.attention.considering import Considering
-from postroom.work.attention.keeper import Keeper
-from postroom.work.attention.notice_book import NoticeBook
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.delivery.corrections import Corrections
-from postroom.work.delivery.plane import Plane
-from postroom.world.store.attention.attention import StoredNotices
-from postroom.world.store.deliveries.corrections import StoredCorrections
+from postroom.attention.attention import Attention, Considering
+from postroom.attention.carrying import Carrier
+from postroom.attention.keeper import Keeper
+from postroom.attention.rules.policy import parse_policy
+from postroom.attention.store import StoredNotices
+from postroom.attention.turn import NoticeBook
+from postroom.delivery.afterwards.corrections import Corrections
+from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.delivery.plane import Plane
+from postroom.household.wiring.attention import ChannelsDown, PlaneAmends, PlaneDoorstep
+from postroom.message.outgoing import Outcome, Outgoing
+from postroom.message.wire import parse_notify
 
 PLACES = {
     "owner": {"telegram": "1000", "email": "owner@example.com"},

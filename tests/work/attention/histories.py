@@ -8,10 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.work.attention.sample import MINUTE, OTHER, accepted, at
 
-from postroom.domain.risk_and_urgency import Urgency
-from postroom.work.attention import facts as fact
-from postroom.work.attention.absence import Absence
-from postroom.work.attention.policy_request import parse_policy
+from postroom.attention import state as fact
+from postroom.attention.rules.policy import Absence, parse_policy
+from postroom.message.wishes import Urgency
 
 # A zone, and a moment shortly before its clock changes.
 PLACES = [

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from postroom.domain.wall_clock import instant, known_zone
+from postroom.kernel.values.zones import instant, known_zone
 
 # A civil day may be skipped whole, so the window around `now` may have begun two dates ago.
 _DAYS_AROUND: Final = (-2, -1, 0, 1)

@@ -6,13 +6,10 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from postroom.domain.attention import AcceptedNotice
-from postroom.domain.risk_and_urgency import Urgency
-from postroom.domain.time import seconds, to_us
-from postroom.work.attention.facts import NoticeAccepted
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.state import AttentionState
+from postroom.attention.rules.policy import PolicyBook, parse_policy
+from postroom.attention.state import AttentionState, NoticeAccepted
+from postroom.kernel.values.ids import seconds, to_us
+from postroom.message.wishes import AcceptedNotice, Urgency
 
 PERSON = "ada"
 OTHER = "grace"

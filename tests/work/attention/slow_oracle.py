@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from postroom.work.attention import facts as fact
-from postroom.work.attention.policy import policy_mapping
+from postroom.attention import state as fact
+from postroom.attention.model import policy_mapping
 
 ORDER = ["passive", "normal", "time_sensitive", "critical"]
 LONGEST = {"passive": 24 * 60, "normal": 14 * 60, "time_sensitive": 10 * 60, "critical": 0}

@@ -13,18 +13,15 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from tests.work.attention.histories import AGENT, CHANNEL, PLACES, URGENCY, policies
 from tests.work.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty
 
-from postroom.domain.notice_states import NoticeState
-from postroom.domain.risk_and_urgency import Urgency
-from postroom.work.attention import facts as fact
-from postroom.work.attention.absence import Absence
-from postroom.work.attention.conservation import unaccounted
-from postroom.work.attention.decide import decide
-from postroom.work.attention.decisions import DecisionKind
-from postroom.work.attention.fold import fold
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import simulate
-from postroom.work.attention.state import AttentionState
+from postroom.attention import state as fact
+from postroom.attention.laws import unaccounted
+from postroom.attention.model import DecisionKind, NoticeState
+from postroom.attention.rules.decide import decide
+from postroom.attention.rules.fold import fold
+from postroom.attention.rules.policy import Absence, PolicyBook, parse_policy
+from postroom.attention.simulate import simulate
+from postroom.attention.state import AttentionState
+from postroom.message.wishes import Urgency
 
 RUNS = int(os.environ.get("POSTROOM_HISTORIES", "60"))
 OUTCOMES = st.sampled_from([*[fact.SendOutcome.OK] * 4, fact.SendOutcome.FAILED, fact.SendOutcome.UNCERTAIN])

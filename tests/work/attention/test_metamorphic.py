@@ -12,15 +12,13 @@ from tests.work.attention.histories import PLACES, URGENCY, History, histories, 
 from tests.work.attention.sample import DAY, MINUTE, accepted, at, empty
 from tests.work.attention.test_slow_oracle import engine
 
-from postroom.domain.attention import URGENCIES
-from postroom.domain.risk_and_urgency import Urgency
-from postroom.work.attention.decide import decide
-from postroom.work.attention.facts import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
-from postroom.work.attention.fold import fold
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.reading import left_at
-from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import changed, simulate
+from postroom.attention.reading import left_at
+from postroom.attention.rules.decide import decide
+from postroom.attention.rules.fold import fold
+from postroom.attention.rules.policy import PolicyBook, parse_policy
+from postroom.attention.simulate import changed, simulate
+from postroom.attention.state import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
+from postroom.message.wishes import URGENCIES, Urgency
 
 quickly = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 

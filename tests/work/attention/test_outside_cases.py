@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.errors import ValidationError
-from postroom.domain.time import to_us
-from postroom.work.attention.policy import QuietWindow
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.quiet import quiet_until
-from postroom.work.attention.slots import next_slot
+from postroom.attention.model import QuietWindow
+from postroom.attention.rules.policy import parse_policy
+from postroom.attention.rules.times import next_slot, quiet_until
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.ids import to_us
 
 DATA = tomllib.loads((Path(__file__).parent / "outside_cases.toml").read_text())
 pytestmark = pytest.mark.requirement("attention:outside-cases")

@@ -11,11 +11,10 @@ from tests.work.attention.histories import History, histories
 from tests.work.attention.sample import DAY, PERSON, empty
 from tests.work.attention.slow_oracle import US, Oracle
 
-from postroom.domain.attention import Because
-from postroom.work.attention.decisions import Decision, DecisionKind
-from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import SimulatedRun, simulate
+from postroom.attention.model import Decision, DecisionKind
+from postroom.attention.rules.policy import PolicyBook, parse_policy
+from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.message.wishes import Because
 
 HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))  # ten thousand in the long run
 AFTER = 2 * DAY

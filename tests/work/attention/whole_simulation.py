@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from postroom.work.attention.decide import decide
-from postroom.work.attention.decisions import Decision
-from postroom.work.attention.facts import Fact, PolicyChanged, ReceiptIn, SendOutcome
-from postroom.work.attention.fold import fold
-from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import SimulatedRun, changed
-from postroom.work.attention.state import AttentionState
+from postroom.attention.model import Decision
+from postroom.attention.rules.decide import decide
+from postroom.attention.rules.fold import fold
+from postroom.attention.rules.policy import PolicyBook
+from postroom.attention.simulate import SimulatedRun, changed
+from postroom.attention.state import AttentionState, Fact, PolicyChanged, ReceiptIn, SendOutcome
 
 
 def simulate_whole(

@@ -18,35 +18,29 @@ from typing import Any
 
 from tests.system.counted import CountedLoops
 
-from postroom.app.butlers import ButlerWorld, build_butler
-from postroom.app.files import file_taking
-from postroom.app.household import running
-from postroom.app.mcp_port import mcp_app
-from postroom.app.peers import Peers
-from postroom.app.running_household import RunningHousehold
-from postroom.app.sessions import start_sessions
-from postroom.app.store import open_store
-from postroom.domain.clock import Clock
-from postroom.domain.ids import IdMint
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.butler.modules.loading import LoadedModules
-from postroom.doors.butler.server import build_server
-from postroom.doors.guard.session_tokens import SessionTokens
-from postroom.doors.guard.tokens import TokenFile
-from postroom.doors.guard.visitors import visitors
-from postroom.system.clock import SystemClock
-from postroom.system.roster.config import parse_butler
-from postroom.system.roster.endpoints import Endpoints
-from postroom.system.serving.server import bind, port_of, serving
-from postroom.system.settings import Settings
-from postroom.system.settings.model import Ports
-from postroom.system.telemetry import log
-from postroom.work.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
-from postroom.world.peers.http import HttpPeer
-from postroom.world.peers.over_wire import SwitchboardOverWire
-from postroom.world.runtimes.catalogue import RUNTIMES
-from postroom.world.runtimes.process import ProcessPrograms
-from postroom.world.store.butlers.sessions import StoredSessions
+from postroom.butlers.loading import LoadedModules
+from postroom.butlers.runtimes.process import ProcessPrograms
+from postroom.butlers.runtimes.programs import RUNTIMES
+from postroom.butlers.server import build_server
+from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
+from postroom.butlers.store import StoredSessions
+from postroom.household.household import running
+from postroom.household.peers import Peers, SwitchboardOverWire
+from postroom.household.wiring.butlers import ButlerWorld, build_butler, start_sessions
+from postroom.household.wiring.console import RunningHousehold
+from postroom.household.wiring.ports import mcp_app
+from postroom.household.wiring.store import file_taking, open_store
+from postroom.kernel.guard.tokens import SessionTokens, TokenFile
+from postroom.kernel.guard.tools import visitors
+from postroom.kernel.running import telemetry
+from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.serving.servers import bind, port_of, serving
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
+from postroom.settings.model import Ports
+from postroom.settings.reach import HttpPeer
+from postroom.settings.roster import Endpoints, parse_butler
 
 PARTS = ("sandbox", "messenger", "switchboard")
 GENERAL = {"butler": {"name": "general", "port": 0, "db": {"name": "butlers", "schema": "general"}}}
@@ -133,7 +127,7 @@ async def butler_with_model(
 
 
 async def main(home: Path, path: str, request: dict[str, Any] | None) -> None:
-    log.configure_log("ERROR")
+    telemetry.configure_log("ERROR")
     async with butler_with_model(home, path, "codex", SessionLimits(concurrent=1)) as butler:
         if request:
             session = await butler.sessions.submit(request["prompt"], trigger="trigger", caller=OPERATOR)

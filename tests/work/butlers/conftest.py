@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.opened_database import KINDS, opened_database
 
-from postroom.world.store.engine.database import Database
+from postroom.kernel.database.engine import Database
 
 
 @pytest.fixture(params=KINDS)

@@ -14,15 +14,14 @@ from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 
-from postroom.domain.appointment import Appointment, AppointmentKind
-from postroom.domain.errors import OverloadRejected, TargetUnavailable, ValidationError
-from postroom.domain.ids import IdMint
-from postroom.domain.outcome import AnswerStatus, Outcome, refused
-from postroom.domain.time import seconds
-from postroom.system.roster.config import NotifyTask, Schedule
-from postroom.work.butlers.scheduler import Scheduler
-from postroom.world.store.butlers.appointments import StoredAppointments
-from postroom.world.store.engine.database import Database
+from postroom.butlers.model import Appointment, AppointmentKind
+from postroom.butlers.scheduler import Scheduler
+from postroom.butlers.store import StoredAppointments
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import OverloadRejected, TargetUnavailable, ValidationError
+from postroom.kernel.values.ids import IdMint, seconds
+from postroom.message.outgoing import AnswerStatus, Outcome, refused
+from postroom.settings.roster import NotifyTask, Schedule
 
 DAILY = Schedule(name="daily", cron="0 9 * * *", notify=NotifyTask(channel="telegram", message="Good morning"))
 

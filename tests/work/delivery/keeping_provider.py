@@ -17,23 +17,20 @@ from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Tally, generous
 from tests.world.store.sample_deliveries import new_delivery
 
-from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import REPEAT_MARK, Message, OnUncertain, Receipt
-from postroom.domain.errors import OutcomeUncertain, ProviderFailed, ProviderThrottled, TargetUnavailable
-from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import Lease, NewDelivery
-from postroom.domain.time import SECOND_US, to_us
-from postroom.work.delivery.pipeline import Pipeline, Ready
-from postroom.work.delivery.policy import DeliveryPolicy
-from postroom.work.delivery.recovery import Recovery
-from postroom.work.delivery.retry import RetryPolicy
-from postroom.work.delivery.revision import as_it_stands
-from postroom.world.store.deliveries.sent import StoredSent
-from postroom.world.store.engine.database import Database
-from postroom.world.store.shared.breakers_memory import MemoryBreakers
-from postroom.world.store.shared.circuits import StoredCircuits
-from postroom.world.store.shared.limits_memory import MemoryLimits
-from postroom.world.store.tables.deliveries import delivery_attempts, delivery_dead_letter, delivery_requests
+from postroom.delivery.dispatcher import Recovery
+from postroom.delivery.model import Lease, NewDelivery
+from postroom.delivery.pipeline import Pipeline, Ready
+from postroom.delivery.reading.search import StoredSent
+from postroom.delivery.rules.policy import DeliveryPolicy
+from postroom.delivery.rules.retry import RetryPolicy
+from postroom.delivery.rules.target import as_it_stands
+from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
+from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import OutcomeUncertain, ProviderFailed, ProviderThrottled, TargetUnavailable
+from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, to_us
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import REPEAT_MARK, Message, OnUncertain, Receipt
 
 CHANNEL = "parrot"
 ASKED = Capabilities(reconciles=True)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.opened_database import KINDS, opened_database
 from tests.work.delivery.keeping_provider import ASKED, BOTH, DROPS, Act, FindAct, house
 
-from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import OnUncertain
-from postroom.world.store.engine.database import Database
+from postroom.kernel.database.engine import Database
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import OnUncertain
 
 EXAMPLES = {"sqlite": 250, "postgres": 60}
 TEXT = "One|Two"

@@ -17,34 +17,29 @@ from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 from tests.system.counted import CountedLoops
 
-from postroom.domain.capabilities import UNDECLARED
-from postroom.domain.clock import Clock
-from postroom.domain.delivery import Message, Receipt
-from postroom.domain.errors import PostroomError, StoreUnavailable
-from postroom.domain.ids import IdMint
-from postroom.domain.ledger import Claim, NewDelivery, Refusal, Settlement, Snapshot
-from postroom.domain.seams import Breakers, Ledger, Limits, Pace
-from postroom.domain.time import seconds
-from postroom.doors.messenger.deliver_envelope import deliver_envelope
-from postroom.system.loop import Loop
-from postroom.work.delivery.accept import Acceptance
-from postroom.work.delivery.dispatcher import Dispatcher
-from postroom.work.delivery.first_write import FirstWrite
-from postroom.work.delivery.limits import LimitPolicy
-from postroom.work.delivery.outcomes import Outcomes
-from postroom.work.delivery.pipeline import Pipeline
-from postroom.work.delivery.plane import Plane
-from postroom.work.delivery.policy import DeliveryPolicy
-from postroom.work.delivery.recovery import Recovery
-from postroom.work.delivery.revision import as_it_stands
-from postroom.world.channels.kinds import KINDS
-from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
-from postroom.world.store.deliveries.sent import StoredSent
-from postroom.world.store.engine.sqlite import SqliteDatabase
-from postroom.world.store.shared.breakers_memory import MemoryBreakers
-from postroom.world.store.shared.circuits import StoredCircuits
-from postroom.world.store.shared.limits_memory import MemoryLimits
-from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
+from postroom.channels.capabilities import KINDS
+from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.dispatcher import Dispatcher, Recovery
+from postroom.delivery.model import Claim, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.delivery.notify import deliver_envelope
+from postroom.delivery.pipeline import Pipeline
+from postroom.delivery.plane import Plane
+from postroom.delivery.reading.search import StoredSent
+from postroom.delivery.rules.limits import LimitPolicy
+from postroom.delivery.rules.policy import DeliveryPolicy
+from postroom.delivery.rules.target import as_it_stands
+from postroom.delivery.seams import Breakers, Ledger, Limits, Pace
+from postroom.delivery.settlement import Outcomes
+from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
+from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.delivery.store.tables import delivery_attempts, delivery_requests
+from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Loop
+from postroom.kernel.values.errors import PostroomError, StoreUnavailable
+from postroom.kernel.values.ids import IdMint, seconds
+from postroom.message.channel import UNDECLARED
+from postroom.message.delivery import Message, Receipt
 
 Result = TypeVar("Result")
 _PASSES = 40

@@ -8,15 +8,15 @@ from typing import Any
 
 from tests.clock import START_US
 
-from postroom.domain.delivery import Priority
-from postroom.domain.ids import IdMint
-from postroom.domain.notification import (
+from postroom.inbox.model import (
     DeliveryChannel,
     Notification,
     NotificationId,
     NotificationType,
     Preferences,
 )
+from postroom.kernel.values.ids import IdMint
+from postroom.message.delivery import Priority
 
 MINT = IdMint()
 BY_EMAIL = Preferences(delivery_channel=DeliveryChannel.BOTH, email="ada@example.com")

@@ -14,36 +14,27 @@ from sqlalchemy import select
 from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
 
-from postroom.app.attention import build_attention
-from postroom.app.channels import build_channels
-from postroom.app.inbox import release_policy
-from postroom.app.people_seeds import keep_in_step
-from postroom.app.plane import build_plane, dispatching
-from postroom.app.sandbox_channel import SandboxAddress
-from postroom.app.shared_state import shared_state
-from postroom.app.store import OpenedStore, open_store
-from postroom.domain.ids import IdMint
-from postroom.domain.notification import Preferences
-from postroom.domain.ports import Channel
-from postroom.programs.sandbox.records import ReceivedMail
-from postroom.programs.sandbox.server import Sandbox, serve
-from postroom.system.settings import Settings
-from postroom.system.settings.load import load
-from postroom.system.signal import Signal
-from postroom.system.telemetry.inbox_meter import PrometheusInboxMeter
-from postroom.work.delivery.plane import Plane
-from postroom.work.inbox.feed import Feed
-from postroom.work.inbox.notifications import Notifications
-from postroom.work.inbox.ports import HourlyCap
-from postroom.work.inbox.release import Releaser
-from postroom.work.inbox.request import Request
-from postroom.work.inbox.wishes import InboxWishes
-from postroom.world.store.inbox.emails import StoredEmails
-from postroom.world.store.inbox.hourly_cap_database import NoQuickCap
-from postroom.world.store.inbox.inbox import StoredNotes
-from postroom.world.store.inbox.preferences import StoredPreferences
-from postroom.world.store.tables.deliveries import delivery_requests
-from postroom.world.store.tables.inbox import deferred_emails
+from postroom.delivery.plane import Plane
+from postroom.delivery.store.tables import delivery_requests
+from postroom.household.wiring.attention import build_attention
+from postroom.household.wiring.channels import SandboxAddress, build_channels
+from postroom.household.wiring.delivery import build_plane, dispatching, shared_state
+from postroom.household.wiring.inbox import release_policy
+from postroom.household.wiring.people import keep_in_step
+from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.inbox.inbox import Feed, HourlyCap, InboxWishes, Notifications, PrometheusInboxMeter, Releaser
+from postroom.inbox.model import Preferences
+from postroom.inbox.rules import Request
+from postroom.inbox.store.mail import StoredEmails, StoredPreferences
+from postroom.inbox.store.notes import NoQuickCap, StoredNotes
+from postroom.inbox.store.waiting import deferred_emails
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.ids import IdMint
+from postroom.message.channel import Channel
+from postroom.sandbox.records import ReceivedMail
+from postroom.sandbox.server import Sandbox, serve
+from postroom.settings import Settings
+from postroom.settings.load import load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

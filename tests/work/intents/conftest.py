@@ -15,34 +15,27 @@ from tests.opened_database import KINDS, opened_database
 from tests.patience import PATIENCE_SECONDS
 from tests.work.people.known_people import household_people, owner
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.errors import OverloadRejected, TargetUnavailable
-from postroom.domain.ids import IdMint
-from postroom.domain.intent import AgentIntent
-from postroom.domain.notify import notify_document
-from postroom.domain.notify_response import notify_error, read_response, read_routed
-from postroom.domain.outcome import Outcome
-from postroom.domain.outgoing import Outgoing
-from postroom.domain.person import Person
-from postroom.domain.route import Route
-from postroom.domain.routed import Routed
-from postroom.domain.time import to_text
-from postroom.system.signal import Signal
-from postroom.work.intents.directory import Directory
-from postroom.work.intents.intake import Intake, Submission
-from postroom.work.intents.runner import Runner
-from postroom.work.intents.step_runner import Courier
-from postroom.work.intents.threads import Threads
-from postroom.work.intents.webhooks import Webhooks
-from postroom.work.people.household_people import HouseholdPeople
-from postroom.work.people.new_contact import new_contact
-from postroom.work.people.normalise import keys_of
-from postroom.world.channels import kinds
-from postroom.world.store.engine.database import Database
-from postroom.world.store.intents.intents import StoredIntents
-from postroom.world.store.intents.threads import StoredInbox
-from postroom.world.store.intents.webhooks import StoredWebhooks
-from postroom.world.store.people.people import StoredPeople
+from postroom.butlers.wire import Route
+from postroom.channels import capabilities
+from postroom.intents.adapt import Directory
+from postroom.intents.gateway import Intake, Submission
+from postroom.intents.model import AgentIntent
+from postroom.intents.runner import Courier, Runner
+from postroom.intents.store import StoredIntents
+from postroom.intents.threads import StoredInbox, Threads
+from postroom.kernel.database.engine import Database
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.errors import OverloadRejected, TargetUnavailable
+from postroom.kernel.values.ids import IdMint, to_text
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.kernel.webhooks import StoredWebhooks, Webhooks
+from postroom.message.outgoing import Outcome, Outgoing
+from postroom.message.wire import Routed, notify_document, notify_error, read_response, read_routed
+from postroom.people.model import Person
+from postroom.people.names.normalise import keys_of
+from postroom.people.people import HouseholdPeople
+from postroom.people.person_rules import new_contact
+from postroom.people.store.people import StoredPeople
 
 MINT = IdMint()
 
@@ -179,7 +172,9 @@ def build_office(database: Database, clock: FakeClock) -> Office:
         channels=frozenset({"telegram", "email"}),
     )
     tools: dict[str, Any] = {"signal": signal, "clock": clock, "mint": MINT.mint}
-    courier = Courier(store=store, directory=directory, outbound=post, routes=butlers, channels=kinds.KINDS, **tools)
+    courier = Courier(
+        store=store, directory=directory, outbound=post, routes=butlers, channels=capabilities.KINDS, **tools
+    )
     return Office(
         database=database,
         contacts=contacts,

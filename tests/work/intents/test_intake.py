@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.work.intents.conftest import MINT, Office
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.errors import StoreUnavailable
-from postroom.domain.intent import AgentIntent, IntentChange, IntentStatus, WaitingReason
-from postroom.work.intents.threads import Acting
-from postroom.world.store.intents.intents import StoredIntents
+from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, WaitingReason
+from postroom.intents.store import StoredIntents
+from postroom.intents.threads import Acting
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 
 ANN = "agent://user/ann"
 AS_OWNER = Acting(HOUSEHOLD_OWNER, by_person=True)

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from tests.work.intents.conftest import MINT, Office
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.assurance import Assurance
-from postroom.domain.intent import AgentIntent, IntentStatus
-from postroom.domain.person import NewPerson, Person
-from postroom.work.intents.replies import NOT_CERTAIN, NOT_VERIFIED, InboundReply, IntentReplies
+from postroom.intents.gateway import NOT_CERTAIN, NOT_VERIFIED, InboundReply, IntentReplies
+from postroom.intents.model import AgentIntent, IntentStatus
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.message.inbound import Assurance
+from postroom.people.model import NewPerson, Person
 
 GROUP = "-100500"
 APPROVAL = {"macro_id": "macro.approval.v1"}

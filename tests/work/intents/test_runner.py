@@ -7,9 +7,13 @@ import pytest
 from sqlalchemy import update
 from tests.work.intents.conftest import MINT, Office, build_office, overloaded
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.delivery import Status
-from postroom.domain.errors import (
+from postroom.butlers.model import NewSession, SessionEvent, SessionOutcome
+from postroom.butlers.store import StoredSessions
+from postroom.intents.model import IntentEventType, IntentStatus, WaitingReason
+from postroom.intents.moves import MoveContext, unchanged
+from postroom.intents.runner import MAX_TRIES, followed, worked
+from postroom.intents.store import intents
+from postroom.kernel.values.errors import (
     Code,
     InternalError,
     PostroomError,
@@ -18,17 +22,11 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.domain.intent import IntentEventType, IntentStatus, WaitingReason
-from postroom.domain.notify_response import notify_error
-from postroom.domain.outgoing import Outgoing
-from postroom.domain.session import NewSession, SessionEvent, SessionOutcome
-from postroom.domain.session_id import SessionId
-from postroom.domain.time import seconds, to_text
-from postroom.work.intents.moves import MoveContext, unchanged
-from postroom.work.intents.runner import followed, worked
-from postroom.work.intents.setbacks import MAX_TRIES
-from postroom.world.store.butlers.sessions import StoredSessions
-from postroom.world.store.tables.intents import intents
+from postroom.kernel.values.ids import seconds, to_text
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, SessionId
+from postroom.message.delivery import Status
+from postroom.message.outgoing import Outgoing
+from postroom.message.wire import notify_error
 
 OTHER = "agent://somewhere/else"
 

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tests.work.intents.conftest import Office
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.errors import Code, Refused
-from postroom.domain.intent import MAX_STEPS, AgentIntent, IntentStatus
-from postroom.work.intents.threads import Acting
+from postroom.intents.model import MAX_STEPS, AgentIntent, IntentStatus
+from postroom.intents.threads import Acting
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 
 ANN = "agent://user/ann"
 AS_ANN = Acting(ANN, by_person=True)

@@ -13,12 +13,18 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from tests.work.intents.conftest import MINT, Office
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.time import SECOND_US
-from postroom.domain.webhook import Subscription, WebhookEvent
-from postroom.work.intents.threads import Acting
-from postroom.work.intents.webhooks import FORMER_HEADER, PAUSES_SECONDS, Webhooks, former_signature
-from postroom.world.webhooks.post import WebhookPost
+from postroom.intents.threads import Acting
+from postroom.kernel.values.ids import SECOND_US
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.kernel.webhooks import (
+    FORMER_HEADER,
+    PAUSES_SECONDS,
+    Subscription,
+    WebhookEvent,
+    WebhookPost,
+    Webhooks,
+    former_signature,
+)
 
 ANN = "agent://user/ann"
 SECRET = "0123456789abcdef"

@@ -11,15 +11,14 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.ids import IdMint
-from postroom.domain.person import Person
-from postroom.work.people.confirm import Confirmer
-from postroom.work.people.new_contact import new_contact
-from postroom.work.people.normalise import keys_of
-from postroom.work.people.resolve import Resolver
-from postroom.world.store.people.contacts_memory import StoredMemory
-from postroom.world.store.people.people import StoredPeople
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.people.model import Person
+from postroom.people.names.normalise import keys_of
+from postroom.people.names.resolve import Confirmer, Resolver
+from postroom.people.person_rules import new_contact
+from postroom.people.store.contacts import StoredMemory
+from postroom.people.store.people import StoredPeople
 
 
 @dataclass(frozen=True, slots=True)

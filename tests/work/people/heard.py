@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.outcome import AnswerStatus, Outcome
-from postroom.domain.outgoing import Outgoing
+from postroom.message.inbound import InboundMessage
+from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 
 
 class SaidBack:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tests.clock import FakeClock
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.ids import IdMint
-from postroom.domain.person import NewPerson, PersonRole
-from postroom.work.people.contact_addresses import vouched
-from postroom.work.people.household_people import HouseholdPeople
-from postroom.work.people.normalise import keys_of
-from postroom.world.store.engine.database import Database
-from postroom.world.store.people.people import StoredPeople
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.people.model import NewPerson, PersonRole
+from postroom.people.names.normalise import keys_of
+from postroom.people.people import HouseholdPeople
+from postroom.people.person_rules import vouched
+from postroom.people.store.people import StoredPeople
 
 
 def owner(name: str = "", telegram: str | None = None, email: str | None = None) -> NewPerson:

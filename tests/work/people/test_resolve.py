@@ -9,15 +9,12 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 from tests.work.people.conftest import Shelf
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.contact import DecisionMode, MatchType, Resolution
-from postroom.domain.contact_book import Entry
-from postroom.domain.errors import Code, Refused
-from postroom.domain.person import Person
-from postroom.work.people.confirm import Confirmation
-from postroom.work.people.new_contact import new_contact
-from postroom.work.people.normalise import keys_of
-from postroom.work.people.resolve import TOKEN_SECONDS, Resolver
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.people.model import DecisionMode, Entry, MatchType, Person, Resolution
+from postroom.people.names.normalise import keys_of
+from postroom.people.names.resolve import TOKEN_SECONDS, Confirmation, Resolver
+from postroom.people.person_rules import new_contact
 
 
 async def asked(shelf: Shelf, query: str) -> Resolution:

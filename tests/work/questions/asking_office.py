@@ -12,22 +12,18 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_database
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.ids import IdMint
-from postroom.domain.person import Person, PersonAddress, PersonRole
-from postroom.domain.principal import OWNER, Principal, Role
-from postroom.system.seal import Seal
-from postroom.work.questions.asking import Asking
-from postroom.work.questions.bells import Bells
-from postroom.work.questions.links import Links
-from postroom.work.questions.places import ChannelAbility
-from postroom.work.questions.planning import Planning
-from postroom.work.questions.questions import Questions
-from postroom.work.questions.request import check
-from postroom.work.questions.view import QuestionView
-from postroom.world.store.engine.database import Database
-from postroom.world.store.questions.presentations import StoredPresentations
-from postroom.world.store.questions.questions import StoredQuestions
+from postroom.kernel.database.engine import Database
+from postroom.kernel.running.process import Seal
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
+from postroom.people.model import Person, PersonAddress, PersonRole
+from postroom.questions.links.links import Links
+from postroom.questions.questions import Asking, Planning, Questions
+from postroom.questions.rules.plan import ChannelAbility
+from postroom.questions.rules.request import check
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
+from postroom.questions.waiting import Bells, QuestionView
 
 MINT = IdMint()
 HEALTH = Principal(Role.BUTLER, "health")

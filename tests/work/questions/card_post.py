@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from postroom.domain.delivery import Status
-from postroom.domain.errors import ErrorClass, PostroomError, error_of
-from postroom.domain.ids import DeliveryId
-from postroom.domain.outcome import AnswerStatus, Outcome, refused
-from postroom.domain.outgoing import Outgoing
+from postroom.kernel.values.errors import ErrorClass, PostroomError, error_of
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Status
+from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, refused
 
 
 @dataclass(slots=True)

@@ -6,13 +6,11 @@ from typing import Any
 
 from tests.clock import START_US
 
-from postroom.domain.answer_attempt import Attempt, Said
-from postroom.domain.assurance import Assurance
-from postroom.domain.ids import IdMint
-from postroom.domain.question import AskedPerson, Question
-from postroom.domain.time import seconds
-from postroom.work.questions.opening import opened
-from postroom.work.questions.request import check
+from postroom.kernel.values.ids import IdMint, seconds
+from postroom.message.inbound import Assurance
+from postroom.questions.model import AskedPerson, Attempt, Question, Said
+from postroom.questions.questions import opened
+from postroom.questions.rules.request import check
 
 MINT = IdMint()
 ANNA = AskedPerson(id="anna", name="Anna")

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from tests.world.channels.recording_server import recording
 
-from postroom.domain.delivery import Intent, Message
-from postroom.domain.errors import PostroomError
-from postroom.domain.ids import DeliveryId
-from postroom.world.channels.discord.channel import Discord
-from postroom.world.channels.ntfy.channel import Ntfy
-from postroom.world.channels.slack.channel import Slack
-from postroom.world.channels.telegram import Telegram
-from postroom.world.channels.webhook.channel import Webhook
+from postroom.channels.discord.channel import Discord
+from postroom.channels.ntfy.channel import Ntfy
+from postroom.channels.slack.channel import Slack
+from postroom.channels.telegram.channel import Telegram
+from postroom.channels.webhook.channel import Webhook
+from postroom.kernel.values.errors import PostroomError
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Intent, Message
 
 TOKEN = "424242:canary-canary-canary-canary-cana"
 WORDS = "the words of the message"

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from postroom.domain.ids import IdMint
-from postroom.world.store.engine.database import Database
-from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
+from postroom.delivery.store.tables import delivery_attempts, delivery_requests
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import IdMint
 
 NOON_US = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
 _mint = IdMint()

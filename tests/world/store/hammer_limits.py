@@ -7,9 +7,9 @@ import sys
 
 from tests.world.store.turned_clock import TurnedClock
 
-from postroom.domain.limits import Admission, LimitType, Tier
-from postroom.world.store.shared.limits_redis import RedisLimits
-from postroom.world.store.shared.redis_script import connect
+from postroom.delivery.rules.limits import Admission, LimitType, Tier
+from postroom.delivery.store.limits_redis import RedisLimits
+from postroom.kernel.database.redis_script import connect
 
 TASKS = 32
 CALLS_PER_TASK = 20

@@ -11,12 +11,12 @@ from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.ids import IdMint
-from postroom.domain.intent import AgentIntent, IntentChange, IntentEventType, IntentStatus, Step, StepKind
-from postroom.work.intents.moves import MoveContext, noted, opened
-from postroom.world.store.engine.database import Database
-from postroom.world.store.intents.intents import StoredIntents
-from postroom.world.store.intents.threads import StoredInbox
+from postroom.intents.model import AgentIntent, IntentChange, IntentEventType, IntentStatus, Step, StepKind
+from postroom.intents.moves import MoveContext, noted, opened
+from postroom.intents.store import StoredIntents
+from postroom.intents.threads import StoredInbox
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import IdMint
 
 ANN, BOB, CLEO = "agent://x/ann", "agent://x/bob", "agent://x/cleo"
 NOW = 1_800_000_000_000_000

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import event
 
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.sqlite import SqliteDatabase
 
 
 @contextmanager

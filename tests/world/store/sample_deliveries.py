@@ -6,11 +6,11 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
-from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, Intent, OnUncertain, Priority, Receipt
-from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
-from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import Claim, Lease, NewDelivery, Settlement
-from postroom.work.delivery.settlement import delivered, failed, put_back
+from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement
+from postroom.delivery.settlement import delivered, failed, put_back
+from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.message.delivery import AttemptVerdict, DeliveryEvent, Intent, OnUncertain, Priority, Receipt
 
 NOON_US = 1_800_000_000_000_000
 SECOND = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from postroom.domain.time import seconds
+from postroom.kernel.values.ids import seconds
 
 NOON_US = 1_800_000_000_000_000
 

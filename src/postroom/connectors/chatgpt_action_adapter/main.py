@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.doors.assistants.profile import CHATGPT
-from postroom.doors.assistants.standalone import standalone
+from postroom.connectors.app import standalone
+from postroom.connectors.profile import CHATGPT
 
 app = standalone(CHATGPT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.doors.assistants.profile import GEMINI
-from postroom.doors.assistants.standalone import standalone
+from postroom.connectors.app import standalone
+from postroom.connectors.profile import GEMINI
 
 app = standalone(GEMINI)

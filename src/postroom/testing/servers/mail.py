@@ -9,8 +9,7 @@ from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default as default_policy
 
-from postroom.testing.servers.fake_server import FakeProvider
-from postroom.testing.servers.written import write_pieces
+from postroom.testing.servers.http import FakeProvider, write_pieces
 
 REPLIES: Mapping[str, bytes] = {
     "CONNECT": b"220 mail.test ready",

@@ -8,9 +8,7 @@ import hashlib
 import struct
 from typing import Final
 
-from postroom.testing.servers.fake_server import FakeServer
-from postroom.testing.servers.http_reply import Reply
-from postroom.testing.servers.http_request import TakenRequest, read_head
+from postroom.testing.servers.http import FakeServer, Reply, TakenRequest, read_head
 
 _ACCEPT_KEY: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _TEXT, _CLOSE, _PING, _PONG = 0x1, 0x8, 0x9, 0xA

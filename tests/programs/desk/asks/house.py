@@ -13,7 +13,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.programs.desk.screen import until
 
-from postroom.domain.principal import OWNER, Principal, Role
+from postroom.kernel.values.principal import OWNER, Principal, Role
 
 SECONDS = 30
 

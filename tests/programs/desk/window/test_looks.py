@@ -8,7 +8,7 @@ from tests.programs.desk.conftest import ARTEFACTS
 from tests.programs.desk.picture import difference, pixel
 from tests.programs.desk.screen import Screen, until
 
-from postroom.programs.desk.palette import PALETTES
+from postroom.desk.look import PALETTES
 
 LONG = "\n".join(f"Line {number} of a message that does not fit." for number in range(1, 201))
 SCROLLED = 0.005

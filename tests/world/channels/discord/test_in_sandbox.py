@@ -14,18 +14,18 @@ import pytest
 from tests.fakes.server import Fakes, serve
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.delivery import Intent, Message, Receipt
-from postroom.domain.errors import (
+from postroom.channels.discord.channel import Discord
+from postroom.kernel.values.errors import (
     OutcomeUncertain,
     ProviderFailed,
     ProviderThrottled,
     TargetUnavailable,
     ValidationError,
 )
-from postroom.domain.ids import DeliveryId
-from postroom.domain.inbound_message import InboundMessage, Listened, Press
-from postroom.domain.markup import Button, ButtonStyle, Markup, Revision
-from postroom.world.channels.discord.channel import Discord
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Intent, Message, Receipt
+from postroom.message.inbound import InboundMessage, Listened, Press
+from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 
 YES = Button(label="Yes", token="q1:yes", style=ButtonStyle.SUCCESS)
 CARD = Markup(buttons=((YES, Button(label="No", token="q1:no"), Button(label="Open", url="https://home.example/q1")),))
@@ -207,8 +207,8 @@ async def test_cut_after_it_was_taken_and_sent_again_it_stands_there_once(sandbo
 
 _KILLED = """
 import asyncio, sys
-from postroom.domain.delivery import Intent, Message
-from postroom.world.channels.discord.channel import Discord
+from postroom.message.delivery import Intent, Message
+from postroom.channels.discord.channel import Discord
 
 async def main():
     discord = Discord("discord", "sandbox.bot.token", sys.argv[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.message import EmailMessage
 from typing import Any
 
-from postroom.world.channels.mail_listening.answered_message import OwnMessages
+from postroom.channels.email.incoming.reading import OwnMessages
 
 OURS = "0191a3c4-7d2e-7abc-8def-0123456789ab"
 OUR_ID = f"<{OURS}@post.example>"

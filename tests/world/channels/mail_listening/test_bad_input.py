@@ -17,13 +17,11 @@ from tests.services.dovecot import Dovecot
 from tests.world.channels.mail_listening.mails import PROVED, mail
 from tests.world.channels.mail_listening.test_listening import Cut, HandClock, begun, listening, look, texts
 
-from postroom.domain.assurance import Flag
-from postroom.domain.errors import TargetUnavailable
-from postroom.domain.inbound_message import InboundMessage
-from postroom.world.channels.mail_listening.answered_message import OwnMessages
-from postroom.world.channels.mail_listening.imap_session import FETCHED_BYTES, FetchedMail
-from postroom.world.channels.mail_listening.incoming import MailReading
-from postroom.world.channels.mail_listening.listening import readable_event
+from postroom.channels.email.incoming.imap import FETCHED_BYTES, FetchedMail
+from postroom.channels.email.incoming.listening import MailReading, readable_event
+from postroom.channels.email.incoming.reading import OwnMessages
+from postroom.kernel.values.errors import TargetUnavailable
+from postroom.message.inbound import Flag, InboundMessage
 
 READING = MailReading(
     channel="email",

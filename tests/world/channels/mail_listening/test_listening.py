@@ -13,14 +13,12 @@ from tests.services.dovecot import PASSWORD, USER, Dovecot
 from tests.services.ports import free_port
 from tests.world.channels.mail_listening.mails import BOUNCE, KEY, OUR_ID, OURS, mail
 
-from postroom.domain.assurance import Flag
-from postroom.domain.errors import TargetUnavailable
-from postroom.domain.inbound_message import InboundMessage, LateNews, Listened, NewsKind
-from postroom.domain.ports import Listen
-from postroom.world.channels.email import Email
-from postroom.world.channels.mail_listening.account import ImapAccount
-from postroom.world.channels.mail_listening.listening import MOST_AT_ONCE, SWEEP_SECONDS
-from postroom.world.channels.mail_listening.position import MailPosition
+from postroom.channels.email.channel import Email
+from postroom.channels.email.incoming.imap import ImapAccount, MailPosition
+from postroom.channels.email.incoming.listening import MOST_AT_ONCE, SWEEP_SECONDS
+from postroom.kernel.values.errors import TargetUnavailable
+from postroom.message.channel import Listen
+from postroom.message.inbound import Flag, InboundMessage, LateNews, Listened, NewsKind
 
 SECONDS = 20.0
 

@@ -10,10 +10,8 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.mail_oauth.token_server import TokenServer
 
-from postroom.domain.errors import CredentialsRefused, TargetUnavailable
-from postroom.world.channels.mail_oauth.access import MailAccess, xoauth2
-from postroom.world.channels.mail_oauth.grant import Grant, GrantFile
-from postroom.world.channels.mail_oauth.provider import oauth_provider
+from postroom.channels.email.oauth import Grant, GrantFile, MailAccess, oauth_provider, xoauth2
+from postroom.kernel.values.errors import CredentialsRefused, TargetUnavailable
 
 KEY = b"k" * 32
 NOW = 1_000_000.0

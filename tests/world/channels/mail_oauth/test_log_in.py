@@ -10,9 +10,8 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 from tests.world.channels.mail_oauth.token_server import TokenServer
 
-from postroom.domain.errors import CredentialsRefused
-from postroom.world.channels.mail_oauth.log_in import by_code, by_page
-from postroom.world.channels.mail_oauth.provider import OauthProvider, oauth_provider
+from postroom.channels.email.oauth import OauthProvider, by_code, by_page, oauth_provider
+from postroom.kernel.values.errors import CredentialsRefused
 
 
 def provider(tokens: TokenServer, name: str) -> OauthProvider:

@@ -19,12 +19,12 @@ from tests.world.channels.mail_listening.mails import mail
 from tests.world.channels.mail_oauth.test_access import access, kept
 from tests.world.channels.mail_oauth.token_server import USER, TokenServer
 
-from postroom.domain.delivery import Intent, Message
-from postroom.domain.errors import CredentialsRefused, TargetUnavailable
-from postroom.domain.ids import DeliveryId
-from postroom.world.channels.email import Email
-from postroom.world.channels.mail_listening.account import ImapAccount
-from postroom.world.channels.mail_oauth.access import MailAccess, xoauth2
+from postroom.channels.email.channel import Email
+from postroom.channels.email.incoming.imap import ImapAccount
+from postroom.channels.email.oauth import MailAccess, xoauth2
+from postroom.kernel.values.errors import CredentialsRefused, TargetUnavailable
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Intent, Message
 
 MESSAGE = Message(delivery_id=DeliveryId("d1"), intent=Intent.SEND, address="ada@example.org", text="hello")
 

@@ -20,29 +20,28 @@ from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.asking_office import MINT, Book, Office, office_on, person
 from tests.work.questions.card_post import CardPost
 
-from postroom.domain.delivery import Intent, Message, Receipt
-from postroom.domain.errors import OutcomeUncertain, ProviderThrottled
-from postroom.domain.ids import DeliveryId
-from postroom.domain.markup import Button, Markup, Revision
-from postroom.domain.outcome import Outcome
-from postroom.domain.outgoing import Outgoing
-from postroom.domain.principal import OWNER
-from postroom.domain.question_states import QuestionStatus
-from postroom.system.signal import Signal
-from postroom.work.questions.cards import CardMaker
-from postroom.work.questions.hearing import Hearing
-from postroom.work.questions.places import ChannelAbility
-from postroom.work.questions.planning import Planning
-from postroom.work.questions.presenter import Presenter
-from postroom.world.channels.ntfy.channel import Ntfy
+from postroom.channels.ntfy.channel import Ntfy
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.errors import OutcomeUncertain, ProviderThrottled
+from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.principal import OWNER
+from postroom.message.delivery import Intent, Message, Receipt
+from postroom.message.markup import Button, Markup, Revision
+from postroom.message.outgoing import Outcome, Outgoing
+from postroom.questions.hearing import Hearing
+from postroom.questions.model import QuestionStatus
+from postroom.questions.presenter import Presenter
+from postroom.questions.questions import Planning
+from postroom.questions.rules.cards import CardMaker
+from postroom.questions.rules.plan import ChannelAbility
 
 ABILITY = ChannelAbility(buttons=True, most_buttons=3, edits=True, inbound=True, replies=False)
 YES = Button(label="Yes", token="t0ken")
 SENDER = """
 import asyncio, sys
-from postroom.domain.delivery import Intent, Message
-from postroom.domain.ids import DeliveryId
-from postroom.world.channels.ntfy.channel import Ntfy
+from postroom.message.delivery import Intent, Message
+from postroom.kernel.values.ids import DeliveryId
+from postroom.channels.ntfy.channel import Ntfy
 
 async def send():
     ntfy = Ntfy("ntfy", sys.argv[1])

@@ -13,12 +13,12 @@ from tests.fakes.record import FaceMessage
 from tests.fakes.server import Fakes, serve
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.domain.delivery import Format, Intent, Message, Receipt
-from postroom.domain.errors import OutcomeUncertain, ProviderThrottled, TargetUnavailable, ValidationError
-from postroom.domain.ids import DeliveryId
-from postroom.domain.inbound_message import InboundMessage, Listened, Press
-from postroom.domain.markup import Button, ButtonStyle, Markup, Revision
-from postroom.world.channels.slack.channel import Slack
+from postroom.channels.slack.channel import Slack
+from postroom.kernel.values.errors import OutcomeUncertain, ProviderThrottled, TargetUnavailable, ValidationError
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Format, Intent, Message, Receipt
+from postroom.message.inbound import InboundMessage, Listened, Press
+from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 
 CARD = Markup(
     buttons=(

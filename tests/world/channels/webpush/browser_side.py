@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from postroom.domain.push_device import PushSubscription
+from postroom.people.model import PushSubscription
 
 
 def unpadded(data: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from postroom.domain.push_device import PushSubscription
+from postroom.people.model import PushSubscription
 
 
 @dataclass(slots=True)

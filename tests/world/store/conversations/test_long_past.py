@@ -13,14 +13,14 @@ import pytest
 from benchmarks.growth_fill import filled
 from benchmarks.growth_rows import row_id
 from sqlalchemy import Connection
+from tests.conversations.test_history import ADA
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.conversations.test_history import ADA
 from tests.world.store.planned import planned
 
-from postroom.domain.person import Person, PersonAddress
-from postroom.domain.person_history import HistoryQuery
-from postroom.world.store.conversations import history, lately
-from postroom.world.store.engine.database import Database
+from postroom.conversations import history
+from postroom.conversations.model import HistoryQuery
+from postroom.kernel.database.engine import Database
+from postroom.people.model import Person, PersonAddress
 
 NOW_MS = time.time_ns() // 1_000_000
 SIZE = 4_000  # deliveries, with a tenth as many messages of people
@@ -40,13 +40,13 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 def parts(connection: Connection, person: Person, wanted: HistoryQuery) -> None:
     places = history._places(connection, person.id, wanted.channel)
-    list(history._written(connection, person.id, places, wanted))
-    history._sent(connection, person, places, wanted)
-    history._asked(connection, person.id, wanted)
+    list(history._history_written(connection, person.id, places, wanted))
+    history._history_sent(connection, person, places, wanted)
+    history._history_asked(connection, person.id, wanted)
 
 
 def asked_lately(connection: Connection) -> None:
-    lately._asked(connection)
+    history._lately_asked(connection)
 
 
 CASES: dict[str, tuple[str, Callable[[Connection], Any]]] = {
@@ -75,7 +75,7 @@ async def test_whoever_is_written_to_often_is_found_among_the_newest(
     often, wanted = replace(BUSY, addresses=addresses), HistoryQuery(limit=6)
 
     def sent(connection: Connection) -> tuple[list[str], str | None]:
-        part = history._sent(connection, often, [], wanted)
+        part = history._history_sent(connection, often, [], wanted)
         return sorted((one.id for one in part.entries), reverse=True), part.floor
 
     soon = await database.read(sent)

@@ -14,7 +14,22 @@ from sqlalchemy.exc import DBAPIError
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
-from postroom.domain.delivery import (
+from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal
+from postroom.delivery.seams import Ledger
+from postroom.delivery.store.postgres import PostgresLedger
+from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.delivery.store.tables import (
+    delivery_attempts,
+    delivery_dead_letter,
+    delivery_receipts,
+    delivery_refusals,
+    delivery_requests,
+)
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.values.errors import ErrorClass
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import (
     TRANSITIONS,
     AttemptResult,
     DeliveryEvent,
@@ -22,21 +37,6 @@ from postroom.domain.delivery import (
     Priority,
     Receipt,
     Status,
-)
-from postroom.domain.errors import ErrorClass
-from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal
-from postroom.domain.seams import Ledger
-from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
-from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.sqlite import SqliteDatabase
-from postroom.world.store.tables.deliveries import (
-    delivery_attempts,
-    delivery_dead_letter,
-    delivery_receipts,
-    delivery_refusals,
-    delivery_requests,
 )
 
 EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from postroom.world.store.deliveries import ledger_postgres as ledger
-from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.delivery.store import postgres as ledger
+from postroom.kernel.database.postgres import PostgresDatabase
 
 _DELIVERED = """
     INSERT INTO messenger.delivery_requests (id, idempotency_key, fingerprint, request_id, origin_butler, channel,

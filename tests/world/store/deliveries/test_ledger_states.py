@@ -16,12 +16,12 @@ from sqlalchemy import select
 from tests.services.ready_file import ready_file
 from tests.world.store.sample_deliveries import NOON_US, SECOND, ending, new_delivery
 
-from postroom.domain.delivery import TERMINAL, TRANSITIONS, DeliveryEvent, Receipt, Status
-from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Lease
-from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
-from postroom.world.store.engine.sqlite import SqliteDatabase
-from postroom.world.store.tables.deliveries import delivery_attempts, delivery_dead_letter, delivery_requests
+from postroom.delivery.model import Claim, Lease
+from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
+from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import TERMINAL, TRANSITIONS, DeliveryEvent, Receipt, Status
 
 Result = TypeVar("Result")
 EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}

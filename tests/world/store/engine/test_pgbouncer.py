@@ -18,15 +18,15 @@ from tests.system.counted import CountedLoops
 from tests.world.store.intent_hosts import Host
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
 
-from postroom.domain.delivery import DeliveryEvent, Status
-from postroom.domain.enquiry import DeliveryQuery
-from postroom.domain.ids import DeliveryId
-from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
-from postroom.world.store.deliveries.search import search
-from postroom.world.store.engine.postgres import PostgresDatabase
-from postroom.world.store.shared.notices import listening, polling
-from postroom.world.store.shared.question_notices import QuestionNotices
-from postroom.world.store.tables.intents import intent_events
+from postroom.delivery.reading.file import DeliveryQuery
+from postroom.delivery.store.postgres import PostgresLedger
+from postroom.intents.store import intent_events
+from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.database.postgres_signals import listening, polling
+from postroom.kernel.database.signals import QuestionNotices
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import DeliveryEvent, Status
+from postroom.overview.story import search
 
 
 @pytest.fixture

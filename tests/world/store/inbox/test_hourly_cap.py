@@ -12,12 +12,11 @@ from tests.work.inbox.examples import MINT, a_notification
 from tests.world.store.redis_server import fresh_prefix, own_redis
 from tests.world.store.turned_clock import TurnedClock
 
-from postroom.domain.email_copy import Drop, Verdict
-from postroom.domain.notification import Notification, NotificationQuery, Preferences
-from postroom.world.store.engine.sqlite import SqliteDatabase
-from postroom.world.store.inbox.inbox import StoredNotes
-from postroom.world.store.shared.hourly_cap_redis import RedisHourlyCap
-from postroom.world.store.shared.redis_script import connect
+from postroom.inbox.model import Drop, Notification, NotificationQuery, Preferences, Verdict
+from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
+from postroom.inbox.store.notes import StoredNotes
+from postroom.kernel.database.redis_script import connect
+from postroom.kernel.database.sqlite import SqliteDatabase
 
 HOUR = 3600 * 1_000_000
 

@@ -20,27 +20,35 @@ from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
 from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
-from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
-from postroom.domain.assurance import Flag
-from postroom.domain.presentation import PlannedPresentation, Presentation, PresentationClaim, Shown
-from postroom.domain.question import Question
-from postroom.domain.question_change import EVENT_OF_END, QuestionChange
-from postroom.domain.question_states import (
+from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.running.process import Seal
+from postroom.kernel.values.ids import seconds
+from postroom.message.inbound import Flag
+from postroom.questions import questions
+from postroom.questions.model import (
     ENDED,
+    EVENT_OF_END,
     QUESTION_MOVES,
+    Attempt,
+    Heard,
+    PlannedPresentation,
+    Presentation,
+    PresentationClaim,
     PresentationMove,
     PresentationStatus,
+    Question,
+    QuestionChange,
     QuestionStatus,
+    Said,
+    Shown,
+    Verdict,
+    VerdictKind,
 )
-from postroom.domain.time import seconds
-from postroom.system.seal import Seal
-from postroom.work.questions import moves
-from postroom.work.questions.judge import judge
-from postroom.work.questions.plan import due
-from postroom.world.store.engine.sqlite import SqliteDatabase
-from postroom.world.store.questions.presentations import StoredPresentations
-from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.tables.questions import presentations, question_attempts
+from postroom.questions.rules.judge import judge
+from postroom.questions.rules.plan import due
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
+from postroom.questions.store.tables import presentations, question_attempts
 
 Result = TypeVar("Result")
 EDGES = {(before, after) for (before, _), after in QUESTION_MOVES.items()}
@@ -139,7 +147,7 @@ class QuestionMachine(RuleBasedStateMachine):
         attempts += [replace(old, id=MINT.mint(self.now)) for old in self.made[-3:] if old.question_id == one]
         jobs: list[Coroutine[Any, Any, Any]] = [self.store.hear(attempt, self.judged) for attempt in attempts]
         if ends:
-            cancel = partial(moves.cancelled, reason="enough", now_us=self.now)
+            cancel = partial(questions.cancelled, reason="enough", now_us=self.now)
             jobs.insert(len(jobs) // 2, self.store.change(one, cancel))
 
         done = self.run(_together(jobs))
@@ -162,7 +170,7 @@ class QuestionMachine(RuleBasedStateMachine):
         assert question is not None
         wording = replace(question.wording, question=f"Ship it, version {row.revision + 1}?")
 
-        change = self.run(self.store.change(one, partial(moves.revised, wording=wording, now_us=self.now)))
+        change = self.run(self.store.change(one, partial(questions.revised, wording=wording, now_us=self.now)))
 
         assert change is not None
         assert (change.event is not None) is (row.status is QuestionStatus.OPEN)
@@ -174,7 +182,7 @@ class QuestionMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
         one = self.any_question(data)
-        change = self.run(self.store.change(one, partial(moves.cancelled, reason=None, now_us=self.now)))
+        change = self.run(self.store.change(one, partial(questions.cancelled, reason=None, now_us=self.now)))
         assert change is not None
         assert (change.event is not None) is (self.rows[one].status is QuestionStatus.OPEN)
         if change.event:
@@ -192,7 +200,7 @@ class QuestionMachine(RuleBasedStateMachine):
         assert {question.id for question in waiting} == over
         for question in waiting:
             plan = due(question, self.now)
-            change = self.run(self.store.change(question.id, partial(moves.taken, plan=plan, now_us=self.now)))
+            change = self.run(self.store.change(question.id, partial(questions.taken, plan=plan, now_us=self.now)))
             assert change is not None
             self.note_end(question.id, change.question)
 

@@ -17,19 +17,29 @@ from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
 from tests.work.questions.sample_questions import HOUR_US, MINT, new_attempt, new_question
 
-from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
-from postroom.domain.presentation import PlannedPresentation, Presentation, Shown
-from postroom.domain.question import Question
-from postroom.domain.question_change import EVENT_OF_END
-from postroom.domain.question_states import ENDED, PresentationMove, PresentationStatus
-from postroom.domain.time import seconds
-from postroom.system.seal import Seal
-from postroom.work.questions import moves
-from postroom.work.questions.judge import judge
-from postroom.world.store.engine.database import Database
-from postroom.world.store.questions.presentations import StoredPresentations
-from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.tables.questions import presentations
+from postroom.kernel.database.engine import Database
+from postroom.kernel.running.process import Seal
+from postroom.kernel.values.ids import seconds
+from postroom.questions import questions
+from postroom.questions.model import (
+    ENDED,
+    EVENT_OF_END,
+    Attempt,
+    Heard,
+    PlannedPresentation,
+    Presentation,
+    PresentationMove,
+    PresentationStatus,
+    Question,
+    Said,
+    Shown,
+    Verdict,
+    VerdictKind,
+)
+from postroom.questions.rules.judge import judge
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
+from postroom.questions.store.tables import presentations
 
 NOW = START_US + seconds(1)
 CHANNELS = ("telegram", "email", "desk", "console")
@@ -87,9 +97,9 @@ async def test_in_a_storm_every_question_ends_once_and_every_card_is_closed(
         places = [PlannedPresentation(person_id="anna", channel=channel, address="a") for channel in CHANNELS[:2]]
         await first.cards.plan(question.id, ["anna", "ben"], places, NOW)
         jobs += [dice.choice(processes).store.hear(tried(question, dice), at_hearing) for _ in range(ATTEMPTS)]
-        jobs.append(first.store.change(question.id, partial(moves.cancelled, reason=None, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(questions.cancelled, reason=None, now_us=NOW)))
         wording = replace(question.wording, question="Now?")
-        jobs.append(first.store.change(question.id, partial(moves.revised, wording=wording, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(questions.revised, wording=wording, now_us=NOW)))
     showing = [one.show() for one in processes for _ in range(4)]
     closing = [one.close() for one in processes for _ in range(4)]
     dice.shuffle(jobs)

@@ -1,0 +1,177 @@
+"""`permission_prompt`: what headless Claude Code calls (--permission-prompt-tool) before it uses a tool."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field, SkipValidation
+
+from postroom.agents.coding import card as agent_card
+from postroom.agents.coding.card import AgentWish, TooLong, answers_of, permission_of
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tools import GuardedServer, Inside, caller
+from postroom.kernel.text.visible import reveal
+from postroom.kernel.values.errors import PostroomError
+from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.principal import Principal
+from postroom.questions.questions import Asking
+from postroom.questions.rules.request import check
+from postroom.questions.shapes import document
+from postroom.questions.waiting import Progress
+
+PERMISSION_TOOL: Final = "permission_prompt"
+WAIT_SECONDS: Final = 3600  # shorter than any client's own limit while progress is reported
+_WHO: Final = "Claude Code"
+_IN_VAIN: Final = "not answered in time; the agent heard that it may not"
+_DESCRIPTION: Final = """\
+For Claude Code itself, not for you: `claude -p --permission-prompt-tool mcp__postroom__permission_prompt`. Asks the \
+person on their phone whether a tool may be used with this input and answers in the client's own shape. To ask a \
+person something yourself, call `ask`."""
+_ASKS: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
+ToolName = Annotated[str, SkipValidation, Field(description="The tool that is to be used")]
+ToolInput = Annotated[dict[str, Any] | None, SkipValidation, Field(description="What it is to be used with")]
+UseId = Annotated[str, SkipValidation, Field(description="Of this very use: the same is asked once")]
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermissionParts:
+    asking: Asking
+    verifier: Verifier
+    wait_seconds: float = WAIT_SECONDS
+
+
+def add_permission_tool(server: MCPServer[Any], parts: PermissionParts) -> None:
+    """Its caller is a program of another author, which may say more with its next version."""
+
+    async def permission_prompt(
+        call: Context[Any, Any], tool_name: ToolName = "", input: ToolInput = None, tool_use_id: UseId = ""
+    ) -> CallToolResult:
+        said = await _answered(parts, call, tool_name, input, tool_use_id)
+        return CallToolResult(content=[TextContent(type="text", text=json.dumps(said, ensure_ascii=False))])
+
+    server.add_tool(permission_prompt, description=_DESCRIPTION, annotations=_ASKS)
+    if isinstance(server, GuardedServer):
+        server.takes_more.add(PERMISSION_TOOL)
+
+
+async def _answered(
+    parts: PermissionParts, call: Context[Any, Any], tool_name: object, tool_input: object, use_id: object
+) -> Answer:
+    """Always one of the two answers that the client knows: there is no abstaining here, so every doubt is a no."""
+    if not isinstance(tool_name, str) or not tool_name or not isinstance(tool_input, dict):
+        return _denied("Postroom could not ask: tool_name and input are required.")
+    wish = AgentWish(who=_WHO, tool=tool_name, tool_input=tool_input)
+    asker = Asker(
+        parts=parts, who=caller(call, parts.verifier), key=_key(wish, use_id), progress=_progress(call, parts)
+    )
+    try:
+        return await asker.decided(wish)
+    except TooLong:
+        return _denied("No person was asked: this is too long to be shown whole on a phone. Do it in smaller steps.")
+    except PostroomError as error:
+        return _denied(f"No person could be asked: {error.message}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """`key` is of this use of the tool; the same again joins."""
+
+    parts: PermissionParts
+    who: Principal
+    key: str | None
+    progress: Progress | None
+
+    async def decided(self, wish: AgentWish) -> Answer:
+        match wish.tool:
+            case agent_card.QUESTIONS:
+                return await self._questions(wish)
+            case agent_card.PLAN:
+                return await self._permission(wish, agent_card.plan(wish, reveal))
+            case _:
+                return await self._permission(wish, agent_card.permission(wish, reveal))
+
+    async def _permission(self, wish: AgentWish, card: Answer) -> Answer:
+        ended = await self._over([card])
+        if (silence := _silence(ended)) is not None:
+            return _denied(silence)
+        said = permission_of(ended[0])
+        if said is None:
+            return _denied("The answer came in a way that anyone could have written, so it allows nothing.")
+        return _allowed(wish.tool_input) if said.allowed else _denied(said.why)
+
+    async def _questions(self, wish: AgentWish) -> Answer:
+        """Never an empty answer: the model would take it for the person's."""
+        cards = agent_card.questions(wish, reveal)
+        ended = await self._over(cards) if cards else []
+        if (silence := _silence(ended)) is not None:
+            return _denied(silence)
+        words = answers_of(wish.tool_input, ended)
+        return (
+            _denied("There was nothing to ask.") if words is None else _allowed({**wish.tool_input, "answers": words})
+        )
+
+    async def _over(self, cards: Sequence[Answer]) -> list[Answer]:
+        """All are shown at once; what is not answered in time is taken back, for no one waits for it any more."""
+        asking, deadline = self.parts.asking, max(30, self.parts.wait_seconds)
+        opened = []
+        for place, card in enumerate(cards):
+            key = {} if self.key is None else {"idempotency_key": f"{self.key}:{place}"}
+            request = check({**card, **key, "deadline_seconds": deadline, "wait_seconds": 0})
+            opened.append(await asking.ask(self.who, request, wait_seconds=0))
+        over, left = [], self.parts.wait_seconds
+        for one in opened:
+            began_us = asking.clock.now_us()
+            view = await asking.wait(self.who, ask_id=one.question.id, wait_seconds=left, progress=self.progress)
+            left = max(0.0, left - (asking.clock.now_us() - began_us) / 1_000_000)
+            ended = await asking.cancel(self.who, one.question.id, _IN_VAIN) if view.question.is_open else view
+            over.append(document(ended))
+        return over
+
+
+def _silence(ended: Sequence[Answer]) -> str | None:
+    """Why there is no answer, in words that no model takes for a person's no."""
+    for one in ended:
+        match one["status"]:
+            case "answered":
+                continue
+            case "declined":
+                return f"{(one['answered_by'] or {}).get('name') or 'The person'} would rather not answer."
+            case _:
+                return (
+                    "No person answered in time. This is not a refusal by a person, and nothing was allowed: go on "
+                    "without it, or stop and say what you were waiting for."
+                )
+    return None
+
+
+def _allowed(tool_input: Answer) -> Answer:
+    return {"behavior": "allow", "updatedInput": tool_input}
+
+
+def _denied(why: str) -> Answer:
+    return {"behavior": "deny", "message": why}
+
+
+def _key(wish: AgentWish, use_id: object) -> str | None:
+    """Without an id of the use, an open question that is the same is joined."""
+    if not isinstance(use_id, str) or not use_id or text_problem(use_id):
+        return None
+    said = json.dumps([use_id, wish.tool, wish.tool_input], sort_keys=True)
+    return f"permit:{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
+
+
+def _progress(call: Context[Any, Any] | Inside, parts: PermissionParts) -> Progress | None:
+    if isinstance(call, Inside):
+        return None
+
+    async def report(waited_seconds: float) -> None:
+        await call.report_progress(waited_seconds, parts.wait_seconds, "the person has not decided yet")
+
+    return report

@@ -1,0 +1,306 @@
+"""What a person can do about parked messages and standing rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Protocol
+
+from postroom.approvals import rules, ruling
+from postroom.approvals.card import detail
+from postroom.approvals.model import (
+    CONSOLE,
+    Action,
+    ActionStatus,
+    ApprovalEvent,
+    DecisionTried,
+    Parking,
+    Ruling,
+    StandingRule,
+    content_of,
+)
+from postroom.approvals.rules import (
+    ActionReader,
+    ApprovalPolicy,
+    Choose,
+    DecisionRecord,
+    ParkingRecord,
+    RuleRecord,
+    RuleRequest,
+    always_asks,
+    arguments_of,
+    previews,
+    risk_of,
+    standing,
+)
+from postroom.approvals.ruling import Edited, edited
+from postroom.delivery.model import Inserted, NewDelivery
+from postroom.delivery.seams import ParkingTerms
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.principal import Principal
+from postroom.message.attachment import FileContents
+from postroom.message.channel import Channel, KnownChannels
+from postroom.message.delivery import Intent, Status
+from postroom.people.model import CONFIRMATION_ORIGIN
+from postroom.people.people import HouseholdTrust
+from postroom.people.signing_in.rules import SIGN_IN_ORIGIN
+from postroom.questions.model import APPROVE, DENY
+from postroom.questions.rules.cards import ORIGIN as QUESTIONS_ORIGIN
+
+
+def _nothing() -> None:
+    return None
+
+
+class ApprovalRecord(DecisionRecord, ActionReader, RuleRecord, Protocol):
+    """What deciding needs of the store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approvals:
+    """
+    Every method that changes something takes the principal and refuses all but people,
+    whatever door the call came through.
+    """
+
+    record: ApprovalRecord
+    policy: ApprovalPolicy
+    channels: Mapping[str, Channel]
+    known_channels: KnownChannels
+    clock: Clock
+    mint: Callable[[int], str]
+    released: Callable[[], None]  # wakes whoever sends
+    decided: Callable[[], None] = _nothing  # wakes whoever closes the cards
+    files: FileContents | None = None
+
+    async def page(
+        self, status: ActionStatus | None = None, *, before: str | None = None, limit: int = 50
+    ) -> Sequence[Action]:
+        await self.record.expire(self.clock.now_us())
+        return await self.record.page(status, before, limit)
+
+    async def show(self, action_id: str) -> tuple[Action, Sequence[ApprovalEvent]]:
+        await self.record.expire(self.clock.now_us())
+        action = await self._action(action_id)
+        return action, await self.record.events(action.id)
+
+    async def detail(self, action_id: str) -> dict[str, Any]:
+        """As a person is shown it, with the beginning of every file."""
+        action, events = await self.show(action_id)
+        return detail(action, events, await previews(action.content, self.files))
+
+    async def approve(
+        self,
+        caller: Principal,
+        action_id: str,
+        *,
+        seen_hash: str | None = None,
+        edits: object = None,
+        create_rule: RuleRequest | None = None,
+        via: str = CONSOLE,
+    ) -> tuple[Action, StandingRule | None]:
+        """The delivery is released exactly once, however many people agree at the same time."""
+        actor, now_us = _person(caller), self.clock.now_us()
+        rule_id = self.mint(now_us)
+
+        def judge(action: Action) -> Ruling:
+            if refused := ruling.closed(action, now_us):
+                return refused
+            wanted = edited(action, edits, self.channels, self.known_channels)
+            rule = self._rule(create_rule, action, wanted, rule_id, actor, now_us) if create_rule else None
+            return ruling.approval(
+                action,
+                actor=actor,
+                now_us=now_us,
+                seen_hash=seen_hash,
+                content=wanted.content,
+                edited=wanted.fields,
+                rule=rule,
+                via=via,
+            )
+
+        tried = DecisionTried(actor=actor, via=via, value=APPROVE, at_us=now_us)
+        done, written = await self._decide(action_id, judge, tried)
+        self.released()
+        return done, written.decision.rule if written.decision else None
+
+    async def reject(self, caller: Principal, action_id: str, reason: str, *, via: str = CONSOLE) -> Action:
+        actor, now_us = _person(caller), self.clock.now_us()
+        done, _ = await self._decide(
+            action_id,
+            lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via),
+            DecisionTried(actor=actor, via=via, value=DENY, at_us=now_us),
+        )
+        return done
+
+    async def rules(self) -> Sequence[StandingRule]:
+        return await self.record.rules()
+
+    async def create_rule(self, caller: Principal, request: RuleRequest) -> StandingRule:
+        actor, now_us = _person(caller), self.clock.now_us()
+        rule = request.to_rule(rule_id=self.mint(now_us), actor=actor, now_us=now_us)
+        rules.check_rule(rule, self.policy.risk, now_us)
+        await self.record.add_rule(rule)
+        return rule
+
+    async def revoke_rule(self, caller: Principal, rule_id: str) -> StandingRule:
+        rule = await self.record.revoke_rule(rule_id, _person(caller), self.clock.now_us())
+        if rule is None:
+            raise _refusal(FieldError("rule_id", "is not a rule", "unknown_rule"))
+        return rule
+
+    def _rule(
+        self, request: RuleRequest, action: Action, wanted: Edited, rule_id: str, actor: str, now_us: int
+    ) -> StandingRule:
+        suggestion = rules.suggested(wanted.content, action.origin_butler)
+        rule = request.to_rule(
+            rule_id=rule_id, actor=actor, now_us=now_us, suggestion=suggestion, created_from=action.id
+        )
+        dangerous = action.risk.is_high or rules.widest_risk(rule, self.policy.risk).is_high
+        if dangerous and not rule.bounded:
+            rule = request.once(rule)
+        rules.check_rule(rule, self.policy.risk, now_us)
+        return rule
+
+    async def _decide(
+        self, action_id: str, judge: Callable[[Action], Ruling], tried: DecisionTried
+    ) -> tuple[Action, Ruling]:
+        found = await self.record.decide(DeliveryId(action_id), judge, tried)
+        if found is None:
+            raise _unknown()
+        if (refusal := found[1].refusal) is not None:
+            raise _refusal(refusal)
+        self.decided()
+        return found
+
+    async def _action(self, action_id: str) -> Action:
+        if action := await self.record.action(DeliveryId(action_id)):
+            return action
+        raise _unknown()
+
+
+def _person(caller: Principal) -> str:
+    if not caller.is_person:
+        raise _refusal(FieldError("caller", f"{caller} is not a person; only people decide", "human_actor_required"))
+    return str(caller)
+
+
+def _unknown() -> ValidationError:
+    return _refusal(FieldError("action_id", "is not an action", "unknown_action"))
+
+
+def _refusal(error: FieldError) -> ValidationError:
+    return ValidationError.of([error])
+
+
+# The gate every delivery passes: who may be written to unseen, and what is parked for a person.
+
+
+INBOX_ORIGIN: Final = "inbox"
+
+
+def _no_rule(_rules: Sequence[StandingRule]) -> Sequence[StandingRule]:
+    return ()
+
+
+class Mailboxes(Protocol):
+    async def is_users_own(self, channel: str, address: str) -> bool:
+        """Whether a user of the inbox has confirmed this address as the place for copies."""
+        ...
+
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        """Whether this address is just being asked to confirm that."""
+        ...
+
+
+class HeardThreads(Protocol):
+    async def heard(self, channel: str, address: str, thread: str) -> bool:
+        """Whether this household itself received a message in that thread from there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalGate:
+    """
+    Nothing here believes the payload: an agent is the caller's principal, trust goes by address, and a reply counts as
+    one only when the message it answers was received. What the household says in an agent's name passes as the agent's
+    own message would, unless the same words stand there already.
+    """
+
+    trust: HouseholdTrust
+    record: ParkingRecord
+    policy: ApprovalPolicy
+    mailboxes: Mailboxes | None = None
+    conversations: HeardThreads | None = None
+    signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
+
+    async def passes(self, new: NewDelivery) -> bool:
+        if new.attachments and always_asks(content_of(new)):
+            return False
+        return (
+            _is_own_revision(new)
+            or await self.trust.is_trusted(new.channel, new.address)
+            or await self._is_own_copy(new)
+            or await self._is_confirmation(new)
+            or _is_sign_in_link(new)
+            or await self._is_answer(new)
+            or await self._stands_there_already(new)
+        )
+
+    async def park(self, new: NewDelivery) -> Inserted:
+        terms = self.terms(new, new.created_at_us)
+        inserted = await self.record.park(new, terms.parking, terms.choose)
+        if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
+            self.signal.ring()
+        return inserted
+
+    def terms(self, new: NewDelivery, now_us: int) -> ParkingTerms:
+        content = content_of(new)
+        risk = risk_of(content, self.policy.risk)
+        parking = Parking(
+            risk=risk,
+            expires_at_us=now_us + self.policy.expiry_us,
+            most_pending=self.policy.most_pending_per_origin,
+        )
+        choose: Choose = partial(standing, arguments=arguments_of(content, new.agent), risk=risk, now_us=now_us)
+        return ParkingTerms(parking=parking, choose=_no_rule if always_asks(content) else choose)
+
+    def parked_anew(self) -> None:
+        """People are asked about the new text."""
+        self.signal.ring()
+
+    async def _stands_there_already(self, new: NewDelivery) -> bool:
+        """On a card that a person let pass as it was worded: ticks, reminders and its end add the household's words."""
+        return new.repeats and not await self.record.is_edited(new.request_id)
+
+    async def _is_own_copy(self, new: NewDelivery) -> bool:
+        if self.mailboxes is None or new.origin_butler != INBOX_ORIGIN or new.intent is not Intent.SEND:
+            return False
+        return await self.mailboxes.is_users_own(new.channel, new.address)
+
+    async def _is_confirmation(self, new: NewDelivery) -> bool:
+        if self.mailboxes is None or new.origin_butler != CONFIRMATION_ORIGIN or new.intent is not Intent.SEND:
+            return False
+        return await self.mailboxes.awaits_confirmation(new.channel, new.address)
+
+    async def _is_answer(self, new: NewDelivery) -> bool:
+        """What the household passes on for an agent that asks is none, wherever it is said."""
+        if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND or new.asker:
+            return False
+        return new.thread is not None and await self.conversations.heard(new.channel, new.address, new.thread)
+
+
+def _is_own_revision(new: NewDelivery) -> bool:
+    """What is deleted says nothing; nor does a card on which no agent's words are left."""
+    if new.revises is None:
+        return False
+    return new.revises.deletes or (new.origin_butler == QUESTIONS_ORIGIN and new.asker is None)
+
+
+def _is_sign_in_link(new: NewDelivery) -> bool:
+    """The household's own words, to an address that a person has proved."""
+    return new.origin_butler == SIGN_IN_ORIGIN and new.intent is Intent.SEND

@@ -1,0 +1,395 @@
+"""A parked delivery as a question to the people who may decide it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+
+from postroom.approvals import ruling
+from postroom.approvals.model import (
+    Action,
+    ActionStatus,
+    ApprovalEvent,
+    Bound,
+    Content,
+    Ruling,
+    StandingRule,
+    bound_of,
+    subject_of,
+)
+from postroom.approvals.rules import ApprovalPolicy, DecisionRecord, links_of, rendered, specificity, written
+from postroom.delivery.files.kinds import is_dangerous
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.text.rich import readable
+from postroom.kernel.text.visible import findings, reveal
+from postroom.kernel.values.errors import FieldError
+from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds, to_text
+from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
+from postroom.message.attachment import Attachment, size_words
+from postroom.message.outgoing import ASKER
+from postroom.message.wishes import Risk
+from postroom.questions.model import (
+    APPROVE,
+    DENY,
+    AskedPerson,
+    Attempt,
+    Option,
+    Preview,
+    Question,
+    QuestionKind,
+    Verdict,
+    Wording,
+    is_approval,
+)
+from postroom.questions.questions import opened
+from postroom.questions.rules.plan import next_at
+from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionRequest
+
+SEND: Final = Option(value=APPROVE, label="Send")
+DO_NOT_SEND: Final = Option(value=DENY, label="Don't send")
+_TOO_LONG: Final = "The message is too long to be shown here; open it in the console."
+
+
+def approval_question(
+    action: Action,
+    *,
+    id: str,
+    people: Sequence[AskedPerson],
+    channels: Sequence[str] | None,
+    now_us: int,
+    phone: Risk | None,
+) -> Question:
+    """Open for as long as the action waits. Where it may be decided on a card, the card shows what is decided."""
+    left_seconds = math.ceil((action.expires_at_us - now_us) / SECOND_US)
+    request = QuestionRequest(
+        wording=_wording(action),
+        channels=tuple(channels) if channels else None,
+        preview=Preview.FULL if may_decide_outside(action.risk, phone) else Preview.TITLE,
+        deadline_seconds=left_seconds,
+        state=Bound(content_hash=action.content_hash, risk=action.risk).state(),
+        key=_key(action),
+    )
+    question = opened(request, id=id, asker=ASKER, people=people, subject=subject_of(action.id), now_us=now_us)
+    question = replace(question, expires_at_us=action.expires_at_us)
+    return replace(question, next_at_us=next_at(question))
+
+
+def _key(action: Action) -> str:
+    """One question for each text that is to be agreed to."""
+    return f"approval:{action.id}" + (f":{action.requested_at_us}" if action.revised else "")
+
+
+def _wording(action: Action) -> Wording:
+    """Who wants what from whom, and the message with its hidden characters made visible."""
+    content = action.content
+    return Wording(
+        kind=QuestionKind.APPROVE,
+        question=f"Approval needed: {action.origin_butler} wants to {_act(content)} on {content.channel} "
+        f"to {reveal(content.address)} ({action.risk} risk).\nAction {action.id}",
+        context=_shown(action),
+        options=(SEND, DO_NOT_SEND),
+        allow_text=False,
+    )
+
+
+def _shown(action: Action) -> str:
+    content = action.content
+    said = _text(content) or content.emoji or ""
+    parts = [content.subject or "", said, _buttons(content), *_misleading(content), _files(content)]
+    text = reveal("\n\n".join(part for part in parts if part))
+    return text if len(text) <= MAX_CONTEXT_CHARACTERS else _TOO_LONG
+
+
+def _act(content: Content) -> str:
+    return str(content.intent) if content.revises is None else "replace the text of a message it sent"
+
+
+def _text(content: Content) -> str:
+    """Of Markdown, as it reads, with every target beside its words: the console shows how it was written."""
+    rich = rendered(content)
+    return readable(rich) if rich else content.message
+
+
+def _buttons(content: Content) -> str:
+    return f"Buttons: {content.buttons}" if content.buttons else ""
+
+
+def _files(content: Content) -> str:
+    return "\n".join(f"File: {file_line(one)}" for one in content.attachments)
+
+
+def _misleading(content: Content) -> list[str]:
+    return [f"Careful: “{link.label}” leads to {link.host}." for link in links_of(content) if link.misleading]
+
+
+def outside_console(phone: Risk | None) -> Callable[[Question], bool]:
+    """`phone` is the highest risk that may be decided elsewhere; None allows none."""
+
+    def allowed(question: Question) -> bool:
+        if not is_approval(question):
+            return True
+        bound = bound_of(question)
+        return bound is not None and may_decide_outside(bound.risk, phone)
+
+    return allowed
+
+
+def may_decide_outside(risk: Risk, phone: Risk | None) -> bool:
+    return phone is not None and risk.rank <= phone.rank
+
+
+def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt, Verdict], Ruling]:
+    """What an answer to the question comes to: the very ruling that the console makes of it."""
+
+    def ruled(action: Action, question: Question, attempt: Attempt, verdict: Verdict) -> Ruling:
+        if attempt.person_id != OWNER and attempt.person_id not in approvers:
+            return _refused("you may not decide what is sent", "not_an_approver")
+        bound = bound_of(question)
+        if bound is None or verdict.answer is None:
+            return _refused("press Send or Don't send", "not_an_answer")
+        actor, now_us, via = actor_of(attempt), attempt.heard_at_us, attempt.channel
+        if verdict.answer.value == APPROVE:
+            return ruling.approval(
+                action,
+                actor=actor,
+                now_us=now_us,
+                seen_hash=bound.content_hash,
+                content=action.content,
+                via=via,
+            )
+        reason = f"“{DO_NOT_SEND.label}” on {via}"
+        return ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via)
+
+    return ruled
+
+
+def actor_of(attempt: Attempt) -> str:
+    """The principal under which the person is known everywhere else."""
+    if attempt.operator:
+        return str(OPERATOR)
+    return attempt.actor or str(Principal(Role.PERSON, attempt.person_id or ""))
+
+
+def _refused(error: str, code: str) -> Ruling:
+    return Ruling(refusal=FieldError("action_id", error, code))
+
+
+# How actions, rules and audit events are shown to the person who decides.
+
+
+_PREVIEW_CHARACTERS: Final = 200
+
+
+def summary(action: Action) -> dict[str, Any]:
+    """One line of a list: enough to know what it is, not enough to agree to it."""
+    shown = {
+        "action_id": action.id,
+        "status": str(action.status),
+        "risk_tier": str(action.risk),
+        "origin_butler": action.origin_butler,
+        "request_id": action.request_id,
+        "channel": action.content.channel,
+        "intent": str(action.content.intent),
+        "recipient": reveal(action.content.address),
+        "preview": reveal(action.content.message[:_PREVIEW_CHARACTERS]),
+        "attachments": [_file(one) for one in action.content.attachments],
+        "content_hash": action.content_hash,
+        "requested_at": to_text(action.requested_at_us),
+        "expires_at": to_text(action.expires_at_us),
+        "delivery": {"delivery_id": action.id, "status": str(action.delivery_status)},
+    }
+    if action.status is not ActionStatus.PENDING:
+        shown |= _decision(action)
+    return shown
+
+
+def detail(
+    action: Action, events: Sequence[ApprovalEvent], previews: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """
+    `content` is what would be sent, to the byte; `visible` is the same with nothing hidden.
+
+    Each of `attachments` has the beginning of its `preview`, by hash; a picture is shown in the console.
+    Of Markdown, `rendered` is what the person reads and `links` says where each link really leads.
+    """
+    return (
+        summary(action)
+        | _written(action.content)
+        | {"attachments": [_file(one, (previews or {}).get(one.sha256, "")) for one in action.content.attachments]}
+        | {
+            "content": _fields(action.content),
+            "visible": {name: reveal(text) if text else text for name, text in _fields(action.content).items()},
+            "warnings": warnings(action.content),
+            "intact": action.content.hash == action.content_hash,
+            "events": [_event(event) for event in events],
+        }
+    )
+
+
+def file_line(one: Attachment) -> str:
+    """Name, size, type and the beginning of the hash: enough to tell it from another."""
+    return f"{reveal(one.name)} ({size_words(one.size)}, {one.media_type}, SHA-256 {one.sha256[:16]}…)"
+
+
+def _file(one: Attachment, preview: str | None = None) -> dict[str, Any]:
+    shown = {
+        "name": one.name,
+        "visible_name": reveal(one.name),
+        "size": one.size,
+        "media_type": one.media_type,
+        "sha256": one.sha256,
+        "needs_approval": is_dangerous(one.media_type, one.name),
+    }
+    return shown if preview is None else shown | {"preview": reveal(preview)}
+
+
+def _written(content: Content) -> dict[str, Any]:
+    rich = rendered(content)
+    if rich is None:
+        return {"format": str(content.format)}
+    shown = [
+        {"label": reveal(one.label), "target": one.target, "host": one.host, "misleading": one.misleading}
+        for one in links_of(content)
+    ]
+    return {"format": str(content.format), "rendered": reveal(rich.text), "links": shown}
+
+
+def warnings(content: Content) -> list[dict[str, Any]]:
+    return [
+        {"field": name, "kind": str(found.kind), "character": found.name, "position": found.position}
+        for name, text in _fields(content).items()
+        if text
+        for found in findings(text)
+    ]
+
+
+def rule_shape(rule: StandingRule, now_us: int) -> dict[str, Any]:
+    return {
+        "rule_id": rule.id,
+        "active": rule.active(now_us),
+        "constraints": written(rule.constraints),
+        "specificity": specificity(rule),
+        "description": rule.description,
+        "created_by": rule.created_by,
+        "created_at": to_text(rule.created_at_us),
+        "created_from": rule.created_from,
+        "expires_at": _moment(rule.expires_at_us),
+        "max_uses": rule.max_uses,
+        "use_count": rule.use_count,
+        "revoked_by": rule.revoked_by,
+        "revoked_at": _moment(rule.revoked_at_us),
+    }
+
+
+def _decision(action: Action) -> dict[str, Any]:
+    return {
+        "decided_by": action.decided_by,
+        "decided_at": _moment(action.decided_at_us),
+        "reason": action.reason,
+        "rule_id": action.rule_id,
+        "edited": action.edited,
+    }
+
+
+def _fields(content: Content) -> dict[str, str | None]:
+    return {
+        "channel": content.channel,
+        "intent": str(content.intent),
+        "recipient": content.address,
+        "thread": content.thread,
+        "subject": content.subject,
+        "message": content.message,
+        "emoji": content.emoji,
+        "buttons": content.buttons or None,
+    }
+
+
+def _event(event: ApprovalEvent) -> dict[str, Any]:
+    return {
+        "type": str(event.type),
+        "actor": event.actor,
+        "at": to_text(event.at_us),
+        "reason": event.reason,
+        "rule_id": event.rule_id,
+        **event.metadata,
+    }
+
+
+def _moment(us: int | None) -> str | None:
+    return to_text(us) if us is not None else None
+
+
+# Ends what no one decided in time, and asks the people who may decide about what is new.
+
+
+_ASK_BATCH: Final = 20
+
+
+class AskingRecord(DecisionRecord, Protocol):
+    async def ask(self, question: Question, action_id: DeliveryId, now_us: int) -> bool:
+        """The question about a pending action, opened once; False when there is nothing to ask any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deciders:
+    """Who may decide, the owner first, and on which channels they are shown the card; none are theirs alone."""
+
+    people: tuple[AskedPerson, ...]
+    channels: tuple[str, ...]
+
+
+class WhoDecides(Protocol):
+    async def __call__(self, *, owner_only: bool) -> Deciders | None:
+        """None while the household has no owner."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """`deciders` None asks no one: what waits is seen in the console and listed by the tools."""
+
+    record: AskingRecord
+    policy: ApprovalPolicy
+    clock: Clock
+    mint: Callable[[int], str]
+    asked: Callable[[], None]  # wakes whoever shows the cards
+    deciders: WhoDecides | None = None
+    signal: Signal = field(default_factory=Signal)
+
+    async def look(self) -> int:
+        """One round; returns when the next one is due, unless the signal rings before."""
+        await self.record.expire(self.clock.now_us())
+        await self.ask()
+        return self.clock.now_us() + seconds(self.policy.sweep_seconds)
+
+    async def ask(self) -> None:
+        """Once for each action; what a process that died has left is taken up by the next one."""
+        if self.deciders is None:
+            return
+        while waiting := await self.record.unasked(_ASK_BATCH):
+            for action in waiting:
+                await self._ask(action, self.deciders)
+            self.asked()
+            if len(waiting) < _ASK_BATCH:
+                return
+
+    async def _ask(self, action: Action, deciders: WhoDecides) -> None:
+        """A card that waits for an approval itself is shown to the owner alone, who needs none."""
+        now_us = self.clock.now_us()
+        found = await deciders(owner_only=action.origin_butler == ASKER)
+        if found is None or action.expires_at_us <= now_us:
+            await self.record.asked(action.id, now_us)
+            return
+        question = approval_question(
+            action,
+            id=self.mint(now_us),
+            people=found.people,
+            channels=found.channels,
+            now_us=now_us,
+            phone=self.policy.phone,
+        )
+        await self.record.ask(question, action.id, now_us)

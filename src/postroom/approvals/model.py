@@ -1,0 +1,358 @@
+"""What a person decides on: the exact content, its hash, the action, and the rules that stand for a decision."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from postroom.delivery.model import NewDelivery
+from postroom.kernel.values.errors import FieldError
+from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.principal import OPERATOR, OWNER
+from postroom.message.attachment import Attachment, attachments_text
+from postroom.message.delivery import Format, Intent, Message, Status
+from postroom.message.inbound import Assurance
+from postroom.message.markup import Markup, markup_text
+from postroom.message.wishes import Risk
+from postroom.questions.model import (
+    APPROVE,
+    DENY,
+    AnsweredBy,
+    Attempt,
+    Question,
+    QuestionAnswer,
+    QuestionChange,
+    QuestionMove,
+    QuestionStatus,
+    Said,
+    Subject,
+    SubjectKind,
+    Verdict,
+    VerdictKind,
+    ended,
+    is_approval,
+)
+
+_HASH_SCHEME: Final = "approval.v1"
+CONSOLE: Final = "console"
+
+
+class ActionStatus(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+
+
+class ApprovalEventType(StrEnum):
+    ACTION_QUEUED = "action_queued"
+    ACTION_AUTO_APPROVED = "action_auto_approved"
+    ACTION_APPROVED = "action_approved"
+    ACTION_REJECTED = "action_rejected"
+    ACTION_EXPIRED = "action_expired"
+    ACTION_REVISED = "action_revised"  # its text is another one, to be agreed to anew
+    ACTION_WITHDRAWN = "action_withdrawn"
+    DECISION_REFUSED = "decision_refused"
+    RULE_CREATED = "rule_created"
+    RULE_REVOKED = "rule_revoked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """Everything that reaches the person at the other end, to the byte."""
+
+    channel: str
+    intent: Intent
+    address: str
+    thread: str | None
+    subject: str | None
+    message: str
+    emoji: str | None
+    markup: Markup | None = None
+    format: Format = Format.PLAIN
+    revises: DeliveryId | None = None
+    attachments: tuple[Attachment, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        """A list, so that no joint is ambiguous; untrimmed, so that no byte is left out."""
+        parts = [
+            _HASH_SCHEME,
+            self.channel,
+            self.address,
+            self.thread,
+            self.subject,
+            self.message,
+            self.emoji,
+            str(self.intent),
+        ]
+        if self.markup is not None:
+            parts.append(markup_text(self.markup))
+        if self.format is not Format.PLAIN:
+            parts.append(f"format:{self.format}")
+        if self.revises is not None:
+            parts.append(f"revises:{self.revises}")
+        if self.attachments:
+            parts.append(f"files:{attachments_text(self.attachments)}")
+        return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+
+    @property
+    def buttons(self) -> str:
+        """What stands on them, in one line."""
+        pressed = self.markup.every_button if self.markup else ()
+        return ", ".join(f"“{' '.join(one.label.split())}”" for one in pressed)
+
+    def to_message(self, delivery_id: DeliveryId) -> Message:
+        return Message(
+            delivery_id=delivery_id,
+            intent=self.intent,
+            address=self.address,
+            text=self.message,
+            subject=self.subject,
+            emoji=self.emoji,
+            thread=self.thread,
+            markup=self.markup,
+            format=self.format,
+            attachments=self.attachments,
+        )
+
+
+def content_of(new: NewDelivery) -> Content:
+    return Content(
+        channel=new.channel,
+        intent=new.intent,
+        address=new.address,
+        thread=new.thread,
+        subject=new.subject,
+        message=new.message,
+        emoji=new.emoji,
+        markup=new.markup,
+        format=new.format,
+        revises=new.revises.delivery_id if new.revises else None,
+        attachments=new.attachments,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parking:
+    """How a delivery is to be parked: until when, and how dangerous it would be to let it go."""
+
+    risk: Risk
+    expires_at_us: int
+    most_pending: int  # of one origin at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """
+    A delivery that waits, or waited, for a decision. It bears the delivery's id.
+
+    `content` is what the ledger would send now; `content_hash` is what was parked,
+    or what was approved after an edit. The two differ only when somebody changed a row.
+    """
+
+    id: DeliveryId
+    origin_butler: str
+    request_id: str
+    content: Content
+    content_hash: str
+    envelope: Mapping[str, Any]
+    risk: Risk
+    status: ActionStatus
+    requested_at_us: int
+    expires_at_us: int
+    decided_by: str | None = None
+    decided_at_us: int | None = None
+    reason: str | None = None
+    rule_id: str | None = None
+    edited: bool = False
+    delivery_status: Status = Status.AWAITING_APPROVAL
+    revised: bool = False  # its sender has worded it anew since it was first parked
+
+
+class ConstraintKind(StrEnum):
+    EXACT = "exact"
+    PATTERN = "pattern"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    kind: ConstraintKind
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingRule:
+    """A decision taken in advance by a person."""
+
+    id: str
+    constraints: Mapping[str, Constraint]
+    description: str
+    created_by: str
+    created_at_us: int
+    created_from: DeliveryId | None = None
+    expires_at_us: int | None = None
+    max_uses: int | None = None
+    use_count: int = 0
+    revoked_by: str | None = None
+    revoked_at_us: int | None = None
+
+    @property
+    def bounded(self) -> bool:
+        return self.expires_at_us is not None or self.max_uses is not None
+
+    def active(self, now_us: int) -> bool:
+        spent = self.max_uses is not None and self.use_count >= self.max_uses
+        late = self.expires_at_us is not None and self.expires_at_us <= now_us
+        return self.revoked_at_us is None and not spent and not late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalDecision:
+    """What becomes of a pending action. `content` is what was agreed to, after any edit."""
+
+    status: ActionStatus
+    actor: str
+    at_us: int
+    reason: str | None = None
+    content: Content | None = None
+    edited: tuple[str, ...] = ()
+    failure: str | None = None  # the sentence the sender is told when it will not be sent
+    via: str = CONSOLE  # where it was taken
+    rule: StandingRule | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A decision to write down, a refusal to tell, or both when a decision came too late."""
+
+    decision: ApprovalDecision | None = None
+    refusal: FieldError | None = None
+    refused: tuple[str, int] | None = None  # whose decision and when, if the refusal is worth a line in the audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalEvent:
+    """One line of the audit trail; never a message, only its hash."""
+
+    id: str
+    type: ApprovalEventType
+    actor: str
+    at_us: int
+    action_id: DeliveryId | None = None
+    rule_id: str | None = None
+    reason: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+# A parked delivery as a question: what its card is bound to, and what a decision taken elsewhere makes of it.
+
+
+_ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}
+_KINDS: Final = {
+    "already_decided": VerdictKind.LOST_RACE,
+    "too_late": VerdictKind.LATE,
+    "unknown_action": VerdictKind.LATE,
+    "not_an_approver": VerdictKind.UNAUTHORISED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionTried:
+    """What a person tried to decide elsewhere than on a card: `value` is one of its two, `actor` a principal's text."""
+
+    actor: str
+    via: str
+    value: str
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """What a person agrees to, to the byte, and how dangerous it is; kept as the question's own state."""
+
+    content_hash: str
+    risk: Risk
+
+    def state(self) -> dict[str, str]:
+        return {"content_hash": self.content_hash, "risk": str(self.risk)}
+
+
+def bound_of(question: Question) -> Bound | None:
+    """None when it is about something else, or its words have been erased."""
+    kept = question.state
+    if not is_approval(question) or not isinstance(kept, Mapping):
+        return None
+    return Bound(content_hash=str(kept["content_hash"]), risk=Risk(kept["risk"]))
+
+
+def subject_of(action_id: str) -> Subject:
+    return Subject(SubjectKind.APPROVAL, action_id)
+
+
+def ended_by(question: Question, decision: ApprovalDecision) -> QuestionChange:
+    """Whoever was first has decided; the question says so on every screen."""
+    if not question.is_open:
+        return QuestionChange(question=question)
+    if decision.status is ActionStatus.EXPIRED:
+        return ended(question, QuestionMove.EXPIRE, decision.at_us)
+    answer = QuestionAnswer(value=_ANSWERS[decision.status])
+    by = _decider(question, decision.actor, decision.via)
+    return ended(question, QuestionMove.ANSWER, decision.at_us, answer=answer, answered_by=by, reason=_edited(decision))
+
+
+def attempt_by(question: Question, tried: DecisionTried, id: str) -> Attempt:
+    """As if the answer had come by the card; every try is an event of its own."""
+    by = _decider(question, tried.actor, tried.via)
+    return Attempt(
+        id=id,
+        question_id=question.id,
+        channel=by.channel,
+        provider_event_id=f"{tried.actor}:{question.id}:{id}",
+        said=Said(value=tried.value),
+        heard_at_us=tried.at_us,
+        person_id=by.person_id,
+        person_name=by.name,
+        assurance=by.assurance,
+        actor=tried.actor,
+        operator=tried.actor == str(OPERATOR),
+        revision=question.revision,
+    )
+
+
+def verdict_on(question: Question, refusal: FieldError | None) -> Verdict:
+    """`question` as the decision left it."""
+    if refusal is None:
+        return Verdict(kind=VerdictKind.ACCEPTED, answer=question.answer)
+    if question.status is QuestionStatus.EXPIRED:
+        return Verdict(kind=VerdictKind.LATE, code=refusal.code, reason="the time for an answer is over")
+    if question.answered_by is not None:
+        first = f"{question.answered_by.name} was first"
+        return Verdict(kind=VerdictKind.LOST_RACE, code=refusal.code, reason=first)
+    return refused(refusal)
+
+
+def refused(refusal: FieldError) -> Verdict:
+    kind = _KINDS.get(refusal.code, VerdictKind.INVALID)
+    return Verdict(kind=kind, code=refusal.code, reason=refusal.error)
+
+
+def _decider(question: Question, actor: str, via: str) -> AnsweredBy:
+    names: Mapping[str, Any] = {person.id: person.name for person in question.people}
+    role, _, name = actor.partition(":")
+    person_id = OWNER if actor == str(OPERATOR) else name or role
+    return AnsweredBy(
+        person_id=person_id,
+        name=names.get(person_id) or person_id,
+        channel=via,
+        assurance=Assurance.SIGNED_IN,
+    )
+
+
+def _edited(decision: ApprovalDecision) -> str | None:
+    return f"edited: {', '.join(decision.edited)}" if decision.edited else None

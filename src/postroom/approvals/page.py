@@ -1,0 +1,407 @@
+"""What waits for a person's word, on a page that is about other things as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Final, Literal, Protocol
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from postroom.approvals.approvals import Approvals
+from postroom.approvals.card import rule_shape, summary
+from postroom.approvals.model import ActionStatus
+from postroom.approvals.rules import parse_rule_request, wanted_rule
+from postroom.approvals.ruling import read_reason
+from postroom.console.frame import Place, actors
+from postroom.console.live import Decisions, ShownActions
+from postroom.console.visit import Form, Visit
+from postroom.console.words import moment_us
+from postroom.delivery.pages.deliveries import attached_file
+from postroom.delivery.rules.policy import span
+from postroom.kernel.values.errors import PostroomError, ValidationError
+from postroom.kernel.values.fields import Fields
+from postroom.kernel.values.ids import seconds, to_text
+from postroom.kernel.values.principal import Principal
+from postroom.message.attachment import FileContents
+from postroom.questions.page import QuestionCard
+from postroom.settings.roster import MESSENGER
+
+
+class ApprovalsHere(Protocol):
+    async def here(self, visit: Visit) -> Sequence[Mapping[str, Any]]:
+        """As they would be sent, the newest first. Raises one of our errors."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingHere:
+    """One thing to decide: a question, or a message that waits."""
+
+    at_us: int
+    question: QuestionCard | None = None
+    action: Mapping[str, Any] | None = None
+
+
+def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Mapping[str, Any]]) -> Sequence[WaitingHere]:
+    asked = [WaitingHere(at_us=one.question.created_at_us, question=one) for one in questions]
+    parked = [WaitingHere(at_us=moment_us(one["requested_at"]), action=one) for one in actions]
+    return sorted([*asked, *parked], key=lambda one: one.at_us, reverse=True)
+
+
+# What waits for a person's word: seen exactly as it would be sent, then approved, changed or rejected.
+
+
+PAGE_SIZE: Final = 20
+EDITABLE: Final = ("recipient", "subject", "message", "emoji")
+IN_PLACE: Final = 5  # so many stand on other pages
+_BACK: Final = {"today": "/"}
+_CHANGED_NOTHING: Final = "Your decision changed nothing."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalPages:
+    """`is_on` False: this household sends without asking. `letters` are the channels whose messages have a subject."""
+
+    decisions: Decisions
+    is_on: bool
+    letters: Collection[str]
+    files: FileContents
+
+    async def show(self, visit: Visit) -> Response:
+        typed = visit.query.get("status", "")
+        status = typed if typed in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
+        cursor = visit.query.get("cursor", "")[:64]
+        answer = await self._listed(visit.principal, status, cursor or None) if self.is_on else None
+        return visit.show(
+            "approvals.html",
+            is_on=self.is_on,
+            answer=answer,
+            names=await visit.names(*_people(answer.actions if answer else ())),
+            chosen=status,
+            statuses=[*(str(one) for one in ActionStatus), "all"],
+            is_first=not cursor,
+            same_page=f"{visit.request.url.path}?{visit.request.url.query}",
+        )
+
+    async def here(self, visit: Visit, most: int = IN_PLACE) -> Sequence[Mapping[str, Any]]:
+        """What waits, whole, for a page about other things as well. Raises one of our errors."""
+        if not self.is_on:
+            return ()
+        listed = await self.decisions.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
+        found = [await self.decisions.show(visit.principal, one["action_id"]) for one in listed.actions]
+        return [one for one in found if one["status"] == ActionStatus.PENDING]
+
+    async def one(self, visit: Visit) -> Response:
+        action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
+        return await self._page(visit, action)
+
+    async def file(self, visit: Visit) -> Response:
+        action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
+        return await attached_file(self.files, action["attachments"], visit.path["number"])
+
+    async def compare(self, visit: Visit) -> Response:
+        """Nothing is done yet: this shows what the edit makes of the message."""
+        action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
+        typed = _typed(visit, action["content"])
+        if not typed:
+            return visit.go(f"/approvals/{action['action_id']}", "You changed nothing.", "bad")
+        changes = {name: difference(action["content"][name] or "", text) for name, text in typed.items()}
+        after = {**action["content"], **typed}
+        names = await visit.names([(after["channel"], after["recipient"])])
+        return visit.show("approval_edit.html", action=action, typed=typed, changes=changes, after=after, names=names)
+
+    async def approve(self, visit: Visit) -> Response:
+        self._must_be_on()
+        action_id = visit.path["id"]
+        edits = {name: _text(visit, f"edit_{name}") for name in EDITABLE if visit.form.all(f"edit_{name}")}
+        try:
+            rule = await self.decisions.approve(
+                visit.principal,
+                action_id,
+                content_hash=visit.form.get("content_hash")[:64],
+                edits=edits or None,
+                create_rule=rule_wish(visit.form, visit.now_us),
+            )
+        except PostroomError as error:
+            if edits and _code(error) not in _TOO_LATE:
+                return await self._edit_again(visit, edits, refusal(error))
+            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+        return visit.go(_back(visit, "/approvals"), _approved(rule))
+
+    async def reject(self, visit: Visit) -> Response:
+        self._must_be_on()
+        action_id, reason = visit.path["id"], _text(visit, "reason").strip()
+        if not reason:
+            return visit.go(f"/approvals/{action_id}", "Say why: the sender sees the reason.", "bad")
+        try:
+            await self.decisions.reject(visit.principal, action_id, reason)
+        except PostroomError as error:
+            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+        return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
+
+    async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
+        action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
+        return await self._page(visit, action, typed, complaint)
+
+    async def _page(
+        self, visit: Visit, action: Mapping[str, Any], typed: Mapping[str, str] | None = None, complaint: str = ""
+    ) -> Response:
+        places, ids = _people([action], *(event["actor"] for event in action["events"]))
+        return visit.show(
+            "approval.html",
+            status=422 if complaint else 200,
+            action=action,
+            letters=self.letters,
+            typed=typed or {},
+            complaint=complaint,
+            names=await visit.names(places, ids),
+        )
+
+    async def _listed(self, who: Principal, status: str, cursor: str | None) -> ShownActions | None:
+        """None when there is no answer, or only a refusal."""
+        try:
+            return await self.decisions.page(who, status=status, cursor=cursor, limit=PAGE_SIZE)
+        except PostroomError:
+            return None
+
+    async def _action(self, visit: Visit) -> Mapping[str, Any] | Response:
+        """The action, or where to go when it cannot be shown."""
+        self._must_be_on()
+        try:
+            return await self.decisions.show(visit.principal, visit.path["id"][:64])
+        except PostroomError as error:
+            if _code(error) == "unknown_action":
+                raise HTTPException(404) from None
+            return visit.go("/approvals", f"It cannot be shown just now: {error.message}.", "bad")
+
+    def _must_be_on(self) -> None:
+        if not self.is_on:
+            raise HTTPException(404)
+
+
+_TOO_LATE: Final = frozenset({"already_decided", "too_late"})
+
+
+def refusal(error: PostroomError) -> str:
+    """In words for the person who just decided, who wants to know what became of it."""
+    said = error.fields[0].error if isinstance(error, ValidationError) and error.fields else ""
+    match _code(error):
+        case "already_decided":
+            return f"Too late: this {said}. {_CHANGED_NOTHING}"
+        case "too_late":
+            return f"{said[:1].upper()}{said[1:]}. {_CHANGED_NOTHING}"
+        case "hash_mismatch":
+            return "What would be sent is not what you were shown, so nothing was sent. Look again."
+        case "content_changed":
+            return "What lies in the database is not what was held back, so nothing was sent."
+        case _:
+            return f"Nothing was done: {error.message}"
+
+
+def _approved(rule: Mapping[str, Any] | None) -> str:
+    said = "Approved. It is on its way."
+    if rule is not None:
+        uses = rule["max_uses"]
+        return f"{said} A rule was made{f' for {uses} more' if uses else ''}."
+    return said
+
+
+def _people(actions: Sequence[Mapping[str, Any]], *more: str) -> tuple[list[Place], list[str]]:
+    """Those who are written to, and those who decided."""
+    places = [(str(one["channel"]), str(one["recipient"])) for one in actions]
+    return places, actors(*(one.get("decided_by") for one in actions), *more)
+
+
+def _back(visit: Visit, otherwise: str) -> str:
+    """Where the person decided, so that the next one is before them."""
+    return _BACK.get(visit.form.get("back"), otherwise)
+
+
+def _code(error: PostroomError) -> str:
+    return error.fields[0].code if isinstance(error, ValidationError) and error.fields else ""
+
+
+def _typed(visit: Visit, content: Mapping[str, str | None]) -> dict[str, str]:
+    """Only what differs: a browser may end lines differently without anybody having changed them."""
+    texts = {name: _text(visit, name) for name in EDITABLE if visit.form.all(name)}
+    return {name: text for name, text in texts.items() if text != _unix(content[name] or "")}
+
+
+def _text(visit: Visit, name: str) -> str:
+    return _unix(visit.form.get(name))
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+# Deciding in the process of the messenger: the work behind its tools, as the person who is signed in.
+
+
+_LONGEST_ID: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnDecisions:
+    """`may_decide` is the rule of the tools."""
+
+    approvals: Approvals
+    may_decide: Callable[[Principal], bool]
+
+    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions:
+        with self._acting(who, "list_pending_actions"):
+            wanted = None if status == "all" else ActionStatus(status)
+            before = None if cursor is None else _id("cursor", cursor)
+            found = await self.approvals.page(wanted, before=before, limit=limit)
+            more = found[-1].id if len(found) == limit else None
+            return ShownActions(actions=[summary(one) for one in found], next_cursor=more)
+
+    async def show(self, who: Principal, action_id: str) -> Mapping[str, Any]:
+        with self._acting(who, "show_pending_action"):
+            return await self.approvals.detail(_id("action_id", action_id))
+
+    async def approve(
+        self,
+        who: Principal,
+        action_id: str,
+        *,
+        content_hash: str,
+        edits: Mapping[str, str] | None,
+        create_rule: bool | dict[str, Any],
+    ) -> Mapping[str, Any] | None:
+        with self._acting(who, "approve_action"):
+            _, rule = await self.approvals.approve(
+                who,
+                _id("action_id", action_id),
+                seen_hash=content_hash,
+                edits=edits,
+                create_rule=wanted_rule(create_rule),
+            )
+            return rule_shape(rule, self.approvals.clock.now_us()) if rule else None
+
+    async def reject(self, who: Principal, action_id: str, reason: str) -> None:
+        with self._acting(who, "reject_action"):
+            await self.approvals.reject(who, _id("action_id", action_id), read_reason(reason))
+
+    async def rules(self, who: Principal) -> Sequence[Mapping[str, Any]]:
+        with self._acting(who, "list_approval_rules"):
+            now_us = self.approvals.clock.now_us()
+            return [rule_shape(one, now_us) for one in await self.approvals.rules()]
+
+    async def create_rule(self, who: Principal, asked: Mapping[str, Any]) -> None:
+        with self._acting(who, "create_approval_rule"):
+            await self.approvals.create_rule(who, parse_rule_request(asked))
+
+    async def revoke_rule(self, who: Principal, rule_id: str) -> None:
+        with self._acting(who, "revoke_approval_rule"):
+            await self.approvals.revoke_rule(who, _id("rule_id", rule_id))
+
+    @contextmanager
+    def _acting(self, who: Principal, tool: str) -> Iterator[None]:
+        """Under the rule of the tool, and in a trace as if it had been called."""
+        if not self.may_decide(who):
+            raise ValidationError(f"{who} may not call {tool}")
+        with span(f"tools/call {tool}", {"postroom.part": MESSENGER}):
+            yield
+
+
+def _id(name: str, text: str) -> str:
+    """Raises ValidationError for what no store could look for."""
+    fields = Fields({name: text})
+    checked = fields.text(name, maximum=_LONGEST_ID)
+    fields.finish()
+    return checked
+
+
+# What an edit takes away and what it adds, word by word.
+
+
+_WORDS: Final = re.compile(r"\s+|[^\s]+")
+_MOST_COMPARISONS: Final = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class DifferencePiece:
+    kind: Literal["same", "gone", "new"]
+    text: str
+
+
+def difference(before: str, after: str) -> Sequence[DifferencePiece]:
+    """Without the parts that are new it reads as before, without those that are gone as after."""
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    old_end, new_end = len(old) - tail, len(new) - tail
+    parts = [
+        DifferencePiece("same", "".join(old[:head])),
+        *_compared(old[head:old_end], new[head:new_end]),
+        DifferencePiece("same", "".join(old[old_end:])),
+    ]
+    return [part for part in parts if part.text]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferencePiece]:
+    """Every word of one may have to be held against every word of the other, so what is too long is shown whole."""
+    if len(old) * len(new) > _MOST_COMPARISONS:
+        yield from (DifferencePiece("gone", "".join(old)), DifferencePiece("new", "".join(new)))
+        return
+    for kind, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        gone, added = "".join(old[old_from:old_to]), "".join(new[new_from:new_to])
+        yield from (
+            (DifferencePiece("same", gone),)
+            if kind == "equal"
+            else (DifferencePiece("gone", gone), DifferencePiece("new", added))
+        )
+
+
+# A standing rule as a person fills it in.
+
+
+_DAY_SECONDS: Final = 24 * 3600.0
+_MOST_DAYS: Final = 3650
+CONSTRAINTS: Final = ("origin_butler", "recipient", "channel")
+
+
+def rule_wish(form: Form, now_us: int) -> dict[str, Any] | bool:
+    """For the approval it comes with: the same sender to the same person on the same channel; False for none."""
+    return bounds(form, now_us) if form.get("rule") == "yes" else False
+
+
+def rule_request(form: Form, now_us: int) -> dict[str, Any]:
+    """A star is a wildcard only where the person says that it is one."""
+    constraints = {}
+    for name in CONSTRAINTS:
+        if value := form.get(name).strip():
+            kind = "pattern" if form.get(f"{name}_kind") == "pattern" else "exact"
+            constraints[name] = {"type": kind, "value": value}
+    return {"constraints": constraints, **bounds(form, now_us)}
+
+
+def bounds(form: Form, now_us: int) -> dict[str, Any]:
+    wish: dict[str, Any] = {"description": form.get("description").strip()}
+    uses, days = form.get("max_uses").strip(), form.get("days").strip()
+    if uses.isascii() and uses.isdecimal():
+        wish["max_uses"] = int(uses[:9])
+    if days.isascii() and days.isdecimal() and 0 < int(days[:9]) <= _MOST_DAYS:
+        wish["expires_at"] = to_text(now_us + seconds(int(days[:9]) * _DAY_SECONDS))
+    return wish

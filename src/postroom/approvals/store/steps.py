@@ -1,0 +1,359 @@
+"""What becomes of an approval when the message it is about is worded anew or withdrawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, literal_column, or_, select, update
+
+from postroom.approvals.model import (
+    Action,
+    ActionStatus,
+    ApprovalDecision,
+    ApprovalEvent,
+    ApprovalEventType,
+    Constraint,
+    ConstraintKind,
+    Content,
+    Parking,
+    StandingRule,
+    content_of,
+    subject_of,
+)
+from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
+from postroom.delivery.model import NewDelivery, Snapshot
+from postroom.delivery.seams import ParkingTerms
+from postroom.delivery.store.rows import INITIALLY, INSERT_COLUMNS, SNAPSHOT_COLUMNS, insert_values, snapshot_of
+from postroom.delivery.store.tables import delivery_requests, read_format
+from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.database.engine import insert_for
+from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.signals import PENDING_CHANNEL
+from postroom.kernel.values.errors import ErrorClass, OverloadRejected
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.address import folded
+from postroom.message.attachment import attachments_of_text
+from postroom.message.delivery import DeliveryEvent, Status, after
+from postroom.message.markup import markup_of_text, revision_of_text
+from postroom.questions.model import QuestionMove, ended
+from postroom.questions.store.steps import end_question, hold_questions
+
+WITHDRAWN: Final = "withdrawn"
+_PENDING: Final = str(ActionStatus.PENDING)
+
+Mint = Callable[[int], str]
+
+
+def hold_action(connection: Connection, action_id: DeliveryId) -> str | None:
+    """Its status, under its lock: who decides just now comes before, or finds another text."""
+    asked = select(pending_actions.c.status).where(pending_actions.c.id == action_id).with_for_update()
+    status: str | None = connection.execute(asked).scalar()
+    return status
+
+
+def park_again(
+    connection: Connection,
+    mint: Mint,
+    new: NewDelivery,
+    terms: ParkingTerms,
+    *,
+    was: str | None,
+    actor: str,
+    at_us: int,
+) -> bool:
+    """
+    The approval begins anew with the new text; True when a standing rule has agreed to it already.
+
+    The question about the old text ends, so that no card of it decides anything, and the people are asked again.
+    """
+    close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
+    if was != _PENDING:  # it comes back from those that may be sent
+        refuse_flood(connection, new.agent, terms.parking.most_pending)
+    rules = terms.choose(all_rules(connection))
+    rule = next((one for one in rules if use(connection, one, at_us)), None)
+    values = _action(new, terms, rule, at_us)
+    if was == _PENDING:
+        connection.execute(update(pending_actions).where(pending_actions.c.id == new.id).values(values))
+    else:  # a decision is taken once: the old one stays in the audit trail, and another is to be taken
+        connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
+        connection.execute(pending_actions.insert().values(id=new.id, origin_butler=new.agent, **values))
+    kept = {"content_hash": values["content_hash"], "risk": values["risk"]}
+    _log(connection, mint, ApprovalEventType.ACTION_REVISED, new.id, actor, at_us, metadata=kept)
+    if rule is not None:
+        kind = ApprovalEventType.ACTION_AUTO_APPROVED
+        _log(connection, mint, kind, new.id, f"rule:{rule.id}", at_us, rule_id=rule.id, metadata=kept)
+    return rule is not None
+
+
+def close_action(connection: Connection, mint: Mint, action_id: DeliveryId, *, actor: str, at_us: int) -> None:
+    """There is nothing left to decide; its cards say so."""
+    change = update(pending_actions).where(pending_actions.c.id == action_id, pending_actions.c.status == _PENDING)
+    over = {"status": str(ActionStatus.EXPIRED), "decided_by": actor, "decided_at": at_us, "decision_reason": WITHDRAWN}
+    if connection.execute(change.values(over)).rowcount:
+        _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, action_id, actor, at_us)
+    close_cards(connection, action_id, QuestionMove.CANCEL, at_us)
+
+
+def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
+    for question in hold_questions(connection, [str(subject_of(action_id))]):
+        end_question(connection, question, ended(question, move, at_us))
+
+
+def _action(new: NewDelivery, terms: ParkingTerms, rule: StandingRule | None, at_us: int) -> dict[str, Any]:
+    return {
+        "content_hash": content_of(new).hash,
+        "risk": str(terms.parking.risk),
+        "status": str(ActionStatus.APPROVED if rule else ActionStatus.PENDING),
+        "requested_at": at_us,
+        "expires_at": terms.parking.expires_at_us,
+        "asked_at": None,
+        "decided_by": f"rule:{rule.id}" if rule else None,
+        "decided_at": at_us if rule else None,
+        "decision_reason": None,
+        "approval_rule_id": rule.id if rule else None,
+        "edited": False,
+    }
+
+
+def _log(
+    connection: Connection,
+    mint: Mint,
+    kind: ApprovalEventType,
+    action_id: DeliveryId,
+    actor: str,
+    at_us: int,
+    **about: Any,
+) -> None:
+    event = ApprovalEvent(id=mint(at_us), type=kind, actor=actor, at_us=at_us, action_id=action_id, **about)
+    insert_event(connection, event)
+
+
+# How rows of the approval tables become values, and values rows.
+
+
+_DECIDED: Final = {
+    ApprovalEventType.ACTION_APPROVED: (AuditKind.DECISION, "approved a message"),
+    ApprovalEventType.ACTION_REJECTED: (AuditKind.DECISION, "rejected a message"),
+    ApprovalEventType.RULE_CREATED: (AuditKind.RULES, "made a standing rule"),
+    ApprovalEventType.RULE_REVOKED: (AuditKind.RULES, "revoked a standing rule"),
+}
+
+_CONTENT: Final = [
+    delivery_requests.c[name]
+    for name in (
+        *("channel", "intent", "address", "thread", "message_content", "subject", "emoji", "markup", "format"),
+        *("revises", "attachments"),
+    )
+]
+
+
+def actions() -> Select[Any]:
+    """Every action with the delivery it stands for."""
+    delivery = delivery_requests.c
+    return select(
+        pending_actions,
+        *_CONTENT,
+        delivery.request_id,
+        delivery.request_envelope,
+        delivery.created_at.label("delivery_created_at"),
+        delivery.status.label("delivery_status"),
+    ).join(delivery_requests, delivery.id == pending_actions.c.id)
+
+
+def action_of(row: Any) -> Action:
+    return read(
+        Action,
+        row,
+        content=content_of_row(row),
+        envelope=json.loads(row.request_envelope),
+        reason=row.decision_reason,
+        rule_id=row.approval_rule_id,
+        revised=row.requested_at > row.delivery_created_at,
+    )
+
+
+def content_of_row(row: Any) -> Content:
+    return read(
+        Content,
+        row,
+        message=row.message_content,
+        markup=markup_of_text(row.markup),
+        format=read_format(row.format),
+        revises=revision.delivery_id if (revision := revision_of_text(row.revises)) else None,
+        attachments=attachments_of_text(row.attachments),
+    )
+
+
+def rule_of(row: Any) -> StandingRule:
+    stored = json.loads(row.constraints)
+    constraints = {name: Constraint(ConstraintKind(one["type"]), one.get("value", "")) for name, one in stored.items()}
+    return read(StandingRule, row, constraints=constraints)
+
+
+def insert_rule(connection: Connection, rule: StandingRule) -> None:
+    constraints = {name: {"type": str(one.kind), "value": one.value} for name, one in rule.constraints.items()}
+    connection.execute(
+        insert(approval_rules).values(
+            values(
+                rule, without=("revoked_by", "revoked_at_us"), constraints=json.dumps(constraints, ensure_ascii=False)
+            )
+        )
+    )
+
+
+def insert_event(connection: Connection, event: ApprovalEvent) -> None:
+    connection.execute(
+        insert(approval_events).values(
+            values(
+                event,
+                without=("type", "at_us", "metadata"),
+                event_type=str(event.type),
+                event_metadata=json.dumps(dict(event.metadata), ensure_ascii=False),
+                occurred_at=event.at_us,
+            )
+        )
+    )
+    if event.type in _DECIDED:
+        kind, act = _DECIDED[event.type]
+        subject = f"approval:{event.action_id}" if event.action_id else f"rule:{event.rule_id}"
+        new = NewAudit(actor=event.actor, kind=kind, act=act, subject=subject, door="")
+        add_entry(connection, event.id, new, event.at_us)
+
+
+def event_of(row: Any) -> ApprovalEvent:
+    return read(
+        ApprovalEvent,
+        row,
+        type=ApprovalEventType(row.event_type),
+        at_us=row.occurred_at,
+        metadata=json.loads(row.event_metadata),
+    )
+
+
+# The single steps that approval transactions are made of.
+
+
+_STEPS_PENDING: Final = str(ActionStatus.PENDING)
+_FULL_RETRY_SECONDS: Final = 300.0
+
+
+def insert_delivery(connection: Connection, new: NewDelivery) -> bool:
+    """False when the key is taken."""
+    values = dict(zip(INSERT_COLUMNS, insert_values(new, None), strict=True))
+    values |= {name: literal_column(value) for name, value in INITIALLY.items()}
+    statement = insert_for(connection, delivery_requests).values(values)
+    return connection.execute(statement.on_conflict_do_nothing(index_elements=["idempotency_key"])).rowcount == 1
+
+
+def delivery_by_key(connection: Connection, key: str) -> Snapshot:
+    columns = [delivery_requests.c[name] for name in SNAPSHOT_COLUMNS]
+    return snapshot_of(connection.execute(select(*columns).where(delivery_requests.c.idempotency_key == key)).one())
+
+
+def insert_action(
+    connection: Connection, new: NewDelivery, parking: Parking, status: ActionStatus, rule: StandingRule | None = None
+) -> None:
+    connection.execute(
+        insert(pending_actions).values(
+            id=new.id,
+            origin_butler=new.agent,
+            content_hash=content_of(new).hash,
+            risk=str(parking.risk),
+            status=str(status),
+            requested_at=new.created_at_us,
+            expires_at=parking.expires_at_us,
+            decided_by=f"rule:{rule.id}" if rule else None,
+            decided_at=new.created_at_us if rule else None,
+            approval_rule_id=rule.id if rule else None,
+            edited=False,
+        )
+    )
+
+
+def refuse_flood(connection: Connection, agent: str, most: int) -> None:
+    """A person's attention is a limit like any other."""
+    table = pending_actions.c
+    waiting = select(func.count()).where(table.origin_butler == agent, table.status == _STEPS_PENDING)
+    if connection.execute(waiting).scalar_one() >= most:
+        raise OverloadRejected(
+            f"{most} messages of {agent} already wait for approval",
+            limit_type="approvals",
+            retry_after_seconds=_FULL_RETRY_SECONDS,
+        )
+
+
+def move(
+    connection: Connection,
+    delivery_id: DeliveryId,
+    event: DeliveryEvent,
+    now_us: int,
+    values: Mapping[str, Any] | None = None,
+) -> None:
+    """Out of `awaiting_approval`, once; a row that is not there has been decided by somebody else."""
+    table = delivery_requests.c
+    change = update(delivery_requests).where(table.id == delivery_id, table.status == str(Status.AWAITING_APPROVAL))
+    status = after(Status.AWAITING_APPROVAL, event)
+    moment = {"status": str(status), "updated_at": now_us, "not_before": now_us}
+    if connection.execute(change.values({**moment, **(values or {})})).rowcount != 1:
+        raise RuntimeError("a pending action's delivery does not await approval")
+    if status is Status.PENDING:
+        _tell_workers(connection)
+
+
+def _tell_workers(connection: Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_notify(PENDING_CHANNEL, "")))
+
+
+def decided_values(action: Action, decision: ApprovalDecision) -> dict[str, Any]:
+    """The delivery's columns that a decision changes beside its status."""
+    if decision.status is not ActionStatus.APPROVED:
+        error = {"terminal_error_class": str(ErrorClass.VALIDATION), "terminal_error_message": decision.failure}
+        return {**error, "terminal_at": decision.at_us}
+    return _content_values(decision.content or action.content) if decision.edited else {}
+
+
+def _content_values(content: Content) -> dict[str, Any]:
+    identity = f"{content.address}:{content.thread}" if content.thread else content.address
+    return {
+        "address": content.address,
+        "target_identity": identity,
+        "order_key": f"{content.channel}:{folded(content.address)}",
+        "message_content": content.message,
+        "subject": content.subject,
+        "emoji": content.emoji,
+    }
+
+
+def action_by_id(connection: Connection, action_id: str) -> Action | None:
+    row = connection.execute(actions().where(pending_actions.c.id == action_id)).first()
+    return action_of(row) if row else None
+
+
+def locked(*conditions: ColumnElement[bool], skip: bool = False) -> Select[Any]:
+    """For PostgreSQL; SQLite has one writer and needs no lock."""
+    return actions().where(*conditions).with_for_update(of=pending_actions, skip_locked=skip)
+
+
+def overdue(now_us: int) -> tuple[ColumnElement[bool], ...]:
+    return pending_actions.c.status == _STEPS_PENDING, pending_actions.c.expires_at <= now_us
+
+
+def all_rules(connection: Connection) -> list[StandingRule]:
+    """Those that could still be used."""
+    rows = connection.execute(select(approval_rules).where(approval_rules.c.revoked_at.is_(None)))
+    return [rule_of(row) for row in rows]
+
+
+def use(connection: Connection, rule: StandingRule, now_us: int) -> bool:
+    """Counted by the database, so that the last use is given to one of those who want it."""
+    table = approval_rules.c
+    change = update(approval_rules).where(
+        table.id == rule.id,
+        table.revoked_at.is_(None),
+        or_(table.expires_at.is_(None), table.expires_at > now_us),
+        or_(table.max_uses.is_(None), table.use_count < table.max_uses),
+    )
+    return connection.execute(change.values(use_count=table.use_count + 1)).rowcount == 1

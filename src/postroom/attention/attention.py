@@ -1,0 +1,687 @@
+"""A message as a notice to one person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from postroom.attention.carrying import LEASE_SECONDS, Carrier
+from postroom.attention.model import (
+    CELLS,
+    UNSENT,
+    NoticeChanges,
+    NoticeMove,
+    NoticeRow,
+    NoticeState,
+    Policy,
+    SendRow,
+    Wanted,
+    may,
+    policy_hash,
+    room_of,
+)
+from postroom.attention.reading import AttentionFigures, Comparison, NoticeReading, NoticeView, PlanItem
+from postroom.attention.rules.policy import Absence, PolicyBook, Rules
+from postroom.attention.rules.times import Rotation, after_open_time
+from postroom.attention.state import (
+    Acked,
+    AwaySet,
+    Fact,
+    Muted,
+    NoticeAccepted,
+    NoticeSend,
+    PolicyChanged,
+    Snoozed,
+    Standing,
+    Unmuted,
+    Withdrawn,
+    decoded,
+)
+from postroom.attention.turn import Doorstep, Drafted, KnowsPeople, NewNotice, NoticeBook, SendQueue, Turn
+from postroom.kernel.values.errors import (
+    Code,
+    ErrorClass,
+    FieldError,
+    Refused,
+    StoreUnavailable,
+    ValidationError,
+    error_of,
+)
+from postroom.kernel.values.ids import seconds
+from postroom.message.outgoing import INBOX_AGENT, AnswerStatus, Outcome, Outgoing
+from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Urgency, derived_id
+
+_SHOWN: Final = 200  # characters of a line in a list
+_ID: Final = 32  # short enough for a button
+_NO_WISH: Final = AttentionWish()
+
+
+def asks_for_more(wish: AttentionWish | None) -> bool:
+    """What is to be remembered even where no one has a policy."""
+    if wish is None:
+        return False
+    critical = wish.urgency is Urgency.CRITICAL  # without a grant it is not, and its sender is told
+    return critical or wish.needs_ack or wish.supersedes is not None or wish.expires_in_seconds is not None
+
+
+def notice_id(key: str) -> str:
+    """The same request is the same notice."""
+    return derived_id("notice", key)[:_ID]
+
+
+def new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> NewNotice:
+    outgoing, wish = drafted.outgoing, drafted.outgoing.wish or _NO_WISH
+    notice = AcceptedNotice(
+        id=notice_id(drafted.key),
+        person=person,
+        agent=outgoing.origin_butler,
+        created_us=now_us,
+        channel=outgoing.channel,
+        text=_line(outgoing),
+        urgency=wish.urgency or PRIORITY_URGENCY[str(outgoing.priority)],
+        category=wish.category,
+        thread=wish.thread,
+        key=wish.supersedes,
+        needs_ack=wish.needs_ack,
+        expires_us=now_us + seconds(wish.expires_in_seconds) if wish.expires_in_seconds is not None else None,
+        fingerprint=_sameness(outgoing),
+        room=room_of(outgoing),
+    )
+    return NewNotice(
+        fact=NoticeAccepted(at_us=now_us, notice=notice),
+        outgoing=outgoing,
+        request_id=request_id,
+        fingerprint=drafted.fingerprint,
+    )
+
+
+def _line(outgoing: Outgoing) -> str:
+    words = " ".join((outgoing.subject or outgoing.message).split())
+    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
+
+
+def _sameness(outgoing: Outgoing) -> str:
+    """What says the same, however it is spaced."""
+    files = [one.sha256 for one in outgoing.attachments]
+    return derived_id(" ".join((outgoing.subject or "").split()), " ".join(outgoing.message.split()), *files)
+
+
+# Attention: which notice a person is shown when and where; the service behind every door.
+
+
+MOST_LISTED: Final = 100
+WEEK_US: Final = seconds(7 * 86_400)
+
+
+@dataclass(slots=True, kw_only=True)
+class Attention:
+    """
+    Each act is one dated fact, folded and decided in one transaction under the person's lock.
+
+    Who may do it is asked at the doors; that an agent withdraws only its own is asked here. `person` is the id of a
+    person in the people book. Errors: Refused with `not_found` for what is not there, `illegal_transition` for a notice
+    that can no longer do that, ValidationError for what can never be, StoreUnavailable.
+    `considering` is there where messages leave.
+    """
+
+    book: NoticeBook
+    considering: Considering | None = None
+
+    @property
+    def reading(self) -> NoticeReading:
+        return NoticeReading(book=self.book)
+
+    async def consider(self, outgoing: Outgoing, request_id: str, *, wait_seconds: float = 0.0) -> Outcome | None:
+        """None: go on as if nothing had been asked. Else the answer: deferred, or what became of it at once."""
+        if self.considering is None:
+            return None
+        return await self.considering.consider(outgoing, request_id, wait_seconds)
+
+    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+        """As `consider` would hold it; None when it would leave now. Nothing is written."""
+        return await self.considering.forecast(outgoing, request_id) if self.considering is not None else None
+
+    async def ack(self, notice_id: str, by: str) -> NoticeView:
+        """`by`: the id of the person who did. A second time is the same answer."""
+        row = await self._found(notice_id)
+        if row.state == NoticeState.ACKNOWLEDGED:
+            return await self.reading.view(row)
+        return await self._act(row, NoticeMove.ACKNOWLEDGE, lambda at: Acked(at_us=at, notice=row.id, by=by))
+
+    async def snooze(self, notice_id: str, until_us: int | None, by: str) -> NoticeView:
+        """None: until it is snoozed again, to a moment."""
+        row = await self._found(notice_id)
+        if until_us is not None and until_us <= self.book.clock.now_us():
+            raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
+        return await self._act(row, NoticeMove.SNOOZE, lambda at: Snoozed(at_us=at, notice=row.id, until_us=until_us))
+
+    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> NoticeView | None:
+        """What left before anybody kept a notice of it, to be shown again then; None where no messages leave."""
+        if self.considering is None:
+            return None
+        return await self.notice(await self.considering.put_off(outgoing, request_id, person, until_us))
+
+    async def behind(self, delivery_id: str) -> Sequence[NoticeView]:
+        """The notices that this delivery showed; none where nothing was kept of them."""
+        row = await self.book.store.send_of_delivery(delivery_id)
+        names = decoded(NoticeSend, row.send).notices if row is not None else ()
+        found = [await self.notice(name) for name in names]
+        return [one for one in found if one is not None]
+
+    async def withdraw(
+        self, agent: str, notice_id: str | None = None, key: str | None = None
+    ) -> tuple[NoticeView, ...]:
+        """One by its id, or all of the agent's key; a key that has not come yet is remembered, and the answer empty."""
+        if (notice_id is None) == (key is None):
+            raise ValidationError.of([FieldError("notice_id", "either this or a key is needed", "required")])
+        if notice_id is not None:
+            row = await self._found(notice_id)
+            if row.agent != agent:
+                raise _not_found()
+            wanted = Wanted(notices=(row.id,))
+            await self._change(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), wanted)
+            return (await self.reading.view(await self._found(notice_id)),)
+        return await self._withdraw_key(agent, key or "")
+
+    async def _withdraw_key(self, agent: str, key: str) -> tuple[NoticeView, ...]:
+        meant = await self.book.store.of_key(agent, key)
+        people = {one.person for one in meant} or await self._everybody()
+        for person in sorted(people):
+            wanted = Wanted(agent=agent, key=key)
+            await self._change(person, lambda at: Withdrawn(at_us=at, agent=agent, key=key), wanted)
+        return tuple([await self.reading.view(one) for one in await self.book.store.of_key(agent, key)])
+
+    async def _everybody(self) -> set[str]:
+        """Who may be meant by a key that has not come yet."""
+        owner = await self.book.people.owner()
+        return {*(await self.book.store.policies()), *([owner] if owner is not None else [])}
+
+    async def mute(
+        self,
+        person: str,
+        agent: str | None = None,
+        thread: str | None = None,
+        category: str | None = None,
+        until_us: int | None = None,
+    ) -> None:
+        """At least one of agent, thread, category; `until_us` None: until it is unmuted."""
+        _something(agent, thread, category)
+        if category is not None and category in (await self.rules(person)).mandatory:
+            said = f"'{category}' is mandatory here: it can be held in quiet hours, but not muted"
+            raise ValidationError.of([FieldError("category", said, "mandatory")])
+        what = {"agent": agent, "thread": thread, "category": category}
+        await self._change(person, lambda at: Muted(at_us=at, until_us=until_us, **what))
+
+    async def unmute(
+        self, person: str, agent: str | None = None, thread: str | None = None, category: str | None = None
+    ) -> None:
+        _something(agent, thread, category)
+        what = {"agent": agent, "thread": thread, "category": category}
+        await self._change(person, lambda at: Unmuted(at_us=at, **what))
+
+    async def away(self, person: str, absence: Absence | None) -> None:
+        """None: back now."""
+        await self._change(person, lambda at: AwaySet(at_us=at, absence=absence))
+
+    async def notice(self, notice_id: str) -> NoticeView | None:
+        return await self.reading.notice(notice_id)
+
+    async def notices(
+        self, person: str, cell: str | None = None, limit: int = MOST_LISTED, before: str | None = None
+    ) -> Sequence[NoticeView]:
+        """Newest first, without their decisions; `before`: older than this notice. Cells are those of `CELLS`."""
+        if cell is not None and cell not in CELLS:
+            raise ValidationError.of([FieldError("cell", f"must be one of {', '.join(CELLS)}", "not_allowed")])
+        return await self.reading.page(person, cell, max(1, min(limit, MOST_LISTED)), before)
+
+    async def plan(self, notice_id: str) -> tuple[PlanItem, ...]:
+        row = await self._found(notice_id)
+        return await self.reading.plan(row.person, notice_id)
+
+    async def person_plan(self, person: str) -> tuple[PlanItem, ...]:
+        return await self.reading.plan(person)
+
+    async def policy(self, person: str) -> tuple[Policy | None, str]:
+        """The person's own, and the hash of what counts for them (the household's and their own)."""
+        own = await self.reading.policy(person)
+        return own, policy_hash(self.book.policies.household, own)
+
+    async def rules(self, person: str) -> Rules:
+        """What counts for the person, with every field set."""
+        await self.book.refresh()
+        return self.book.policies.rules(person)
+
+    async def zone_of(self, person: str) -> str:
+        """In which the person is told of moments."""
+        await self.book.keep_fresh()
+        return self.book.zone_of(person)
+
+    async def absences(self, person: str) -> tuple[Absence, ...]:
+        """Those that are not over."""
+        state, _ = await self.reading.present(person)
+        return tuple(one for one in state.absences if one.end_us > self.book.clock.now_us())
+
+    async def set_policy(self, person: str, policy: Policy | None) -> str:
+        """Judges every open notice anew in the same transaction; returns the new hash. None: the household's alone."""
+        named = await self._checked(person, policy) if policy is not None else None
+        await self._change(person, lambda at: PolicyChanged(at_us=at, policy=named))
+        await self.book.refresh()
+        return policy_hash(self.book.policies.household, named)
+
+    async def _checked(self, person: str, policy: Policy) -> Policy:
+        """With people by their ids; raises ValidationError for who is not there, and for a step back to the person."""
+        wrong = await missing(self.book.people, in_policy(policy, self.book.rotations))
+        named = await self.book.by_id(policy)
+        own = [n for n, step in enumerate(named.escalation or ()) if step.person == person]
+        said = "is the person whose policy this is"
+        wrong += [FieldError(f"escalation.{n}.person", said, "same_person") for n in own]
+        if wrong:
+            raise ValidationError.of(wrong)
+        return named
+
+    async def missing_people(self) -> tuple[str, ...]:
+        """Whom a policy, a rotation or an absence names and who is not there, such as who was removed since."""
+        await self.book.refresh()
+        named = [*in_policy(self.book.household, self.book.rotations, "attention.")]
+        named += in_rotations(self.book.rotations, "attention.rotations.")
+        for person in sorted(self.book.known):
+            path = f"the policy of {person}: "
+            named += in_policy(self.book.policies.people.get(person), self.book.rotations, path)
+            named += in_absences(await self.absences(person), f"the absence of {person}: ")
+        return tuple(f"{one.field}: {one.error}" for one in await missing(self.book.people, named))
+
+    async def preview(self, person: str, policy: Policy | None) -> tuple[str, ...]:
+        """In words, what this policy would have changed over the last week."""
+        return (await self.simulate(person, policy, self.book.clock.now_us() - WEEK_US)).words
+
+    async def simulate(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
+        named = await self._checked(person, policy) if policy is not None else None
+        return await self.reading.compare(person, named, since_us)
+
+    async def figures(self, person: str | None = None) -> AttentionFigures:
+        """Of one person, or of all."""
+        return await self.reading.figures(person)
+
+    async def audit(self) -> tuple[str, ...]:
+        """Every law over all that is kept; must be empty."""
+        people = sorted(await self.book.store.policies())
+        lost = await self.reading.first_law()
+        return (*lost, *[problem for person in people for problem in await self.reading.audit(person)])
+
+    async def _found(self, notice_id: str) -> NoticeRow:
+        row = await self.book.store.notice(notice_id)
+        if row is None:
+            raise _not_found()
+        return row
+
+    async def _act(self, row: NoticeRow, move: NoticeMove, fact: Callable[[int], Fact]) -> NoticeView:
+        def facts(turn: Turn) -> Iterable[Fact]:
+            state = turn.state.notices[row.id].state
+            if not may(state, move):
+                raise Refused(Code.ILLEGAL_TRANSITION, f"a notice that is {state} cannot be {_PAST[move]}")
+            return [fact(turn.moment_us)]
+
+        await self.book.change(row.person, facts, wanted=Wanted(notices=(row.id,)))
+        return await self.reading.view(await self._found(row.id))
+
+    async def _change(self, person: str, fact: Callable[[int], Fact], wanted: Wanted | None = None) -> None:
+        if wanted is None:
+            await self.book.refresh()
+        await self.book.change(person, lambda turn: [fact(turn.moment_us)], wanted=wanted)
+        self.book.tell_others()
+
+
+_PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
+
+
+def _not_found() -> Refused:
+    return Refused(Code.NOT_FOUND, "there is no such notice")
+
+
+def _something(agent: str | None, thread: str | None, category: str | None) -> None:
+    if agent is None and thread is None and category is None:
+        raise ValidationError.of([FieldError("agent", "one of agent, thread and category is needed", "required")])
+
+
+# Counts now and then whether every notice is accounted for.
+
+
+LOOK_SECONDS: Final = 60.0
+COUNT_SECONDS: Final = 3600.0
+_MOST_LATE: Final = 1000
+
+
+class UnaccountedGauge(Protocol):
+    def unaccounted(self, count: int) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Auditor:
+    """
+    The laws of what is open, and of L5 also that nothing stays due: a person counts who was overdue at the look before
+    as well, so that a machine that slept is not taken for one that forgot. All that is kept is counted once an hour,
+    because that costs more the more there is.
+    """
+
+    attention: Attention
+    queue: SendQueue
+    meter: UnaccountedGauge
+    _late: frozenset[str] = field(init=False, default=frozenset())
+    _lost: Sequence[str] = field(init=False, default=())
+    _count_again_us: int = field(init=False, default=0)
+
+    async def look(self) -> int:
+        now_us = self.attention.book.clock.now_us()
+        self.meter.unaccounted(await self._unaccounted(now_us) if self.attention.book.known else 0)
+        return now_us + seconds(LOOK_SECONDS)
+
+    async def _unaccounted(self, now_us: int) -> int:
+        before, self._late = self._late, frozenset(await self.queue.due(now_us - seconds(LOOK_SECONDS), _MOST_LATE))
+        if now_us >= self._count_again_us:
+            self._lost = await self.attention.reading.first_law()
+            self._count_again_us = now_us + seconds(COUNT_SECONDS)
+        return len(await self.attention.reading.open_laws()) + len(self._lost) + len(before & self._late)
+
+
+# Whether a message leaves now: asked by the one way out before it accepts anything.
+
+
+_NOT_SENT: Final = frozenset({NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considering:
+    book: NoticeBook
+    doorstep: Doorstep
+    carrier: Carrier
+
+    async def consider(self, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome | None:
+        meant = await self._meant(outgoing, request_id)
+        return await self._accepted(*meant, request_id, wait_seconds) if meant is not None else None
+
+    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+        """How it would be held; None when it would leave now. Nothing is written."""
+        if (meant := await self._meant(outgoing, request_id)) is None:
+            return None
+        drafted, person = meant
+        name = notice_id(drafted.key)
+        loaded = await self.book.store.read(person, self.book.wanted(person, Wanted(notices=(name,))))
+        turn = Turn(person, loaded, self.book.policies, self.book.clock.now_us())
+        turn.hear_of_channels(self.book.down)
+        if name not in turn.state.notices:
+            if _is_neutral(turn, drafted):
+                return None
+            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
+            turn.judge()
+        standing = turn.state.notices[name]
+        return _held(standing, request_id) if standing.send is None else None
+
+    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> str:
+        """The id of a notice that begins with the person's wish to see it later."""
+        drafted = await self.doorstep.drafted(outgoing, request_id)
+        name = notice_id(drafted.key)
+
+        def step(turn: Turn) -> NoticeChanges | None:
+            if name in turn.state.notices:
+                return None
+            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
+            turn.take(Snoozed(at_us=turn.moment_us, notice=name, until_us=until_us))
+            turn.judge()
+            return turn.changes()
+
+        await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
+        self.book.woken.ring()
+        return name
+
+    async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
+        """The message and its person, where there is something to consider."""
+        await self.book.heed()
+        more = asks_for_more(outgoing.wish)
+        if _is_own(outgoing) or (self.book.neutral and not more):
+            return None
+        drafted = await self.doorstep.drafted(outgoing, request_id)
+        person = await self._person(drafted)
+        if person is None or drafted.known or not (more or self._concerns(person)):
+            return None
+        return drafted, person
+
+    async def _person(self, drafted: Drafted) -> str | None:
+        """Whose address it is; a stranger has no policy."""
+        outgoing = drafted.outgoing
+        if outgoing.recipient is None:
+            return await self.book.people.owner()
+        found = await self.book.people.at(outgoing.channel, drafted.address)
+        return found or await self.book.people.called(outgoing.recipient)
+
+    def _concerns(self, person: str) -> bool:
+        return not self.book.policies.neutral(person) or person in self.book.known
+
+    async def _accepted(self, drafted: Drafted, person: str, request_id: str, wait_seconds: float) -> Outcome | None:
+        name, sent = notice_id(drafted.key), list[SendRow]()
+
+        def step(turn: Turn) -> NoticeChanges | None:
+            sent.clear()
+            if name in turn.state.notices or _is_neutral(turn, drafted):
+                return None
+            changes = self._step(turn, new_notice(drafted, person, request_id, turn.moment_us))
+            sent.extend(one for one in changes.sends if one.lease_us is not None)
+            return changes
+
+        turn = await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
+        before = next((one for one in turn.loaded.notices if one.id == name), None)
+        if before is not None:
+            return await self._again(before, drafted, request_id, wait_seconds)
+        if name not in turn.state.notices:
+            return None
+        if any(one.send for one in turn.decisions if one.notice != name):
+            self.book.woken.ring()
+        return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
+
+    def _step(self, turn: Turn, new: NewNotice) -> NoticeChanges:
+        turn.accept(new)
+        turn.judge()
+        lease_us = turn.now_us + seconds(LEASE_SECONDS)
+        return turn.changes(leased=turn.own_send(new.fact.notice.id), lease_us=lease_us)
+
+    async def _answer(self, standing: Standing, sent: list[SendRow], request_id: str, wait_seconds: float) -> Outcome:
+        """What may leave now leaves in the same breath; the loop takes up what dies here."""
+        if not sent:
+            return _held(standing, request_id)
+        try:
+            outcome = await self.carrier.hand_over(sent[0], wait_seconds)
+        except StoreUnavailable:
+            return _on_its_way(standing, request_id)
+        return self._of(standing, outcome, request_id)
+
+    def _of(self, standing: Standing, outcome: Outcome, request_id: str) -> Outcome:
+        """A refusal for now holds the notice; it is not lost, so it is no error."""
+        if outcome.delivery_id is None and outcome.retryable:
+            return _on_its_way(standing, request_id)
+        return replace(outcome, request_id=request_id, notice_id=standing.notice.id, urgency=standing.lowered)
+
+    async def _again(self, row: NoticeRow, drafted: Drafted, request_id: str, wait_seconds: float) -> Outcome:
+        """The same key again is the same notice and has the same answer."""
+        if row.fingerprint != drafted.fingerprint:
+            error = FieldError("idempotency_key", "was already used for another message", "key_reused")
+            raise ValidationError.of([error])
+        standing = decoded(Standing, row.standing)
+        if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
+            return _held(standing, request_id)
+        (send,) = await self.book.store.sends([standing.send])
+        if send.delivery_id is None and send.lease_us is not None:
+            return _on_its_way(standing, request_id)
+        return self._of(standing, await self.carrier.submitted(send, wait_seconds), request_id)
+
+
+def _is_own(outgoing: Outgoing) -> bool:
+    """The copy of a note that a person has to acknowledge has waited, and is followed until they have."""
+    asks = outgoing.origin_butler == INBOX_AGENT and outgoing.wish is not None and outgoing.wish.needs_ack
+    return outgoing.origin_butler in OWN_AGENTS and not asks
+
+
+def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
+    """Asked under the lock: a policy may have been set or taken away since."""
+    silent = not turn.state.silences and not turn.state.absences and not turn.state.tombstones
+    return turn.book.neutral(turn.person) and silent and not asks_for_more(drafted.outgoing.wish)
+
+
+def _held(standing: Standing, request_id: str) -> Outcome:
+    return Outcome(
+        status=AnswerStatus.MUTED if standing.state is NoticeState.MUTED else AnswerStatus.DEFERRED,
+        request_id=request_id,
+        channel=standing.notice.channel,
+        notice_id=standing.notice.id,
+        urgency=standing.lowered,
+        until_us=standing.until_us,
+        reasons=tuple(dict.fromkeys(str(one.reason) for one in standing.reasons)),
+    )
+
+
+def _on_its_way(standing: Standing, request_id: str) -> Outcome:
+    return Outcome(
+        status=AnswerStatus.ACCEPTED,
+        request_id=request_id,
+        channel=standing.notice.channel,
+        notice_id=standing.notice.id,
+        urgency=standing.lowered,
+    )
+
+
+# The people whom policies, rotations and absences name, and who of them is not there.
+
+
+Named = tuple[str, str]  # the field as it is written, and who stands in it
+
+
+def in_policy(policy: Policy | None, rotations: Mapping[str, Rotation], path: str = "") -> Iterator[Named]:
+    for place, step in enumerate(policy.escalation or () if policy is not None else ()):
+        if step.person is not None and step.person not in rotations:
+            yield f"{path}escalation.{place}.person", step.person
+
+
+def in_rotations(rotations: Mapping[str, Rotation], path: str) -> Iterator[Named]:
+    for name, rotation in rotations.items():
+        for place, person in enumerate(rotation.people):
+            yield f"{path}{name}.people.{place}", person
+        for place, (_, _, person) in enumerate(rotation.overrides):
+            yield f"{path}{name}.overrides.{place}.person", person
+
+
+def in_absences(absences: Iterable[Absence], path: str) -> Iterator[Named]:
+    return ((f"{path}delegate", one.delegate) for one in absences if one.delegate is not None)
+
+
+async def missing(people: KnowsPeople, named: Iterable[Named]) -> list[FieldError]:
+    unknown = [(field, name) for field, name in named if await people.called(name) is None]
+    return [
+        FieldError(field, f"{name!r} names no one person that is known here", "unknown_person")
+        for field, name in unknown
+    ]
+
+
+# What has become of a notice, for the agent that sent it and for no other.
+
+
+_S, _A = NoticeState, AnswerStatus
+_NOTICE_OUTCOME_ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_FAILED: Final = {
+    _S.UNDELIVERABLE: "no channel could deliver it",
+    _S.REFUSED: "a person refused it",
+}
+_ANSWERS: Final = {
+    **dict.fromkeys((_S.RELEASED, _S.DIGESTING), _A.ACCEPTED),
+    **dict.fromkeys((_S.SENT, _S.DIGESTED, _S.WAITING, _S.ACKNOWLEDGED, _S.UNANSWERED), _A.OK),
+    **dict.fromkeys(_FAILED, _A.ERROR),
+    _S.MUTED: _A.MUTED,
+}
+
+
+def is_notice_id(text: object) -> bool:
+    return isinstance(text, str) and _NOTICE_OUTCOME_ID.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeOutcomes:
+    attention: Attention
+
+    async def of(self, sender: str, notice_id: str) -> Outcome | None:
+        """None for what is not the sender's, as for what never was."""
+        view = await self.attention.notice(notice_id)
+        return outcome_of_notice(view) if view is not None and view.agent == sender else None
+
+
+def outcome_of_notice(view: NoticeView) -> Outcome:
+    """What is not shown yet is deferred, and what another notice stands for: its reasons say which."""
+    status, failed = _ANSWERS.get(view.state, _A.DEFERRED), _FAILED.get(view.state)
+    return Outcome(
+        status=status,
+        request_id=None,
+        channel=view.channel,
+        notice_id=view.id,
+        notice_state=str(view.state),
+        urgency=view.standing.lowered,
+        until_us=view.until_us,
+        reasons=tuple(dict.fromkeys(str(one.reason) for one in view.reasons)),
+        error=error_of(ErrorClass.UNAVAILABLE, failed) if failed else None,
+    )
+
+
+# When people may be shown a question, and until when it then waits: the same policy as for notices.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionTimes:
+    book: NoticeBook
+
+    async def shown_at(self, person: str, asker: str, urgency: Urgency, now_us: int) -> int:
+        """Now, or when it is no longer quiet for them."""
+        await self.book.keep_fresh()
+        if self.book.policies.neutral(person):
+            return now_us
+        rules = self.book.policies.rules(person)
+        return shown_at(rules, _capped(rules, person, asker, urgency), now_us)
+
+    def channels_after(self, person: str) -> Sequence[tuple[str | None, float]]:
+        """Channels that their escalation names, each so long after the one before; None is somebody else's step."""
+        if self.book.policies.neutral(person):
+            return ()
+        steps = self.book.policies.rules(person).escalation
+        return [(one.channel if one.person in (None, person) else None, one.after_seconds) for one in steps]
+
+    async def policies(self) -> PolicyBook:
+        """To be compared with those of the look before."""
+        await self.book.keep_fresh()
+        return self.book.policies
+
+    async def deadline(
+        self, people: Iterable[str], asker: str, urgency: Urgency, *, asked_us: int, deadline_us: int
+    ) -> int:
+        """Later by the quiet time of the one who has had all of it first: it does not run out while no one sees it."""
+        await self.book.keep_fresh()
+        return min((self._deadline(one, asker, urgency, asked_us, deadline_us) for one in people), default=deadline_us)
+
+    def _deadline(self, person: str, asker: str, urgency: Urgency, asked_us: int, deadline_us: int) -> int:
+        if self.book.policies.neutral(person):
+            return deadline_us
+        rules = self.book.policies.rules(person)
+        return open_deadline(rules, _capped(rules, person, asker, urgency), asked_us, deadline_us)
+
+
+def shown_at(rules: Rules, urgency: Urgency, now_us: int) -> int:
+    """Now, or when quiet hours end."""
+    return rules.quiet_until(urgency, now_us) or now_us
+
+
+def open_deadline(rules: Rules, urgency: Urgency, asked_us: int, deadline_us: int) -> int:
+    """The deadline, later by all the quiet time before it: it does not run out while the person is not shown it."""
+    if rules.passes(urgency):
+        return deadline_us
+    return after_open_time(rules.quiet_hours, rules.zone, asked_us, max(deadline_us - asked_us, 0))
+
+
+def _capped(rules: Rules, person: str, asker: str, urgency: Urgency) -> Urgency:
+    """An asker asks; the person's ceilings and grants have the last word, by its name without its role."""
+    agent = asker.partition(":")[2] or asker
+    return rules.urgency(AcceptedNotice(id="", person=person, agent=agent, created_us=0, channel="", urgency=urgency))

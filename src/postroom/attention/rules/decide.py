@@ -1,0 +1,352 @@
+"""The one decision about a person's notices: what leaves now, what waits and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.attention.model import (
+    ON_ITS_WAY,
+    UNSENT,
+    Decision,
+    DecisionKind,
+    Digest,
+    Member,
+    NoticeState,
+    SendRow,
+    frozen,
+    shared_out,
+)
+from postroom.attention.rules.fold import fold, next_due, superfluous
+from postroom.attention.rules.policy import PolicyBook
+from postroom.attention.rules.reasons import (
+    PATIENCE_US,
+    Scene,
+    another,
+    longest_us,
+    opened_by,
+    over_budget,
+    recipient,
+    route,
+    silenced,
+    slot_reached,
+    waits,
+)
+from postroom.attention.rules.times import slots_at
+from postroom.attention.state import AttentionState, NoticeSend, SendKind, SendOutcome, Standing, decoded
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.outgoing import Outgoing
+from postroom.message.wishes import Because, HoldReason, Urgency, derived_id, rank
+
+# Where a notice goes when it leaves, and what has to be said with it.
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """`marks`: what was not as its agent asked. `due_us`: when it could have left. `slots`: those it leaves by."""
+
+    standing: Standing
+    urgency: Urgency
+    person: str
+    channel: str
+    marks: tuple[HoldReason, ...]
+    due_us: int
+    slots: tuple[tuple[str, int], ...]
+
+    @property
+    def alone(self) -> bool:
+        """What asks for an answer has a card of its own."""
+        return self.standing.notice.needs_ack or self.urgency is Urgency.CRITICAL
+
+
+def leaving(scene: Scene, now_us: int) -> Leaving:
+    standing, rules = scene.standing, scene.rules
+    way = route(scene.state, rules, standing.notice.channel, now_us)
+    slot = slot_reached(scene, now_us)
+    names = slots_at(rules.slots, rules.quiet_hours, rules.zone, slot) if slot is not None else ()
+    return Leaving(
+        standing=standing,
+        urgency=scene.urgency,
+        person=recipient(scene, now_us),
+        channel=way.channel or standing.notice.channel,
+        marks=tuple(_marks(scene, way.channel, now_us)),
+        due_us=standing.until_us if standing.until_us is not None else now_us,
+        slots=tuple((name, slot) for name in names) if slot is not None else (),
+    )
+
+
+def _marks(scene: Scene, channel: str | None, now_us: int) -> list[HoldReason]:
+    standing = scene.standing
+    found = [
+        (Because.CEILING, scene.urgency is not standing.notice.urgency),
+        (Because.CHANNEL, channel != standing.notice.channel),
+        (Because.LONGEST_HOLD, standing.until_us is not None and standing.until_us == longest_us(scene, now_us)),
+    ]
+    return [HoldReason(reason) for reason, counts in found if counts]
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """Another channel for what was sent, or none when there is none left; `at_us` is when it is taken."""
+
+    at_us: int
+    channel: str | None
+    because: Because
+
+
+def detour(scene: Scene, send: NoticeSend) -> Detour | None:
+    """After a send that failed finally, or one without a receipt whose channel stays down."""
+    other = another(scene.state, scene.rules, scene.standing.tried)
+    if send.outcome is SendOutcome.FAILED:
+        return Detour(send.receipt_us or 0, other, Because.FAILED)
+    if send.pending and other is not None and send.channel in scene.state.down:
+        return Detour(scene.state.down[send.channel] + PATIENCE_US, other, Because.CHANNEL)
+    return None
+
+
+_K = DecisionKind
+_MOST_PASSES: Final = 1000
+Groups = dict[tuple[str, str], list[Leaving]]
+
+
+def decide(state: AttentionState, book: PolicyBook, now_us: int) -> tuple[tuple[Decision, ...], int | None]:
+    """
+    Pure. The decisions that are due, in order, and the next moment at which something is due by itself.
+
+    The decisions are not folded yet: the caller stores them and folds them in this order. Asked again right after that
+    it returns none, and asked earlier than `next_at` without a new fact it returns none as well. Time never goes back:
+    a clock that was set back counts as the latest moment that was folded.
+    """
+    decisions, next_us, _ = decided(state, book, now_us)
+    return decisions, next_us
+
+
+def decided(
+    state: AttentionState, book: PolicyBook, now_us: int
+) -> tuple[tuple[Decision, ...], int | None, AttentionState]:
+    """The same, with the state into which the decisions are folded."""
+    turn = _Turn(state, book, max(now_us, state.clock_us))
+    for _ in range(_MOST_PASSES):
+        if not turn.goes_on():
+            break
+    return tuple(turn.made), turn.next_at(), turn.state
+
+
+class _Turn:
+    """One call of `decide`: each decision is folded at once, so that the next one sees it."""
+
+    def __init__(self, state: AttentionState, book: PolicyBook, now_us: int) -> None:
+        self.state, self.book, self.now_us = state, book, now_us
+        self.made: list[Decision] = []
+
+    def goes_on(self) -> bool:
+        """One pass over all that is not settled, oldest first; whether it decided anything."""
+        before, groups = len(self.made), Groups()
+        for listed in self.state.unsettled():
+            standing = self.state.notices[listed.notice.id]
+            if standing.state in UNSENT:
+                self._unsent(standing, groups)
+            elif standing.state in ON_ITS_WAY:
+                self._on_its_way(standing)
+            else:
+                self._left(standing)
+        for group in groups.values():
+            self._leave_together(group)
+        return len(self.made) > before
+
+    def next_at(self) -> int | None:
+        moments = (moment for standing in self.state.unsettled() for moment in self._wakes(standing))
+        return min((moment for moment in moments if moment is not None and moment > self.now_us), default=None)
+
+    def _wakes(self, standing: Standing) -> Iterable[int | None]:
+        scene = self._scene(standing)
+        if standing.state in UNSENT:
+            return standing.until_us, scene.rules.expiry(standing.notice)
+        if standing.state in ON_ITS_WAY:
+            other = detour(scene, self.state.sends[standing.send or ""])
+            return (other.at_us if other else None,)
+        due = next_due(scene) if standing.state is NoticeState.WAITING else None
+        return (due.at_us if due else None,)
+
+    def _scene(self, standing: Standing) -> Scene:
+        return Scene.of(self.state, self.book, standing)
+
+    def _unsent(self, standing: Standing, groups: Groups) -> None:
+        scene = self._scene(standing)
+        if self._ends(scene):
+            return
+        wait = waits(scene, self.now_us)
+        if wait.free_us is None or wait.free_us > self.now_us:
+            if standing.state is NoticeState.ACCEPTED or wait.free_us != standing.until_us:
+                kind = _K.JOIN_DIGEST if wait.joins else _K.HOLD
+                self._make(scene, kind, reasons=wait.reasons, until_us=wait.free_us)
+            return
+        goes = leaving(scene, self.now_us)
+        fresh = standing.state is NoticeState.ACCEPTED and opened_by(scene, self.now_us) is None
+        if fresh or goes.alone:
+            self._leave_alone(goes)
+        else:
+            groups.setdefault((goes.person, goes.channel), []).append(goes)
+
+    def _ends(self, scene: Scene) -> bool:
+        """Whether it is over without being sent."""
+        notice, expires = scene.standing.notice, scene.rules.expiry(scene.standing.notice)
+        buried = self.state.tombstones.get((notice.agent, notice.key or ""), 0)
+        if scene.standing.state is NoticeState.ACCEPTED and buried > self.now_us:
+            self._make(scene, _K.WITHDRAW, reasons=(HoldReason(Because.TOMBSTONE, buried),))
+        elif expires is not None and expires <= self.now_us:
+            self._make(scene, _K.EXPIRE, reasons=(HoldReason(Because.EXPIRED, expires),))
+        elif (silence := silenced(scene, self.now_us)) is not None:
+            self._make(scene, _K.MUTE, reasons=(HoldReason(Because.MUTED, silence.until_us),))
+        else:
+            return self._merges(scene)
+        return True
+
+    def _merges(self, scene: Scene) -> bool:
+        other = superfluous(scene)
+        if other is not None:
+            self._make(scene, _K.MERGE, reasons=(HoldReason(other[1]),), into=other[0])
+        return other is not None
+
+    def _leave_together(self, group: list[Leaving]) -> None:
+        if len(group) == 1:
+            self._leave_alone(group[0])
+            return
+        first = group[0]
+        for members in shared_out([_member(one.standing, one.urgency) for one in group]):
+            digest = self._digest(members, first.person, first.channel, first.due_us)
+            for one in group:
+                if one.standing.notice.id in digest.members:
+                    self._collect(one.standing, digest, (*one.marks, *_late(digest)), slots=one.slots)
+
+    def _leave_alone(self, goes: Leaving) -> None:
+        scene = self._scene(goes.standing)
+        over = over_budget(scene, self.now_us)
+        if over is not None and over.wait is not None:
+            self._make(scene, _K.HOLD, reasons=over.wait.reasons, until_us=over.wait.free_us)
+            return
+        marks = (*goes.marks, HoldReason(Because.OVER_BUDGET)) if over is not None else goes.marks
+        kind = _K.DELEGATE if goes.person != self.state.person else _K.RELEASE
+        self._send(scene, kind, "first", reasons=marks, person=goes.person, channel=goes.channel, slots=goes.slots)
+
+    def _on_its_way(self, standing: Standing) -> None:
+        scene, send = self._scene(standing), self.state.sends[standing.send or ""]
+        other = detour(scene, send)
+        if other is None or other.at_us > self.now_us:
+            return
+        reasons = (HoldReason(other.because),)
+        if other.channel is None:
+            self._make(scene, _K.FAIL, reasons=reasons)
+        elif standing.state is NoticeState.DIGESTING:
+            self._other_way(standing, other.channel, reasons)
+        else:
+            replaces = send.key if send.pending else None
+            where = {"person": send.person, "channel": other.channel, "replaces": replaces}
+            self._send(scene, _K.RELEASE, f"fallback:{other.channel}", reasons=reasons, **where)
+
+    def _other_way(self, standing: Standing, channel: str, reasons: tuple[HoldReason, ...]) -> None:
+        """A digest goes with all that are still in it."""
+        send = self.state.sends[standing.send or ""]
+        rest = [self.state.notices[name] for name in send.notices]
+        rest = [one for one in rest if one.state is NoticeState.DIGESTING and one.send == send.key]
+        digest = self._digest([_member(one, one.urgency) for one in rest], send.person, channel, send.at_us)
+        for one in rest:
+            self._collect(one, digest, reasons, replaces=send.key if send.pending else None)
+
+    def _left(self, standing: Standing) -> None:
+        scene = self._scene(standing)
+        if standing.to_correct:
+            (person, channel), reasons = standing.reached[0], (HoldReason(Because.WITHDRAWN),)
+            self._send(scene, _K.CORRECT, "correction/recall", reasons=reasons, person=person, channel=channel)
+        elif standing.state is NoticeState.WAITING and not self._merges(scene):
+            self._unanswered(scene)
+
+    def _unanswered(self, scene: Scene) -> None:
+        due = next_due(scene)
+        if due is None or due.at_us > self.now_us:
+            return
+        fields: dict[str, Any] = {"reasons": (HoldReason(due.because),), "step": due.step}
+        if due.kind is _K.GIVE_UP or due.person is None:
+            self._make(scene, due.kind, urgency=scene.standing.urgency, **fields)
+            return
+        cause = f"step/{due.step}" if due.step else f"repeat/{scene.standing.repeats + 1}"
+        where = {"person": due.person, "channel": due.channel, "urgency": scene.standing.urgency}
+        self._send(scene, due.kind, cause, **where, **fields)
+
+    def _digest(self, members: list[Member], person: str, channel: str, due_us: int) -> Digest:
+        return frozen(members, person=person, channel=channel, at_us=self.now_us, due_us=due_us)
+
+    def _collect(self, standing: Standing, digest: Digest, reasons: tuple[HoldReason, ...], **fields: Any) -> None:
+        where = {"send": digest.id, "person": digest.person, "channel": digest.channel}
+        if digest.id not in self.state.digests:
+            fields["digest"] = digest
+        cause = f"digest/{digest.id}/{standing.notice.id}"
+        self._make(self._scene(standing), _K.CLOSE_DIGEST, cause=cause, reasons=reasons, **where, **fields)
+
+    def _send(self, scene: Scene, kind: DecisionKind, what: str, **fields: Any) -> None:
+        cause = f"notice/{scene.standing.notice.id}/{scene.standing.round}/{what}"
+        self._make(scene, kind, cause=cause, send=derived_id("send", cause), **fields)
+
+    def _make(self, scene: Scene, kind: DecisionKind, *, cause: str | None = None, **fields: Any) -> None:
+        standing = scene.standing
+        seq = standing.seq + 1
+        cause = cause or f"notice/{standing.notice.id}/{seq}/{kind}"
+        decision = Decision(
+            id=derived_id(cause),
+            cause=cause,
+            notice=standing.notice.id,
+            seq=seq,
+            at_us=self.now_us,
+            kind=kind,
+            policy_hash=scene.rules.hash,
+            **{"urgency": scene.urgency, **fields},
+        )
+        self.made.append(decision)
+        self.state = fold(self.state, decision)
+
+
+def _member(standing: Standing, urgency: Urgency) -> Member:
+    return Member(notice=standing.notice, urgency=urgency, round=standing.round)
+
+
+def _late(digest: Digest) -> tuple[HoldReason, ...]:
+    return (HoldReason(Because.LATE),) if digest.late else ()
+
+
+# Which message a later one may change where it stands, instead of being one more.
+
+
+_FIRST: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE)
+
+
+def revised(state: AttentionState, decision: Decision, rows: Mapping[str, SendRow]) -> DeliveryId | None:
+    """A correction changes what its notice was sent as; a newer notice of a key changes what the older one was."""
+    earlier = _earlier(state, decision)
+    send = state.sends.get(earlier.send or "") if earlier is not None else None
+    if send is None or send.kind is not SendKind.NOTICE or send.outcome is not SendOutcome.OK:
+        return None
+    row = rows.get(send.key)
+    if row is None or row.delivery_id is None or (send.person, send.channel) != (decision.person, decision.channel):
+        return None
+    return decoded(Outgoing, row.outgoing).revises or DeliveryId(row.delivery_id)
+
+
+def _earlier(state: AttentionState, decision: Decision) -> Standing | None:
+    standing = state.notices[decision.notice]
+    if decision.kind is DecisionKind.CORRECT:
+        return standing
+    if decision.kind not in _FIRST or standing.notice.key is None or _must_be_heard(standing, decision):
+        return None
+    older = [one for one in state.in_order() if one.state is NoticeState.SENT and _is_older(one, standing)]
+    return older[-1] if older else None
+
+
+def _must_be_heard(standing: Standing, decision: Decision) -> bool:
+    """What is changed where it stands makes no sound."""
+    return standing.notice.needs_ack or rank(decision.urgency) >= rank(Urgency.TIME_SENSITIVE)
+
+
+def _is_older(one: Standing, than: Standing) -> bool:
+    older, newer = one.notice, than.notice
+    return (older.agent, older.key) == (newer.agent, newer.key) and older.order < newer.order

@@ -1,0 +1,586 @@
+"""People's notices on disk: one writer at a time for each person, and a log of all that happened."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Connection,
+    Index,
+    Integer,
+    Row,
+    Select,
+    Table,
+    Text,
+    and_,
+    exists,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    text,
+    union_all,
+    update,
+)
+
+from postroom.approvals.store.tables import pending_actions
+from postroom.attention.model import (
+    DigestRow,
+    Loaded,
+    LogRow,
+    NoticeChanges,
+    NoticeCounts,
+    NoticeRow,
+    NoticeState,
+    PersonRow,
+    SendRow,
+    SettledSend,
+    Wanted,
+)
+from postroom.delivery.afterwards.corrections import delivery_corrections
+from postroom.delivery.store.tables import PRIORITIES, delivery_dead_letter, delivery_requests
+from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
+from postroom.kernel.database.engine import Database, Repeated, insert_for
+from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
+from postroom.kernel.database.signals import ATTENTION_CHANNEL, THIS_PROCESS
+from postroom.message.delivery import TERMINAL, Intent, QuarantineReason, Status
+from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, derived_id
+from postroom.people.book import inbox_of_person
+from postroom.people.store.tables import people
+
+_ENDED: Final = sorted(map(str, TERMINAL))
+_REPLACED: Final = '"replaced":true'  # as the codec writes it
+_NOT_APPROVED: Final = ("rejected", "expired")
+_MOST_REPLAYED: Final = 5_000
+_LINE: Final = 200
+Edit = Callable[[Loaded], NoticeChanges | None]
+
+
+class StoredNotices:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._repeated = Repeated(database)
+
+    async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
+        """Read, edit and write as one transaction under the person's lock; the edit may run again."""
+
+        def work(connection: Connection) -> None:
+            lock_person(connection, person)
+            before = load(connection, person, wanted)
+            changes = edit(before)
+            if changes is not None:
+                write(connection, before, changes)
+
+        await self._database.write(work)
+
+    async def read(self, person: str, wanted: Wanted) -> Loaded:
+        return await self._database.read(lambda connection: load(connection, person, wanted))
+
+    async def policies(self) -> Mapping[str, str | None]:
+        """Everybody who has a row, with their own policy."""
+        asked = select(attention_people.c.person, attention_people.c.policy)
+        return await self._repeated.read(
+            "policies", lambda connection: {row.person: row.policy for row in connection.execute(asked)}
+        )
+
+    async def zones(self) -> Mapping[str, str]:
+        asked = select(people.c.id, people.c.zone).where(people.c.zone.is_not(None))
+        return await self._repeated.read(
+            "zones", lambda connection: {row.id: row.zone for row in connection.execute(asked)}
+        )
+
+    async def due(self, now_us: int, limit: int) -> Sequence[str]:
+        people = attention_people.c
+        asked = select(people.person).where(people.next_at <= now_us).order_by(people.next_at).limit(limit)
+        return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
+
+    async def next_due(self) -> int | None:
+        asked = select(func.min(attention_people.c.next_at))
+        return await self._database.read(lambda connection: connection.execute(asked).scalar())
+
+    async def take_sends(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[SendRow]:
+        """Those that were not handed over, and that no one is at; each with a higher fence than before."""
+        table = notice_sends.c
+        free = or_(table.lease_until.is_(None), table.lease_until <= now_us)
+        due = select(table.key).where(PENDING, table.delivery_id.is_(None), free).order_by(table.at).limit(limit)
+
+        def work(connection: Connection) -> list[SendRow]:
+            keys = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
+            change = update(notice_sends).where(table.key.in_(keys))
+            connection.execute(change.values(lease_until=lease_until_us, fence=table.fence + 1))
+            mine = select(notice_sends).where(table.key.in_(keys)).order_by(table.at, table.key)
+            return [send_of(row) for row in connection.execute(mine)]
+
+        if not await self._database.read(lambda connection: connection.execute(due.limit(1)).first()):
+            return []
+        return await self._database.write(work)
+
+    async def handed_over(self, key: str, fence: int, delivery_id: str) -> bool:
+        """False when the fence has moved on; the delivery is the same one then."""
+        table = notice_sends.c
+        mine = and_(table.key == key, table.fence == fence, table.delivery_id.is_(None))
+        change = update(notice_sends).where(mine).values(delivery_id=delivery_id, lease_until=None)
+        return await self._database.write(lambda connection: connection.execute(change).rowcount == 1)
+
+    async def replaced(self, limit: int) -> Sequence[SendRow]:
+        """Those another way was chosen for, whose deliveries have not ended."""
+        send, made = notice_sends.c, delivery_requests.c
+        asked = (
+            select(notice_sends)
+            .join(delivery_requests, made.id == send.delivery_id)
+            .where(PENDING, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
+            .limit(limit)
+        )
+        return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
+
+    async def send_anew(self, key: str, delivery_id: str, outgoing: str) -> None:
+        """Its delivery ended without having arrived: it is handed over again, as this."""
+        table = notice_sends.c
+        mine = and_(table.key == key, table.pending, table.delivery_id == delivery_id)
+        values = {"delivery_id": None, "outgoing": outgoing, "fence": table.fence + 1}
+        await self._database.write(
+            lambda connection: connection.execute(update(notice_sends).where(mine).values(values))
+        )
+
+    async def settled(self, limit: int) -> Sequence[SettledSend]:
+        """Sends without a receipt whose deliveries have ended."""
+        send, made, letter, action = notice_sends.c, delivery_requests.c, delivery_dead_letter.c, pending_actions.c
+        taken = delivery_corrections.c
+        ended = made.status.in_(_ENDED)
+        asked = (
+            select(
+                send.key,
+                send.person,
+                send.outgoing,
+                made.id,
+                made.status,
+                letter.quarantine_reason,
+                action.status.label("approval"),
+                exists()
+                .where(taken.delivery_id == made.id, taken.act == "recall", taken.how == "in_place")
+                .label("withdrawn"),
+            )
+            .join(delivery_requests, made.id == send.delivery_id)
+            .outerjoin(delivery_dead_letter, letter.delivery_request_id == made.id)
+            .outerjoin(pending_actions, action.id == made.id)
+            .where(PENDING, ended)
+            .limit(limit)
+        )
+        return await self._database.read(lambda connection: [_settled(row) for row in connection.execute(asked)])
+
+    async def page(
+        self, person: str, states: Collection[str] | None, limit: int, before: str | None
+    ) -> Sequence[NoticeRow]:
+        """Newest first."""
+
+        def work(connection: Connection) -> list[NoticeRow]:
+            last = _by_id(connection, before) if before is not None else None
+            return [notice_of(row) for row in connection.execute(_page(person, states, limit, last))]
+
+        return await self._database.read(work)
+
+    async def notice(self, notice_id: str) -> NoticeRow | None:
+        return await self._database.read(lambda connection: _by_id(connection, notice_id))
+
+    async def of_key(self, agent: str, key: str) -> Sequence[NoticeRow]:
+        asked = select(notices).where(notices.c.agent == agent, notices.c.key == key)
+        return await self._database.read(lambda connection: [notice_of(row) for row in connection.execute(asked)])
+
+    async def sends(self, keys: Collection[str]) -> Sequence[SendRow]:
+        asked = select(notice_sends).where(notice_sends.c.key.in_(sorted(keys))).order_by(notice_sends.c.at)
+        return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
+
+    async def send_of_delivery(self, delivery_id: str) -> SendRow | None:
+        asked = select(notice_sends).where(notice_sends.c.delivery_id == delivery_id)
+
+        def work(connection: Connection) -> SendRow | None:
+            row = connection.execute(asked).first()
+            return send_of(row) if row else None
+
+        return await self._database.read(work)
+
+    async def log(
+        self, person: str | None = None, *, notice: str | None = None, since_us: int | None = None
+    ) -> Sequence[LogRow]:
+        """In the order it was written."""
+        asked = select(attention_log).order_by(attention_log.c.person, attention_log.c.seq)
+        asked = asked.where(attention_log.c.person == person) if person is not None else asked
+        asked = asked.where(attention_log.c.notice == notice) if notice is not None else asked
+        asked = asked.where(attention_log.c.at >= since_us) if since_us is not None else asked
+        return await self._database.read(lambda connection: [log_of(row) for row in connection.execute(asked)])
+
+    async def sent_unjudged(self, places: Collection[tuple[str, str]], since_us: int) -> Sequence[AcceptedNotice]:
+        made = delivery_requests.c
+        judged = select(notice_sends.c.key).where(notice_sends.c.delivery_id == made.id).exists()
+        asked = (
+            select(made.id, made.origin_butler, made.created_at, made.channel)
+            .add_columns(made.subject, made.message_content, made.priority)
+            .where(made.created_at >= since_us, made.intent == str(Intent.SEND), made.origin_butler.not_in(OWN_AGENTS))
+            .where(or_(*(and_(made.channel == channel, made.address == address) for channel, address in places)))
+            .where(not_(judged))
+            .order_by(made.created_at, made.id)
+            .limit(_MOST_REPLAYED)
+        )
+        if not places:
+            return []
+        return await self._database.read(lambda connection: [_unjudged(row) for row in connection.execute(asked)])
+
+    async def in_states(self, person: str, states: Collection[str]) -> int:
+        table = notices.c
+        asked = select(func.count()).where(table.person == person, table.state.in_(sorted(states)))
+        return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
+
+    async def counts(self, person: str | None) -> NoticeCounts:
+        """Along the index of a person's states, which has all that is asked for."""
+
+        def work(connection: Connection) -> NoticeCounts:
+            kept = select(notices.c.agent, notices.c.state, func.count()).group_by(notices.c.agent, notices.c.state)
+            logged = select(func.count()).select_from(attention_log).where(IS_ACCEPTED)
+            if person is not None:
+                kept, logged = kept.where(notices.c.person == person), logged.where(attention_log.c.person == person)
+            return _counted(connection.execute(kept), int(connection.execute(logged).scalar_one()))
+
+        return await self._database.read(work)
+
+
+def _counted(rows: Iterable[Any], logged: int) -> NoticeCounts:
+    states, agents = Counter[str](), Counter[str]()
+    for agent, state, many in rows:
+        states[state] += int(many)
+        agents[agent] += int(many)
+    return NoticeCounts(states=dict(sorted(states.items())), agents=dict(sorted(agents.items())), logged=logged)
+
+
+def _page(person: str, states: Collection[str] | None, limit: int, last: NoticeRow | None) -> Select[Any]:
+    """State by state along the index of states: rows of other states, of which there may be many, are not read."""
+    if states is None:
+        return _newest_first(select(notices).where(notices.c.person == person), limit, last)
+    each = [select(notices).where(notices.c.person == person, notices.c.state == one) for one in sorted(states)]
+    if len(each) == 1:
+        return _newest_first(each[0], limit, last)
+    found = [select(_newest_first(one, limit, last).subquery()) for one in each]
+    together = union_all(*found).subquery("together")
+    return select(together).order_by(together.c.created_at.desc(), together.c.id.desc()).limit(limit)
+
+
+def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Select[Any]:
+    asked = asked if last is None else asked.where(_older(last))
+    return asked.order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit)
+
+
+def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
+    row = connection.execute(select(notices).where(notices.c.id == notice_id)).first()
+    return notice_of(row) if row else None
+
+
+def _older(last: NoticeRow) -> ColumnElement[bool]:
+    table = notices.c
+    return or_(table.created_at < last.created_us, and_(table.created_at == last.created_us, table.id < last.id))
+
+
+def _unjudged(row: Any) -> AcceptedNotice:
+    words = " ".join(row.message_content.split())
+    return AcceptedNotice(
+        id=row.id,
+        person="",
+        agent=row.origin_butler,
+        created_us=row.created_at,
+        channel=row.channel,
+        text=words[:_LINE],
+        urgency=PRIORITY_URGENCY[str(PRIORITIES[row.priority])],
+        fingerprint=derived_id(" ".join((row.subject or "").split()), words),
+    )
+
+
+def _settled(row: Any) -> SettledSend:
+    failed = row.status == Status.FAILED
+    return read(
+        SettledSend,
+        row,
+        delivery_id=row.id,
+        refused=row.approval in _NOT_APPROVED and failed,
+        uncertain=row.quarantine_reason == QuarantineReason.OUTCOME_UNCERTAIN,
+        withdrawn=bool(row.withdrawn) and failed,
+    )
+
+
+# Rows of attention, read and written; columns are named here alone.
+
+
+def person_of(row: Row[Any]) -> PersonRow:
+    return read(PersonRow, row, next_us=row.next_at)
+
+
+def person_values(one: PersonRow) -> dict[str, Any]:
+    return {"person": one.person, "policy": one.policy, "rest": one.rest, "seq": one.seq, "next_at": one.next_us}
+
+
+def notice_of(row: Row[Any]) -> NoticeRow:
+    return read(NoticeRow, row, created_us=row.created_at, path=())
+
+
+def notice_values(one: NoticeRow) -> dict[str, Any]:
+    return values(one, without=("created_us", "path"), created_at=one.created_us)
+
+
+def send_of(row: Row[Any]) -> SendRow:
+    return read(SendRow, row, lease_us=row.lease_until)
+
+
+def send_values(one: SendRow) -> dict[str, Any]:
+    return values(one, without=("lease_us",), lease_until=one.lease_us)
+
+
+def digest_of(row: Row[Any]) -> DigestRow:
+    return DigestRow(id=row.id, person=row.person, digest=row.digest)
+
+
+def log_of(row: Row[Any]) -> LogRow:
+    return read(LogRow, row)
+
+
+def log_values(one: LogRow) -> dict[str, Any]:
+    return values(one)
+
+
+# The single steps that one change of a person's notices is made of.
+
+
+_SEED: Final = 0x617474656E74  # keeps these locks apart from any others
+_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
+_MOST_NAMED: Final = 500
+_WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
+
+
+def lock_person(connection: Connection, person: str) -> None:
+    """Until the transaction ends. SQLite lets one transaction write at a time, so there is nothing to do."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_WAIT, {"person": person, "seed": _SEED})
+
+
+def load(connection: Connection, person: str, wanted: Wanted) -> Loaded:
+    known = connection.execute(select(attention_people).where(attention_people.c.person == person)).first()
+    if known is None:
+        return Loaded(person=None)
+    found = {one.id: one for one in _notices(connection, person, wanted)}
+    sends = {one.key: one for one in _sends(connection, person, wanted, list(found.values()))}
+    members = {name for one in sends.values() if one.pending for name in json.loads(one.send)["notices"]}
+    missing = select(notices).where(notices.c.person == person)
+    found |= {one.id: one for one in _named(connection, missing, notices.c.id, members - found.keys(), notice_of)}
+    named = {digest for one in found.values() if (digest := json.loads(one.standing).get("digest"))}
+    return Loaded(
+        person=person_of(known),
+        notices=tuple(found.values()),
+        sends=tuple(sends.values()),
+        digests=tuple(_digests(connection, person, named, wanted)),
+    )
+
+
+def _notices(connection: Connection, person: str, wanted: Wanted) -> list[NoticeRow]:
+    table = notices.c
+    mine = select(notices).where(table.person == person)
+    if wanted.everything:
+        return [notice_of(row) for row in connection.execute(mine)]
+    meant = [table.open, table.created_at >= wanted.since_us, table.id.in_(wanted.notices)]
+    if wanted.key is not None:
+        meant.append((table.agent == wanted.agent) & (table.key == wanted.key))
+    return [notice_of(row) for row in connection.execute(mine.where(or_(*meant)))]
+
+
+def _sends(connection: Connection, person: str, wanted: Wanted, found: list[NoticeRow]) -> list[SendRow]:
+    table = notice_sends.c
+    mine = select(notice_sends).where(table.person == person)
+    if wanted.everything:
+        return [send_of(row) for row in connection.execute(mine)]
+    recent = or_(table.pending, table.at >= wanted.since_us)
+    rows = {row.key: send_of(row) for row in connection.execute(mine.where(recent))}
+    named = set(wanted.sends)
+    for one in found:
+        standing = json.loads(one.standing)
+        named |= {key for name in ("send", "step_send", "repeat_send") if (key := standing.get(name))}
+    missing = named - rows.keys()
+    return [*rows.values(), *_named(connection, mine, table.key, missing, send_of)]
+
+
+def _digests(connection: Connection, person: str, named: set[str], wanted: Wanted) -> list[DigestRow]:
+    mine = select(digests).where(digests.c.person == person)
+    if wanted.everything:
+        return [digest_of(row) for row in connection.execute(mine)]
+    return _named(connection, mine, digests.c.id, named, digest_of)
+
+
+def _named(connection: Connection, query: Any, column: Any, names: set[str], read: Any) -> list[Any]:
+    ordered, rows = sorted(names), []
+    for start in range(0, len(ordered), _MOST_NAMED):
+        asked = query.where(column.in_(ordered[start : start + _MOST_NAMED]))
+        rows += [read(row) for row in connection.execute(asked)]
+    return rows
+
+
+def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    _tell(connection, before, changes)
+    _write_person(connection, before, changes)
+    if any(one.kind in _WISHES for one in changes.log):
+        _judge_copies_again(connection, changes.person.person, max(one.at_us for one in changes.log))
+    known = {one.id for one in before.notices}
+    for notice in changes.notices:
+        if notice.id in known:
+            _move(connection, notice)
+        else:
+            connection.execute(insert(notices), notice_values(notice))
+    sent = {one.key for one in before.sends}
+    for send in changes.sends:
+        if send.key in sent:
+            values = {"pending": send.pending, "send": send.send}  # who hands it over writes the rest
+            connection.execute(update(notice_sends).where(notice_sends.c.key == send.key).values(values))
+        else:
+            _insert_once(connection, notice_sends, send_values(send))
+    for digest in changes.digests:
+        _insert_once(connection, digests, {"id": digest.id, "person": digest.person, "digest": digest.digest})
+    if changes.log:
+        connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
+
+
+def _judge_copies_again(connection: Connection, person: str, now_us: int) -> None:
+    """What a person wants of notices counts for the e-mail copies of their inbox that already wait, too."""
+    user_id = inbox_of_person(person)
+    lock_inbox(connection, user_id)
+    judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
+
+
+def _tell(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    """Other processes, at the commit: a policy is another, or there is something that any of them may hand over."""
+    if connection.dialect.name != "postgresql":
+        return
+    known = {one.key for one in before.sends}
+    waiting = any(one.key not in known and one.lease_us is None for one in changes.sends)
+    if waiting or before.person is None or before.person.policy != changes.person.policy:
+        connection.execute(select(func.pg_notify(ATTENTION_CHANNEL, THIS_PROCESS)))
+
+
+def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    values = person_values(changes.person)
+    if before.person is None:
+        connection.execute(insert(attention_people), values)
+    else:
+        mine = attention_people.c.person == changes.person.person
+        connection.execute(update(attention_people).where(mine).values(values))
+
+
+def _move(connection: Connection, notice: NoticeRow) -> None:
+    """State by state, so that the database sees every move and no leap."""
+    mine = notices.c.id == notice.id
+    for state in notice.path[:-1]:
+        connection.execute(update(notices).where(mine).values(state=state))
+    values = {"state": notice.state, "open": notice.open, "standing": notice.standing}
+    connection.execute(update(notices).where(mine).values(values))
+
+
+def _insert_once(connection: Connection, table: Table, values: dict[str, Any]) -> None:
+    connection.execute(insert_for(connection, table).values(values).on_conflict_do_nothing())
+
+
+# Notices and their sends, what people want of them, and the log it all follows from.
+
+
+OPEN = text("open")
+PENDING = text("pending")
+CLOSED = text("NOT open")
+HANDED_OVER = text("NOT pending")
+ACCEPTED = "NoticeAccepted"
+IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
+_FACT = text("notice IS NULL")
+_DUE = text("next_at IS NOT NULL")
+_KEYED = text("key IS NOT NULL")
+
+attention_people = Table(
+    "attention_people",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("policy", Text),
+    Column("rest", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("next_at", BigInteger),
+    partial_index("ix_attention_people_next_at", "next_at", where=_DUE),
+    schema=SHARED,
+)
+
+notices = Table(
+    "notices",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("key", Text),
+    Column("state", Text, nullable=False),
+    Column("open", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("standing", Text, nullable=False),
+    Column("outgoing", Text, nullable=False),
+    CheckConstraint(one_of("state", NoticeState), name="state"),
+    Index("ix_notices_person_created_at", "person", "created_at", "id"),
+    Index("ix_notices_person_state", "person", "state", "agent"),
+    Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
+    Index("ix_notices_request_id", "request_id"),
+    partial_index("ix_notices_closed", "created_at", where=CLOSED),
+    partial_index("ix_notices_open", "person", where=OPEN),
+    partial_index("ix_notices_key", "person", "agent", "key", where=_KEYED),
+    schema=SHARED,
+)
+
+notice_sends = Table(
+    "notice_sends",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("pending", Boolean, nullable=False),
+    Column("delivery_id", Text),
+    Column("request_id", Text, nullable=False),
+    Column("send", Text, nullable=False),
+    Column("outgoing", Text, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("fence", Integer, nullable=False),
+    Index("ix_notice_sends_person_at", "person", "at"),
+    Index("ix_notice_sends_delivery_id", "delivery_id"),
+    partial_index("ix_notice_sends_handed_over", "at", where=HANDED_OVER),
+    partial_index("ix_notice_sends_pending", "person", where=PENDING),
+    schema=SHARED,
+)
+
+digests = Table(
+    "digests",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    schema=SHARED,
+)
+
+attention_log = Table(
+    "attention_log",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("notice", Text),
+    Column("body", Text, nullable=False),
+    Index("ix_attention_log_notice", "notice", "seq"),
+    Index("ix_attention_log_person_at", "person", "at"),
+    partial_index("ix_attention_log_accepted", "person", where=IS_ACCEPTED),
+    partial_index("ix_attention_log_facts", "notice", "at", where=_FACT),
+    schema=SHARED,
+)

@@ -1,0 +1,314 @@
+"""Access tokens from Google, refreshed before they run out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
+
+import aiohttp
+
+from postroom.butlers.calendar.calendar import EventChanged, EventExists, EventMissing
+from postroom.kernel.http.answers import wait_seconds
+from postroom.kernel.http.call import whole_answer
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.process import Secret
+from postroom.kernel.values.errors import (
+    InternalError,
+    OutcomeUncertain,
+    PostroomError,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.kernel.values.ids import seconds, to_datetime
+
+_MARGIN_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    client_id: Secret
+    client_secret: Secret
+    refresh_token: Secret
+
+
+class AccessTokens:
+    """One refresh at a time; everybody who waits gets its result."""
+
+    def __init__(self, credentials: Credentials, url: str, clock: Clock, timeout_seconds: float) -> None:
+        self._credentials = credentials
+        self._url = url
+        self._clock = clock
+        self._timeout = aiohttp.ClientTimeout(total=timeout_seconds)
+        self._token = ""
+        self._good_until_us = 0
+        self._lock = asyncio.Lock()
+
+    async def get(self, session: aiohttp.ClientSession, *, refused: str = "") -> str:
+        """`refused` is a token that was just turned down, and is not given out again."""
+        async with self._lock:
+            if self._token in ("", refused) or self._clock.now_us() >= self._good_until_us:
+                await self._refresh(session)
+            return self._token
+
+    async def _refresh(self, session: aiohttp.ClientSession) -> None:
+        form = {
+            "grant_type": "refresh_token",
+            "client_id": self._credentials.client_id.reveal(),
+            "client_secret": self._credentials.client_secret.reveal(),
+            "refresh_token": self._credentials.refresh_token.reveal(),
+        }
+        status, body, answer = await self._post(session, form)
+        if status != 200:
+            raise _refused(status, reason_of(body))
+        token, lasts = answer.get("access_token"), answer.get("expires_in", 3600)
+        if not isinstance(token, str) or not token or isinstance(lasts, bool) or not isinstance(lasts, int | float):
+            raise InternalError("Google's answer holds no access token")
+        self._token = token
+        self._good_until_us = self._clock.now_us() + seconds(max(0.0, lasts - _MARGIN_SECONDS))
+
+    async def _post(self, session: aiohttp.ClientSession, form: dict[str, str]) -> tuple[int, bytes, dict[str, Any]]:
+        try:
+            async with session.post(self._url, data=form, timeout=self._timeout, allow_redirects=False) as response:
+                body = await response.read()
+                answer = await response.json(content_type=None) if response.status == 200 else {}
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
+            answer = None
+        if not isinstance(answer, dict):  # raised out here: the library's own error would name the request
+            raise TargetUnavailable("Google's login cannot be reached", retry_after_seconds=1.0)
+        return response.status, body, answer
+
+
+def _refused(status: int, reason: str) -> TargetUnavailable:
+    if reason == "invalid_grant":
+        return TargetUnavailable("Google no longer accepts the refresh token; connect the calendar again")
+    return TargetUnavailable(f"Google's login answered {status}" + (f" ({reason})" if reason else ""))
+
+
+# Google Calendar's REST interface, version 3.
+
+
+MAX_ATTEMPTS: Final = 3
+LONGEST_WAIT_SECONDS: Final = 30.0
+_PAGE: Final = 250
+_MOST_PAGES: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoogleCall:
+    """`repeatable` when a second arrival would change nothing, so that a lost answer may be asked for again."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    body: Mapping[str, Any] | None = None
+    etag: str | None = None
+    repeatable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoogleAccount:
+    """Which calendar, where Google is, and how we are known there."""
+
+    calendar_id: str
+    timezone: ZoneInfo
+    api_base_url: str
+    token_url: str
+    timeout_seconds: float
+    credentials: Credentials
+
+
+class GoogleCalendar:
+    """Waits and tries again where Google asks for it; everything else is one of our errors."""
+
+    def __init__(self, account: GoogleAccount, clock: Clock) -> None:
+        self._clock = clock
+        self._api = account.api_base_url.rstrip("/")
+        self._events = f"/calendars/{quote(account.calendar_id, safe='')}/events"
+        self._zone = account.timezone.key
+        self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
+        self._access = AccessTokens(account.credentials, account.token_url, clock, account.timeout_seconds)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def pages(self, start: datetime, end: datetime) -> AsyncIterator[list[Any]]:
+        """What takes place between the two moments, in order, repeated events one by one."""
+        query = {
+            "timeMin": start.isoformat(),
+            "timeMax": end.isoformat(),
+            "singleEvents": "true",
+            "orderBy": "startTime",
+            "maxResults": str(_PAGE),
+            "timeZone": self._zone,
+        }
+        for _ in range(_MOST_PAGES):
+            answer = await self._known(GoogleCall(method="GET", path=self._events, query=query))
+            items = answer.get("items")
+            yield items if isinstance(items, list) else []
+            following = answer.get("nextPageToken")
+            if not isinstance(following, str) or not following:
+                return
+            query |= {"pageToken": following}
+        raise TargetUnavailable(f"Google Calendar sends more than {_MOST_PAGES} pages")
+
+    async def get(self, event_id: str) -> dict[str, Any]:
+        return await self._send(GoogleCall(method="GET", path=self._event(event_id), query={}))
+
+    async def insert(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body names the event's id, so the same event is never created twice."""
+        return await self._known(GoogleCall(method="POST", path=self._events, query=_QUIET, body=body))
+
+    async def patch(self, event_id: str, body: Mapping[str, Any], etag: str) -> dict[str, Any]:
+        call = GoogleCall(
+            method="PATCH", path=self._event(event_id), query=_QUIET, body=body, etag=etag, repeatable=False
+        )
+        return await self._send(call)
+
+    async def delete(self, event_id: str, etag: str | None) -> None:
+        call = GoogleCall(method="DELETE", path=self._event(event_id), query=_QUIET, etag=etag, repeatable=False)
+        await self._send(call)
+
+    def _event(self, event_id: str) -> str:
+        return f"{self._events}/{quote(event_id, safe='')}"
+
+    async def _known(self, call: GoogleCall) -> dict[str, Any]:
+        """On the calendar itself, where "not found" speaks of the household's settings and not of an event."""
+        try:
+            return await self._send(call)
+        except EventMissing:
+            raise TargetUnavailable("Google has no calendar with the household's calendar_id") from None
+
+    async def _send(self, call: GoogleCall) -> dict[str, Any]:
+        refused = ""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            token = await self._access.get(self._open(), refused=refused)
+            try:
+                return await self._once(call, token)
+            except LoginExpired:
+                if refused:
+                    break
+                refused = token
+            except (TargetUnavailable, OutcomeUncertain) as error:
+                if attempt == MAX_ATTEMPTS or not _may_repeat(call, error):
+                    raise
+                await self._pause(attempt, error)
+        raise TargetUnavailable("Google does not accept our credentials; connect the calendar again")
+
+    async def _once(self, call: GoogleCall, token: str) -> dict[str, Any]:
+        answered: tuple[int, str | None, bytes] | None = None
+        headers = {"Authorization": f"Bearer {token}"} | ({"If-Match": call.etag} if call.etag else {})
+        try:
+            async with self._open().request(
+                call.method,
+                self._api + call.path,
+                params=call.query,
+                json=call.body,
+                headers=headers,
+                timeout=self._timeout,
+                allow_redirects=False,
+            ) as response:
+                body = await whole_answer(response.content)
+                answered = (response.status, response.headers.get("Retry-After"), body)
+        except aiohttp.ClientConnectorError:
+            raise TargetUnavailable("Google Calendar cannot be reached", retry_after_seconds=1.0) from None
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            pass
+        if answered is None:
+            raise OutcomeUncertain("Google Calendar did not answer", retry_after_seconds=1.0)
+        return self._read(*answered)
+
+    def _read(self, status: int, retry_after: str | None, body: bytes) -> dict[str, Any]:
+        if not 200 <= status < 300:
+            wait = wait_seconds(None, retry_after, to_datetime(self._clock.now_us()))
+            raise refusal(status, reason_of(body), wait)
+        try:
+            answer = json.loads(body) if body.strip() else {}
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise InternalError("Google Calendar's answer cannot be read")
+        return answer
+
+    async def _pause(self, attempt: int, error: PostroomError) -> None:
+        wait = max(2.0 ** (attempt - 1), error.retry_after_seconds or 0.0)
+        if wait > LONGEST_WAIT_SECONDS:
+            raise error
+        await self._clock.wait(asyncio.Event(), self._clock.now_us() + seconds(wait))
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
+        return self._session
+
+
+# Guests hear from the household through `notify`, where messages are checked, limited and recorded.
+_QUIET: Final = {"sendUpdates": "none"}
+
+
+def _may_repeat(call: GoogleCall, error: PostroomError) -> bool:
+    """Google has not begun with what it throttles or turns away as unavailable."""
+    return isinstance(error, ProviderThrottled | NotNow) or (call.repeatable and not isinstance(error, EventChanged))
+
+
+# What Google's answers mean, by status and reason and never by words.
+
+
+_LIMITS: Final = frozenset(
+    {"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "calendarUsageLimitsExceeded"}
+)
+_REASON: Final = re.compile(r"[A-Za-z_]{1,60}")
+
+
+class NotNow(TargetUnavailable):
+    """Google turned the request away before it began with it."""
+
+
+class LoginExpired(TargetUnavailable):
+    """The access token is not accepted; a new one may be."""
+
+
+def reason_of(body: bytes) -> str:
+    """Google's own word for it, or nothing."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    error = document.get("error") if isinstance(document, Mapping) else None
+    if isinstance(error, str):  # the token endpoint
+        return error if _REASON.fullmatch(error) else ""
+    errors = error.get("errors") if isinstance(error, Mapping) else None
+    first: Any = errors[0] if isinstance(errors, list) and errors else {}
+    reason = first.get("reason") if isinstance(first, Mapping) else None
+    return reason if isinstance(reason, str) and _REASON.fullmatch(reason) else ""
+
+
+def refusal(status: int, reason: str, wait_seconds: float) -> PostroomError:
+    said = f"Google Calendar answered {status}" + (f" ({reason})" if reason else "")
+    if status == 429 or (status == 403 and reason in _LIMITS):
+        return ProviderThrottled(said, retry_after_seconds=wait_seconds)
+    match status:
+        case 401:
+            return LoginExpired(said)
+        case 404 | 410:
+            return EventMissing("there is no such event, or it was deleted")
+        case 409:
+            return EventExists("an event with this id exists already")
+        case 412:
+            return EventChanged("the event was changed by somebody else in the meantime; read it again")
+        case 503:
+            return NotNow(said, retry_after_seconds=wait_seconds)
+        case _ if 400 <= status < 500:
+            return ValidationError(said)
+        case _:
+            return TargetUnavailable(said, retry_after_seconds=wait_seconds)

@@ -1,0 +1,303 @@
+"""A call with a missing or an unknown argument is told which ones there are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST, CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+
+from postroom.approvals.acts import add_approval_tools
+from postroom.approvals.approvals import Approvals
+from postroom.butlers.messenger.tools import (
+    ORIGIN,
+    ChannelTools,
+    CorrectionDesk,
+    add_channel_tools,
+    add_correction_tools,
+    add_dead_letter_tools,
+    add_envelope_tools,
+    add_health_tools,
+    add_tracking_tools,
+)
+from postroom.butlers.wire import parse_route, parse_within, route_response
+from postroom.delivery.afterwards.dead_letters import DeadLetters
+from postroom.delivery.notify import deliver_envelope
+from postroom.delivery.plane import Plane
+from postroom.delivery.reading.counts import DeliveryHealth
+from postroom.delivery.reading.file import Tracking
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, anyone, approver, butler, caller
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import FieldError, InternalError, ValidationError, error_sentence
+from postroom.kernel.values.fields import unknown_argument
+from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.principal import Principal, Role
+from postroom.message.channel import KnownChannels
+from postroom.message.outgoing import Outcome, Outgoing, refused
+from postroom.message.wire import notify_error
+from postroom.overview.story import DryRun
+from postroom.overview.why import SenderStatus
+
+# `route.execute` of the messenger: a route.v1 that carries a notify, delivered, or asks about one or corrects it.
+
+
+_SWITCHBOARD: Final = "switchboard"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execute:
+    plane: Plane
+    status: SenderStatus
+    clock: Clock
+    corrections: CorrectionDesk
+
+    async def execute(self, caller: Principal, payload: object, *, wait_seconds: float) -> dict[str, Any]:
+        started = self.clock.now_us()
+        context: Mapping[str, Any] | None = None
+        try:
+            route = parse_route(payload)
+            context = route.request_context
+            _check_router(caller)
+            if (correction := _part(route.context, "correction_request")) is not None:
+                told = await self.corrections.correct(
+                    correction,
+                    actor=str(Principal(Role.BUTLER, route.sender)),
+                    sender=route.sender,
+                    wait_seconds=wait_seconds,
+                    request_id=route.request_id,
+                )
+                return route_response(context, told, self._elapsed_ms(started))
+            if (question := _part(route.context, "status_request")) is not None:
+                told = await self.status.answer(route.sender, question.get("delivery_id"))
+                return route_response(context, told, self._elapsed_ms(started))
+            envelope = _envelope(route.context)
+            _check_lineage(route.sender, envelope)
+        except ValidationError as error:
+            return route_response(context, notify_error(error), self._elapsed_ms(started))
+
+        def parse(payload: object, channels: KnownChannels) -> Outgoing:
+            return _handed(caller, parse_within(payload, channels))
+
+        answer = await deliver_envelope(
+            self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds, parse=parse
+        )
+        return route_response(context, answer, self._elapsed_ms(started))
+
+    async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        """The same for a switchboard in this process, which has checked message and sender already."""
+        try:
+            _check_router(caller)
+        except ValidationError as error:
+            return refused(error, request_id=request_id, channel=outgoing.channel)
+        return await self.plane.submit(_handed(caller, outgoing), request_id=request_id, wait_seconds=wait_seconds)
+
+    def _elapsed_ms(self, started_us: int) -> float:
+        return (self.clock.now_us() - started_us) / 1000
+
+
+def _part(context: object, name: str) -> Mapping[str, Any] | None:
+    """The sender asks about a delivery, or corrects one, instead of handing one over."""
+    part = context.get(name) if isinstance(context, Mapping) else None
+    return part if isinstance(part, Mapping) else None
+
+
+def _envelope(context: object) -> Mapping[str, Any]:
+    request = context.get("notify_request") if isinstance(context, Mapping) else None
+    if not isinstance(request, Mapping):
+        raise ValidationError.of(
+            [FieldError("input.context.notify_request", "must be a notify.v1 object", "object_required")]
+        )
+    return request
+
+
+def _check_router(caller: Principal) -> None:
+    if caller.role is not Role.OPERATOR and not caller.is_butler(_SWITCHBOARD):
+        raise ValidationError(f"{caller} is not trusted to route")
+
+
+def _handed(caller: Principal, outgoing: Outgoing) -> Outgoing:
+    """Its sender called the switchboard, and not us: that is the hop which a trace shows."""
+    return replace(outgoing, handed_by=_SWITCHBOARD) if caller.is_butler(_SWITCHBOARD) else outgoing
+
+
+def _check_lineage(sender: str, envelope: Mapping[str, Any]) -> None:
+    """The sender whom the switchboard names is the envelope's origin."""
+    if envelope.get("origin_butler") != sender:
+        raise ValidationError.of([FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")])
+
+
+# Who may call which tool of the messenger; the operator may call all of them.
+#
+# routing the switchboard alone: it has checked who the sender is channel tools the messenger alone: no other butler
+# reaches people past the switchboard correcting anyone: the tool itself knows only the caller's own deliveries, and
+# for the owner all of them reading the messenger: what it shows is everybody's messages deciding the owner, and the
+# people `approvals.approvers` names: no token that a model or a program holds agrees to what a model wrote repairing
+# the same: a replay reaches somebody again, a discard is for good
+
+
+_MESSENGER: Final = butler("messenger")
+
+CHANNEL_TOOL_NAMES: Final = (
+    "telegram_send_message",
+    "telegram_reply_to_message",
+    "telegram_react_to_message",
+    "email_send_message",
+    "email_reply_to_thread",
+)
+READING_TOOL_NAMES: Final = (
+    "messenger_delivery_status",
+    "messenger_delivery_search",
+    "messenger_delivery_attempts",
+    "messenger_delivery_trace",
+    "messenger_dead_letter_list",
+    "messenger_dead_letter_inspect",
+    "messenger_validate_notify",
+    "messenger_dry_run",
+    "messenger_circuit_status",
+    "messenger_rate_limit_status",
+    "messenger_queue_depth",
+    "messenger_delivery_stats",
+)
+CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
+REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
+APPROVAL_TOOL_NAMES: Final = (
+    "list_pending_actions",
+    "show_pending_action",
+    "approve_action",
+    "reject_action",
+    "list_approval_rules",
+    "create_approval_rule",
+    "revoke_approval_rule",
+)
+
+
+def rules(approvers: Collection[str]) -> dict[str, Rule]:
+    return {
+        "route.execute": butler("switchboard"),
+        **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
+        **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
+        **dict.fromkeys(CORRECTING_TOOL_NAMES, anyone),
+        **dict.fromkeys((*REPAIRING_TOOL_NAMES, *APPROVAL_TOOL_NAMES), approver(approvers)),
+    }
+
+
+_RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
+_CHECKED_TOOLS = _RECORD_TOOLS | {*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
+
+
+class ArgumentNames:
+    """The framework drops arguments it does not know; a misspelt filter would find everything."""
+
+    def __init__(self) -> None:
+        self._server: MCPServer[Any] | None = None
+        self._schemas: dict[str, Mapping[str, Any]] = {}
+
+    def of(self, server: MCPServer[Any]) -> None:
+        """The server whose tools these are; it is built with us inside, so it comes later than we do."""
+        self._server = server
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        params = ctx.params or {}
+        name, given = str(params.get("name")), params.get("arguments")
+        if ctx.method == "tools/call" and name in _CHECKED_TOOLS:
+            if self._server and not self._schemas:
+                self._schemas = {tool.name: tool.input_schema for tool in await self._server.list_tools()}
+            problem = self._problem(name, given if isinstance(given, Mapping) else {})
+            if problem and name in _RECORD_TOOLS:
+                return _answer(error_sentence(ValidationError(problem)))
+            if problem:
+                return _answer(notify_error(ValidationError(problem)))
+        return await call_next(ctx)
+
+    def _problem(self, name: str, given: Mapping[str, Any]) -> str | None:
+        if name in APPROVAL_TOOL_NAMES and name not in self._schemas:
+            told = f"approvals are switched off in this household (approvals.enabled), so there is no {name}"
+            raise MCPError(code=INVALID_REQUEST, message=told)
+        schema = self._schemas.get(name, {})
+        allowed = list(schema.get("properties", {}))
+        missing = [one for one in schema.get("required", []) if one not in given]
+        if unknown := unknown_argument(given, allowed):
+            return unknown
+        return f"Missing argument {', '.join(missing)}" if missing else None
+
+
+def _answer(content: dict[str, Any]) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=strict_json(content))], structured_content=content)
+
+
+# The messenger's MCP server.
+
+
+DESCRIPTION = "Outbound delivery execution plane for Telegram and Email"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessengerParts:
+    """What the messenger needs from the household."""
+
+    execute: Execute
+    channel_tools: ChannelTools
+    tracking: Tracking
+    dead_letters: DeadLetters
+    health: DeliveryHealth
+    dry_run: DryRun
+    verifier: Verifier
+    approvals: Approvals | None = None
+    approvers: Collection[str] = ()
+
+
+def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
+    """`more_rules` are those of tools that are added afterwards: what every butler has."""
+    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), ArgumentNames()
+    server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
+    _add_route_execute(server, parts)
+    add_channel_tools(server, parts.channel_tools)
+    add_correction_tools(server, parts.execute.corrections, parts.verifier)
+    add_tracking_tools(server, parts.tracking)
+    add_dead_letter_tools(server, parts.dead_letters)
+    add_envelope_tools(server, parts.dry_run)
+    add_health_tools(server, parts.health)
+    if parts.approvals is not None:
+        add_approval_tools(server, parts.approvals, parts.verifier)
+    names.of(server)
+    return server
+
+
+def _add_route_execute(server: MCPServer[Any], parts: MessengerParts) -> None:
+    async def route_execute(
+        context: Context[Any, Any],
+        route: dict[str, Any],
+        wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
+    ) -> dict[str, Any]:
+        """Execute a route.v1 that carries a notify.v1; answers with a route_response.v1."""
+        return await parts.execute.execute(caller(context, parts.verifier), route, wait_seconds=wait_seconds)
+
+    server.add_tool(route_execute, name="route.execute", annotations=ToolAnnotations(open_world_hint=True))
+
+
+# The messenger's own tools do not go round through the switchboard; its `notify` is the plane itself.
+
+
+class StraightToDelivery:
+    """Has the shape of the switchboard to the butler in front of it."""
+
+    def __init__(self, status: SenderStatus, corrections: CorrectionDesk) -> None:
+        self._status = status
+        self._corrections = corrections
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        if tool == "delivery_status":
+            return await self._status.answer(ORIGIN, arguments["delivery_id"])
+        if tool == "correct_delivery":
+            actor, patience = str(Principal(Role.BUTLER, ORIGIN)), arguments["wait_seconds"]
+            asked = arguments["correction"]
+            return await self._corrections.correct(asked, actor=actor, sender=ORIGIN, wait_seconds=patience)
+        if tool == "deliver" and "refusal" in arguments:
+            return {}  # it never became a message, and the switchboard's record is not ours
+        raise InternalError(f"the messenger has no {tool}")

@@ -1,0 +1,489 @@
+"""`correct_delivery`: a butler revises or recalls a message of its own, and the messenger does it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Protocol
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from postroom.butlers.model import Eligibility, Registration, eligibility
+from postroom.butlers.wire import (
+    ROUTE_V1,
+    build_correction_route,
+    build_status_route,
+    parse_within,
+    read_route_response,
+    route_error,
+)
+from postroom.delivery.model import RefusedCall
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tools import Rule, any_butler, caller, operator
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.serving.json_door import Text
+from postroom.kernel.values.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.principal import Principal, Role
+from postroom.message.channel import KnownChannels, Outbound
+from postroom.message.delivery import DeliveryFailure
+from postroom.message.outgoing import Outcome, Outgoing, refused
+from postroom.message.wire import notify_error, notify_response, parse_notify
+from postroom.settings.reach import Peer
+
+_MARGIN_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionRelay:
+    messenger: Peer
+    registry: Registry
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def correct(self, caller: Principal, correction: Mapping[str, Any], wait_seconds: float) -> dict[str, Any]:
+        """Asked in the caller's name, whatever it says."""
+        now_us = self.clock.now_us()
+        route = build_correction_route(
+            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, correction=correction
+        )
+        asked = {"route": route, "wait_seconds": wait_seconds}
+        try:
+            await look_up_messenger(self.registry, now_us)
+            return read_route_response(
+                await self.messenger.call("route.execute", asked, wait_seconds + _MARGIN_SECONDS)
+            )
+        except PostroomError as error:
+            return notify_error(error)
+
+
+# `deliver`: a butler's message on to the messenger, and a note of what was refused.
+
+
+_NOTE_SECONDS = 2.0  # a store that hangs must not turn an answer into a caller's timeout
+
+
+class RefusedCalls(Protocol):
+    """What led to a delivery or a notice is told by its own row; everything else is noted here."""
+
+    async def note(self, call: RefusedCall) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliver:
+    messenger: Outbound
+    registry: Registry
+    refusals: RefusedCalls
+    clock: Clock
+    mint: Callable[[int], str]
+    channels: KnownChannels
+    lost: Callable[[BaseException], None]  # a note that could not be written
+
+    async def deliver(
+        self,
+        caller: Principal,
+        envelope: Mapping[str, Any],
+        *,
+        request_id: str | None,
+        wait_seconds: float,
+        refusal: str | None = None,
+    ) -> dict[str, Any]:
+        """
+        notify.v1 in, notify_response.v1 out.
+
+        With a `refusal` the butler has turned the call away itself, and it is only written down.
+        """
+        request_id = request_id or self.mint(self.clock.now_us())
+        delivery = envelope.get("delivery")
+        delivery = delivery if isinstance(delivery, Mapping) else {}
+        try:
+            if refusal is not None:
+                raise ValidationError(refusal)
+            outgoing = _parser(caller)(envelope, self.channels)
+        except ValidationError as error:
+            outcome = refused(error, request_id=request_id)
+            source, lineage = _speaker(caller, envelope.get("origin_butler")), _lineage(envelope) or request_id
+            await self._note(outcome, source, lineage, delivery.get("channel"), delivery.get("intent"))
+            return notify_response(outcome)
+        return notify_response(await self.submit(caller, outgoing, request_id=request_id, wait_seconds=wait_seconds))
+
+    async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        """The same for a part of this process, which has checked the message already."""
+        request_id = outgoing.context.request_id if outgoing.context else request_id
+        outcome = await self._hand_on(caller, outgoing, request_id, wait_seconds)
+        source = _speaker(caller, outgoing.origin_butler)
+        await self._note(outcome, source, request_id, outgoing.channel, outgoing.intent)
+        return outcome
+
+    async def _note(self, outcome: Outcome, source: str, request_id: str, channel: object, intent: object) -> None:
+        """The answer is true whether or not we could note it; what a limit refused, the messenger has noted."""
+        error = outcome.error
+        if error is None or error.retry_after_seconds is not None or outcome.delivery_id or outcome.notice_id:
+            return
+        failure = DeliveryFailure(error.error_class, error.message)
+        now_us = self.clock.now_us()
+        call = RefusedCall(
+            request_id=request_id, source=source, channel=channel, intent=intent, failure=failure, at_us=now_us
+        )
+        try:
+            await asyncio.wait_for(self.refusals.note(call), _NOTE_SECONDS)
+        except Exception as error:
+            self.lost(error)
+
+    async def _hand_on(self, caller: Principal, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome:
+        try:
+            check_origin(caller, outgoing.origin_butler)
+            await look_up_messenger(self.registry, self.clock.now_us())
+        except PostroomError as error:
+            return refused(error, request_id=request_id, channel=outgoing.channel)
+        return await self.messenger.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+
+
+def _parser(caller: Principal) -> Callable[[object, KnownChannels], Outgoing]:
+    """Buttons and revisions are taken from the household's own parts and from nobody else."""
+    return parse_within if caller.role is Role.OPERATOR else parse_notify
+
+
+def check_origin(caller: Principal, origin_butler: str) -> None:
+    """An envelope speaks for its sender and for nobody else."""
+    if caller.role is Role.OPERATOR or caller.is_butler(origin_butler):
+        return
+    raise ValidationError.of([FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")])
+
+
+def _speaker(caller: Principal, origin: object) -> str:
+    """The household's own doors speak for those who knocked there, and have looked at their tokens."""
+    if caller.role is Role.OPERATOR and isinstance(origin, str) and origin.strip():
+        return origin.strip()[:64]
+    return caller.name
+
+
+def _lineage(envelope: Mapping[str, Any]) -> str | None:
+    context = envelope.get("request_context")
+    request_id = context.get("request_id") if isinstance(context, Mapping) else None
+    return request_id[:128] if isinstance(request_id, str) and request_id.strip() else None
+
+
+# Look a butler up, or say why it cannot be reached.
+
+
+class Registry(Protocol):
+    async def find(self, name: str) -> Registration | None: ...
+
+    async def all(self) -> list[Registration]: ...
+
+    async def register(self, one: Registration) -> None: ...
+
+    async def seen(self, name: str, now_us: int) -> None: ...
+
+    async def quarantine(self, name: str, reason: str | None) -> bool: ...
+
+
+async def look_up_messenger(registry: Registry, now_us: int) -> Registration:
+    """No caller asked for it by name: that it is missing is our trouble, and may pass."""
+    try:
+        return await look_up(registry, "messenger", now_us)
+    except ValidationError:
+        raise TargetUnavailable("the messenger has not reported to the switchboard yet") from None
+
+
+async def look_up(registry: Registry, name: str, now_us: int) -> Registration:
+    found = await registry.find(name)
+    if found is None:
+        raise ValidationError(f"no butler called '{name[:64]}' is registered")
+    state, reason = eligibility(found, now_us)
+    match state:
+        case Eligibility.ACTIVE:
+            return found
+        case Eligibility.STALE:
+            raise TargetUnavailable(f"{name} is stale: {reason}")
+        case Eligibility.QUARANTINED:
+            raise TargetUnavailable(f"{name} is quarantined: {reason}")
+
+
+# `route`: one butler asks another, through the switchboard.
+
+
+TIMEOUT_SECONDS: Final = 30.0
+_TOOL: Final = "route.execute"
+_LINEAGE: Final = ("source_thread_identity", "subrequest_id", "segment_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Router:
+    registry: Registry
+    peer_of: Callable[[Registration], Peer]
+    clock: Clock
+    mint: Callable[[int], str]
+    lost: Callable[[BaseException], None]  # that the butler is there, which could not be written
+
+    async def route(
+        self,
+        caller: Principal,
+        target: str,
+        prompt: str,
+        *,
+        context: Any = None,
+        request_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        started = self.clock.now_us()
+        lineage = dict(request_context or {})
+        request_id = str(lineage.get("request_id") or self.mint(started))
+        try:
+            _check(target, request_id)
+            found = await look_up(self.registry, target, started)
+            route = self._route(caller, found.name, request_id, prompt, context, lineage)
+            answer = await self.peer_of(found).call(_TOOL, {"route": route}, TIMEOUT_SECONDS)
+        except PostroomError as refused:
+            return route_error(refused, {"request_id": request_id})
+        try:
+            await self.registry.seen(target, self.clock.now_us())
+        except Exception as unnoted:  # the answer is true whether or not we could note that it was given
+            self.lost(unnoted)
+        return answer
+
+    def _route(
+        self,
+        caller: Principal,
+        target: str,
+        request_id: str,
+        prompt: str,
+        context: Any,
+        lineage: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """The sender is the caller's principal, whatever the lineage says."""
+        return {
+            "schema_version": ROUTE_V1,
+            "request_context": {
+                **{name: str(lineage[name]) for name in _LINEAGE if lineage.get(name)},
+                "request_id": request_id,
+                "received_at": str(lineage.get("received_at") or to_text(self.clock.now_us())),
+                "source_channel": str(lineage.get("source_channel") or "mcp"),
+                "source_endpoint_identity": str(lineage.get("source_endpoint_identity") or "switchboard"),
+                "source_sender_identity": str(lineage.get("source_sender_identity") or caller.name),
+            },
+            "input": {"prompt": prompt, "context": context},
+            "target": {"butler": target, "tool": _TOOL},
+            "source_metadata": {"channel": "mcp", "identity": str(caller), "tool_name": "route"},
+        }
+
+
+def _check(target: str, request_id: str) -> None:
+    if target == "messenger":
+        raise ValidationError("the messenger takes deliveries only: use notify")
+    for name, text in (("target_butler", target), ("request_context.request_id", request_id)):
+        if problem := text_problem(text):
+            raise ValidationError.of([FieldError(name, problem, "invalid_text")])
+
+
+# The switchboard's MCP server: deliver, route, and the registry of butlers.
+
+
+RULES: dict[str, Rule] = {
+    "deliver": any_butler,
+    "delivery_status": lambda one: one.role is Role.BUTLER,
+    "correct_delivery": lambda one: one.role is Role.BUTLER,
+    "route": any_butler,
+    "register": lambda one: one.role is Role.BUTLER,
+    "butlers_list": any_butler,
+    "butler_quarantine": operator,
+    "butler_release": operator,
+}
+_READS = ToolAnnotations(read_only_hint=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switchboard:
+    """`endpoint_of` is the household's word on where a butler lives; a butler cannot say so itself."""
+
+    deliver: Deliver
+    status: StatusRelay
+    correction: CorrectionRelay
+    router: Router
+    registry: Registry
+    endpoint_of: Callable[[str], str | None]
+    clock: Clock
+
+    def as_outbound(self, caller: Principal) -> OwnOutbound:
+        return OwnOutbound(self.deliver, caller)
+
+    def as_peer(self, caller: Principal) -> OwnSwitchboard:
+        return OwnSwitchboard(self, caller)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOutbound:
+    """The switchboard's own `notify`."""
+
+    deliver: Deliver
+    caller: Principal
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        return await self.deliver.submit(self.caller, outgoing, request_id=request_id, wait_seconds=wait_seconds)
+
+
+class OwnSwitchboard:
+    """The switchboard's own `notify`, `notify_status`, `revise` and `recall` need no wire to itself."""
+
+    def __init__(self, board: Switchboard, caller: Principal) -> None:
+        self._board = board
+        self._caller = caller
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        if tool == "delivery_status":
+            return await self._board.status.of(self._caller, arguments["delivery_id"])
+        if tool == "correct_delivery":
+            correction, patience = arguments["correction"], arguments["wait_seconds"]
+            return await self._board.correction.correct(self._caller, correction, patience)
+        return await self._board.deliver.deliver(
+            self._caller,
+            arguments["notify_request"],
+            request_id=arguments["request_id"],
+            wait_seconds=arguments.get("wait_seconds", 0.0),
+            refusal=arguments.get("refusal"),
+        )
+
+
+def add_switchboard_tools(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
+    _add_traffic(server, board, verifier)
+    _add_registry(server, board, verifier)
+
+
+def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
+    async def deliver(
+        context: Context[Any, Any],
+        notify_request: dict[str, Any],
+        request_id: Annotated[str | None, Field(max_length=128)] = None,
+        wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
+        refusal: Annotated[str | None, Field(max_length=500, description="why the butler did not send it")] = None,
+    ) -> dict[str, Any]:
+        """Hand a notify.v1 envelope to the messenger and answer with its notify_response.v1."""
+        return await board.deliver.deliver(
+            caller(context, verifier),
+            notify_request,
+            request_id=request_id,
+            wait_seconds=wait_seconds,
+            refusal=refusal,
+        )
+
+    async def delivery_status(
+        context: Context[Any, Any], delivery_id: Annotated[str, Field(max_length=64)]
+    ) -> dict[str, Any]:
+        """What became of a delivery of the calling butler's own; butlers ask with `notify_status`."""
+        return await board.status.of(caller(context, verifier), delivery_id)
+
+    async def correct_delivery(
+        context: Context[Any, Any],
+        correction: dict[str, Any],
+        wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
+    ) -> dict[str, Any]:
+        """Revise or recall a delivery of the calling butler's own; butlers ask with `revise` and `recall`."""
+        return await board.correction.correct(caller(context, verifier), correction, wait_seconds)
+
+    async def route(
+        context: Context[Any, Any],
+        target_butler: Annotated[str, Field(min_length=1, max_length=64)],
+        prompt: Annotated[str, Field(min_length=1, max_length=100_000)],
+        input_context: dict[str, Any] | None = None,
+        request_context: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Ask another butler to work on a prompt; it answers `accepted` once it has stored it."""
+        return await board.router.route(
+            caller(context, verifier), target_butler, prompt, context=input_context, request_context=request_context
+        )
+
+    server.add_tool(deliver, annotations=ToolAnnotations(open_world_hint=True))
+    server.add_tool(delivery_status, annotations=_READS)
+    server.add_tool(correct_delivery, annotations=ToolAnnotations(open_world_hint=True))
+    server.add_tool(route)
+
+
+def _add_registry(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
+    async def register(
+        context: Context[Any, Any],
+        description: Annotated[Text, Field(max_length=500)] = "",
+        modules: Annotated[list[Text], Field(max_length=50)] = [],  # noqa: B006  # the SDK copies defaults
+    ) -> dict[str, Any]:
+        """A butler reports that it is alive, and with which modules; repeated, it is the heartbeat."""
+        return await _register(board, caller(context, verifier), description, modules)
+
+    async def butlers_list() -> dict[str, Any]:
+        """Every butler, whether it may be sent work, and if not, why."""
+        now = board.clock.now_us()
+        return {"butlers": [_shown(one, now) for one in await board.registry.all()]}
+
+    async def butler_quarantine(
+        name: Text, reason: Annotated[Text, Field(min_length=1, max_length=500)]
+    ) -> dict[str, Any]:
+        """Send no more work to a butler until it is released."""
+        found = await board.registry.quarantine(name, reason)
+        return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
+
+    async def butler_release(name: Text) -> dict[str, Any]:
+        """End a quarantine."""
+        found = await board.registry.quarantine(name, None)
+        return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
+
+    server.add_tool(register)
+    server.add_tool(butlers_list, annotations=_READS)
+    server.add_tool(butler_quarantine)
+    server.add_tool(butler_release)
+
+
+async def _register(board: Switchboard, one: Principal, description: str, modules: list[str]) -> dict[str, Any]:
+    endpoint = board.endpoint_of(one.name)
+    if endpoint is None:
+        return {"status": "error", "error": f"{one.name} is not in the roster"}
+    await board.registry.register(
+        Registration(
+            name=one.name,
+            endpoint_url=endpoint,
+            description=description,
+            modules=tuple(modules),
+            last_seen_at_us=board.clock.now_us(),
+        )
+    )
+    return {"status": "ok", "name": one.name}
+
+
+def _shown(one: Registration, now_us: int) -> dict[str, Any]:
+    state, reason = eligibility(one, now_us)
+    return {
+        "name": one.name,
+        "endpoint_url": one.endpoint_url,
+        "description": one.description,
+        "modules": list(one.modules),
+        "eligibility": str(state),
+        "reason": reason,
+        "last_seen_at": to_text(one.last_seen_at_us),
+    }
+
+
+# `delivery_status`: a butler asks what became of its delivery, and the messenger answers.
+
+
+_TIMEOUT_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusRelay:
+    messenger: Peer
+    registry: Registry
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def of(self, caller: Principal, delivery_id: str) -> dict[str, Any]:
+        """Asked in the caller's name, whatever it says."""
+        now_us = self.clock.now_us()
+        route = build_status_route(
+            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, delivery_id=delivery_id
+        )
+        try:
+            await look_up_messenger(self.registry, now_us)
+            return read_route_response(await self.messenger.call("route.execute", {"route": route}, _TIMEOUT_SECONDS))
+        except PostroomError as error:
+            return notify_error(error)

@@ -1,0 +1,213 @@
+"""Sessions as the tools of a butler show them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from postroom.butlers.daemon import Butler
+from postroom.butlers.model import Session
+from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
+from postroom.kernel.guard.tools import caller
+from postroom.kernel.serving.json_door import Text, answered
+from postroom.kernel.values.errors import PostroomError, error_answer, sentence
+from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.json import unsendable
+from postroom.kernel.values.principal import Principal
+
+
+def accepted(session: Session) -> dict[str, Any]:
+    """The answer of `trigger`: the request is stored, and this is where to ask about it."""
+    return {"status": "accepted", "session_id": session.id, "session_status": str(session.status)}
+
+
+def route_accepted(session: Session, request_context: Mapping[str, Any], duration_ms: float) -> dict[str, Any]:
+    """The answer of `route.execute` on a butler that works through its model."""
+    return {
+        "schema_version": ROUTE_RESPONSE_V1,
+        "request_context": dict(request_context),
+        "status": "accepted",
+        "inbox_id": session.id,
+        "result": accepted(session),
+        "timing": {"duration_ms": round(duration_ms, 3)},
+    }
+
+
+def summary(session: Session) -> dict[str, Any]:
+    """One line of `sessions_list`; what was said is only in the details."""
+    shown: dict[str, Any] = {
+        "session_id": session.id,
+        "status": str(session.status),
+        "trigger": session.trigger,
+        "caller": session.caller,
+        "runtime": session.runtime,
+        "request_id": session.request_id,
+        "attempt": session.attempt,
+        "created_at": to_text(session.created_us),
+        "started_at": session.started_us and to_text(session.started_us),
+        "finished_at": session.finished_us and to_text(session.finished_us),
+    }
+    if session.started_us and session.finished_us:
+        shown["duration_ms"] = round((session.finished_us - session.started_us) / 1000, 3)
+    if session.error_class:
+        shown["error"] = {"class": session.error_class, "message": session.error_message}
+    return shown
+
+
+def details(session: Session) -> dict[str, Any]:
+    """`sessions_get`."""
+    return summary(session) | {
+        "prompt": session.prompt,
+        "request_context": session.context and dict(session.context),
+        "crashes": session.crashes,
+        "depth": session.depth,
+        "transcript": session.transcript and dict(session.transcript),
+    }
+
+
+# The session tools: give the butler's model something to do, and see what it did.
+
+
+Limit = Annotated[int, Field(ge=1, le=500)]
+_READS = ToolAnnotations(read_only_hint=True)
+
+
+def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
+    @answered(error_answer)
+    async def trigger(
+        context: Context[Any, Any], prompt: Annotated[Text, Field(min_length=1, max_length=100_000)]
+    ) -> dict[str, Any]:
+        """Start a session with this prompt. Answers `accepted` once it is stored; look it up with sessions_get."""
+        by = caller(context, butler.verifier)
+        return accepted(await butler.sessions.submit(prompt, trigger="trigger", caller=by))
+
+    async def sessions_list(limit: Limit = 50, before: Text | None = None) -> dict[str, Any]:
+        """The latest sessions, newest first; `before` a session id goes further back."""
+        sessions = await butler.sessions.newest(limit=limit, before=before)
+        return {"sessions": [summary(session) for session in sessions], "count": len(sessions)}
+
+    async def sessions_get(session_id: Text) -> dict[str, Any]:
+        """One session with its transcript."""
+        found = await butler.sessions.get(session_id)
+        return details(found) if found else {"error": f"Session {session_id[:64]} not found"}
+
+    async def sessions_stop(session_id: Text) -> dict[str, Any]:
+        """End a session that waits or runs; one that has ended stays as it ended."""
+        found = await butler.sessions.halt(session_id)
+        return summary(found) if found else {"error": f"Session {session_id[:64]} not found"}
+
+    async def schedule_list(limit: Limit = 50) -> dict[str, Any]:
+        """What this butler will do and has done by the clock: schedules and reminders."""
+        rows = [
+            {
+                "id": one.id,
+                "kind": str(one.kind),
+                "name": one.name,
+                "due_at": to_text(one.due_at_us),
+                "status": str(one.status),
+                "tries": one.tries,
+                "result": one.result,
+            }
+            for one in await butler.scheduler.appointments.recent(limit)
+        ]
+        return {"schedules": [_shown(one) for one in butler.config.butler.schedule], "appointments": rows}
+
+    server.add_tool(trigger)
+    server.add_tool(sessions_list, annotations=_READS)
+    server.add_tool(sessions_get, annotations=_READS)
+    server.add_tool(sessions_stop, annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=True))
+    server.add_tool(schedule_list, annotations=_READS)
+
+
+def add_route_tool(server: MCPServer[Any], butler: Butler) -> None:
+    """Not on the messenger, whose `route.execute` delivers."""
+
+    async def route_execute(context: Context[Any, Any], route: dict[str, Any]) -> dict[str, Any]:
+        """Take a route.v1 from the switchboard; answers `accepted` once it is stored."""
+        return await execute_route(butler, caller(context, butler.verifier), route)
+
+    server.add_tool(route_execute, name="route.execute")
+
+
+async def execute_route(butler: Butler, by: Principal, payload: object) -> dict[str, Any]:
+    """The same subrequest may arrive twice; it becomes one session."""
+    started = butler.clock.now_us()
+    request_context: dict[str, Any] = {}
+    try:
+        route = parse_route(payload)
+        request_context = dict(route.request_context)
+        session = await butler.sessions.submit(
+            route.prompt,
+            trigger="route",
+            caller=by,
+            material=route.context,
+            context=request_context,
+            key=f"{route.request_id}:{hashlib.sha256(route.prompt.encode()).hexdigest()[:16]}",
+        )
+        return route_accepted(session, request_context, (butler.clock.now_us() - started) / 1000)
+    except PostroomError as error:
+        timing = {"duration_ms": (butler.clock.now_us() - started) / 1000}
+        return route_error(error, request_context) | {"timing": timing}
+
+
+def _shown(schedule: Any) -> dict[str, Any]:
+    return {
+        "name": schedule.name,
+        "cron": schedule.cron,
+        "timezone": schedule.timezone,
+        "kind": "prompt" if schedule.prompt is not None else "notify",
+    }
+
+
+# The state tools: what a butler wants to remember between sessions.
+
+
+MAX_VALUE_BYTES: Final = 64 * 1024
+Key = Annotated[Text, Field(min_length=1, max_length=200)]
+_STATE_TOOLS_READS = ToolAnnotations(read_only_hint=True)
+
+
+def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
+    async def state_get(key: Key) -> dict[str, Any]:
+        """What is kept under a key: its value and version, or found=false."""
+        found = await butler.state.get(key)
+        return {"found": True, **found} if found else {"found": False, "key": key}
+
+    async def state_set(key: Key, value: Any, expected_version: int | None = None) -> dict[str, Any]:
+        """
+        Keep a JSON value under a key.
+
+        With `expected_version` (0 for a key that must not exist yet) it is kept only if nobody
+        changed it meanwhile.
+        """
+        if len(json.dumps(value)) > MAX_VALUE_BYTES:
+            return {"status": "error", "error": f"the value must not exceed {MAX_VALUE_BYTES} bytes of JSON"}
+        if odd := unsendable(value, "value"):
+            return {"status": "error", "error": sentence(odd)}
+        now = butler.clock.now_us()
+        version = await butler.state.set(key, value, expected_version=expected_version, now_us=now)
+        if version is None:
+            return {"status": "conflict", "key": key, "error": "the value was changed by somebody else"}
+        return {"status": "ok", "key": key, "version": version}
+
+    async def state_delete(key: Key) -> dict[str, Any]:
+        """Forget a key."""
+        return {"status": "ok", "key": key, "deleted": await butler.state.delete(key)}
+
+    async def state_list(
+        prefix: Annotated[Text, Field(max_length=200)] = "", limit: Annotated[int, Field(ge=1, le=500)] = 100
+    ) -> dict[str, Any]:
+        """The keys that begin with a prefix."""
+        keys = await butler.state.keys(prefix, limit)
+        return {"keys": keys, "count": len(keys)}
+
+    server.add_tool(state_get, annotations=_STATE_TOOLS_READS)
+    server.add_tool(state_set)
+    server.add_tool(state_delete)
+    server.add_tool(state_list, annotations=_STATE_TOOLS_READS)

@@ -1,0 +1,208 @@
+"""
+notify.v1 between two parts of one household, which may carry what agents cannot set.
+
+Buttons decide things in a person's name, and a revision rewrites what a person was shown: both are the household's
+own. They travel in a field beside notify.v1 that its validator does not know, so a door that takes the envelope of a
+butler refuses it like any other unknown field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from postroom.kernel.values.errors import FieldError, InternalError, PostroomError, ValidationError, error_object
+from postroom.kernel.values.fields import Fields
+from postroom.kernel.values.ids import DeliveryId, is_uuid, record
+from postroom.message.channel import KnownChannels
+from postroom.message.markup import Markup, markup_object, read_markup
+from postroom.message.outgoing import Outgoing
+from postroom.message.wire import notify_document, parse_notify
+
+_FIELD: Final = "household"
+_NO_TEXT: Final = "-"
+
+
+def document_within(outgoing: Outgoing) -> dict[str, Any]:
+    """A plain message is plain notify.v1."""
+    document = notify_document(outgoing)
+    if outgoing.markup is None and outgoing.revises is None:
+        return document
+    markup = None if outgoing.markup is None else markup_object(outgoing.markup)
+    return document | {_FIELD: {"markup": markup, "revises": outgoing.revises}}
+
+
+def parse_within(payload: object, channels: KnownChannels) -> Outgoing:
+    """Only for callers who are parts of this household themselves."""
+    if not isinstance(payload, Mapping) or _FIELD not in payload:
+        return parse_notify(payload, channels)
+    own = payload[_FIELD]
+    if not isinstance(own, Mapping) or own.keys() - {"markup", "revises"}:
+        raise _wrong(_FIELD, "must be an object with markup and revises", "object_required")
+    markup, revises = _markup(own.get("markup")), _revises(own.get("revises"))
+    plain = {name: value for name, value in payload.items() if name != _FIELD}
+    if revises is not None and not _message(plain):  # buttons alone are revised without a text
+        return replace(parse_notify(_with_text(plain), channels), message="", markup=markup, revises=revises)
+    return replace(parse_notify(plain, channels), markup=markup, revises=revises)
+
+
+def _markup(value: object) -> Markup | None:
+    try:
+        return None if value is None else read_markup(value)
+    except ValueError as error:
+        raise _wrong(f"{_FIELD}.markup", f"cannot be read: {error}", "invalid_markup") from None
+
+
+def _revises(value: object) -> DeliveryId | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not is_uuid(value):
+        raise _wrong(f"{_FIELD}.revises", "must be the id of a delivery", "uuid_required")
+    return DeliveryId(value)
+
+
+def _message(envelope: Mapping[str, Any]) -> object:
+    delivery = envelope.get("delivery")
+    return delivery.get("message") if isinstance(delivery, Mapping) else None
+
+
+def _with_text(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    delivery = envelope.get("delivery")
+    return {**envelope, "delivery": {**(delivery if isinstance(delivery, Mapping) else {}), "message": _NO_TEXT}}
+
+
+def _wrong(field: str, error: str, code: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, error, code)])
+
+
+# route.v1: how the switchboard hands work to a butler, and the answers that come back.
+
+
+ROUTE_V1: Final = "route.v1"
+ROUTE_RESPONSE_V1: Final = "route_response.v1"
+NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
+STATUS_PROMPT: Final = "Say what became of the delivery in the context."
+CORRECTION_PROMPT: Final = "Correct the delivery in the context."
+
+_FIELDS: Final = frozenset(
+    {"schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context"}
+)
+_CONTEXT_FIELDS: Final = frozenset(
+    {
+        "request_id",
+        "received_at",
+        "source_channel",
+        "source_endpoint_identity",
+        "source_sender_identity",
+        "source_thread_identity",
+        "subrequest_id",
+        "segment_id",
+        "trace_context",
+    }
+)
+_INPUT_FIELDS: Final = frozenset({"prompt", "context", "conversation_history"})
+
+
+@record
+class Route:
+    request_id: str
+    sender: str
+    prompt: str
+    context: Any
+    request_context: Mapping[str, Any]
+
+
+def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """The route that carries a notify: its sender is the butler, its endpoint the switchboard."""
+    work = {"prompt": NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}}
+    return _to_messenger(request_id, received_at, envelope["origin_butler"], work)
+
+
+def build_status_route(*, request_id: str, received_at: str, sender: str, delivery_id: str) -> dict[str, Any]:
+    """The route that asks what became of a delivery of the sender's."""
+    work = {"prompt": STATUS_PROMPT, "context": {"status_request": {"delivery_id": delivery_id}}}
+    return _to_messenger(request_id, received_at, sender, work)
+
+
+def build_correction_route(
+    *, request_id: str, received_at: str, sender: str, correction: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The route that revises or recalls a delivery of the sender's."""
+    work = {"prompt": CORRECTION_PROMPT, "context": {"correction_request": dict(correction)}}
+    return _to_messenger(request_id, received_at, sender, work)
+
+
+def _to_messenger(request_id: str, received_at: str, sender: str, work: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "schema_version": ROUTE_V1,
+        "request_context": {
+            "request_id": request_id,
+            "received_at": received_at,
+            "source_channel": "mcp",
+            "source_endpoint_identity": "switchboard",
+            "source_sender_identity": sender,
+        },
+        "input": dict(work),
+        "target": {"butler": "messenger", "tool": "route.execute"},
+    }
+
+
+def parse_route(payload: object) -> Route:
+    top = Fields(payload, whole="route")
+    top.refuse_unknown(_FIELDS)
+    top.choice("schema_version", [ROUTE_V1])
+    context = top.nested("request_context")
+    context.refuse_unknown(_CONTEXT_FIELDS)
+    request_id = context.text("request_id", maximum=128).strip()
+    context.text("received_at", maximum=64)
+    context.text("source_channel", maximum=64)
+    context.text("source_endpoint_identity", maximum=320)
+    sender = context.text("source_sender_identity", maximum=320).strip()
+    body = top.nested("input")
+    body.refuse_unknown(_INPUT_FIELDS)
+    prompt = body.text("prompt", maximum=100_000)
+    top.finish()
+    raw = top.raw("request_context")
+    return Route(
+        request_id=request_id, sender=sender, prompt=prompt, context=body.raw("context"), request_context=dict(raw)
+    )
+
+
+def route_error(error: PostroomError, request_context: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a route that was not carried out."""
+    return {
+        "schema_version": ROUTE_RESPONSE_V1,
+        "request_context": dict(request_context),
+        "status": "error",
+        "error": error_object(error),
+    }
+
+
+def route_response(
+    route_context: Mapping[str, Any] | None,
+    notify_response: Mapping[str, Any],
+    duration_ms: float,
+) -> dict[str, Any]:
+    """The messenger's answer: the route's status follows the notify's."""
+    inner = str(notify_response["status"])
+    answer: dict[str, Any] = {
+        "schema_version": ROUTE_RESPONSE_V1,
+        "status": inner if inner in ("ok", "error") else "accepted",
+        "result": {"notify_response": dict(notify_response)},
+        "timing": {"duration_ms": round(duration_ms, 3)},
+    }
+    if route_context:
+        answer["request_context"] = dict(route_context)
+    if inner == "error":
+        answer["error"] = notify_response["error"]
+    return answer
+
+
+def read_route_response(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Anything but a well-formed answer is an error, never a silent success."""
+    result = answer.get("result")
+    inner = result.get("notify_response") if isinstance(result, Mapping) else None
+    if answer.get("schema_version") != ROUTE_RESPONSE_V1 or not isinstance(inner, Mapping):
+        raise InternalError("the messenger's answer is not a route_response.v1")
+    return dict(inner)

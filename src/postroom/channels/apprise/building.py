@@ -1,0 +1,111 @@
+"""A message as a service of Apprise takes it: plain text in pieces, with a title over the first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from postroom.channels.email.building import links
+from postroom.kernel.text.cutting import cut, marked, split
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.fields import text_problem
+from postroom.message.delivery import REPEAT_MARK, Intent, Message
+
+ADDRESS: Final = "-"
+_LEAST_BODY: Final = 40
+_LONGEST_TITLE: Final = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceLimits:
+    """In characters; a title of 0 stands in the text itself."""
+
+    body: int
+    title: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprisePart:
+    text: str = field(repr=False)
+    title: str = field(default="", repr=False)
+
+
+def address(text: str) -> str | None:
+    """The URL in the settings is the address; a message has nothing to add."""
+    return ADDRESS if text.strip() == ADDRESS else None
+
+
+def build(message: Message, limits: ServiceLimits) -> Sequence[ApprisePart]:
+    _check(message)
+    title = _title(message.subject or "", limits)
+    room = max(limits.body - (len(title) + 2 if limits.title <= 0 else 0), _LEAST_BODY)
+    texts = split("\n\n".join([message.text.rstrip(), *links(message.markup)]), room)
+    if message.repeated:
+        texts = marked(texts, REPEAT_MARK, room)
+    first, *others = texts
+    return (ApprisePart(text=first, title=title), *(ApprisePart(text=text) for text in others))
+
+
+def _check(message: Message) -> None:
+    if address(message.address) is None:
+        raise ValidationError("recipient must be -: the URL in the settings says where messages go")
+    if message.revises is not None:
+        raise ValidationError("what was sent with Apprise cannot be edited")
+    if message.intent is not Intent.SEND:
+        raise ValidationError("Apprise can only send: it knows neither replies nor reactions")
+    if not message.text.strip():
+        raise ValidationError("message must not be blank")
+    for name, text in (("message", message.text), ("subject", message.subject or "")):
+        if problem := text_problem(text):
+            raise ValidationError(f"{name} {problem}")
+
+
+def _title(subject: str, limits: ServiceLimits) -> str:
+    most = limits.title if limits.title > 0 else min(_LONGEST_TITLE, limits.body // 4)
+    return cut(" ".join(subject.split()), most)
+
+
+# Which Apprise URLs an account may have: one service elsewhere, and nothing that reads or does something here.
+
+
+HERE: Final = frozenset(
+    {"blink1", "dbus", "gio", "glib", "gnome", "growl", "kde", "macosx", "qt", "syslog", "rsyslog", "windows"}
+)
+CHAINS: Final = frozenset({"apprise", "apprises"})
+OURS: Final = frozenset(
+    {"retry", "wait", "optional", "redirect", "verify", "overflow", "cto", "rto", "store", "format", "emojis"}
+)
+FILES: Final = frozenset({"template", "keyfile", "subfile", "pgp", "pgppub", "pgpprv", "attach"})
+
+_SECOND: Final = re.compile(r"[\s,;][^?&=]*://")
+_FORM: Final = re.compile(r"[a-z0-9]{1,32}://[!-~]*", re.IGNORECASE)
+
+
+def form_problem(url: str) -> str | None:
+    """What is wrong with the URL as it is written; the sentence repeats nothing of it."""
+    if _SECOND.search(url):
+        return "must name one service; make an account for each"
+    if not _FORM.fullmatch(url):
+        return "must be an Apprise URL such as ntfys://host/topic, without spaces"
+    return None
+
+
+def service_problem(schemas: Iterable[str], parameters: Iterable[str] = ()) -> str | None:
+    """The same of what Apprise reads in it, so that no other spelling gets around the rules."""
+    named = {schema.lower() for schema in schemas}
+    if named & HERE:
+        return f"must not be {_listed(named & HERE)}: it would do something on this machine"
+    if named & CHAINS:
+        return "must not lead to another Apprise: nothing could be known about what it does"
+    given = {parameter.strip().lower() for parameter in parameters}
+    if taken := given & OURS:
+        return f"must not set {_listed(taken)}: retries, patience and form are Postroom's own"
+    if read := given & FILES:
+        return f"must not set {_listed(read)}: it can read files of this machine"
+    return None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,133 @@
+"""The files of a message on their way to a provider: checked before anything is sent, read when it is."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlsplit
+
+from postroom.kernel.http.call import HttpCall
+from postroom.kernel.values.errors import (
+    DeliveryTimeout,
+    InternalError,
+    OutcomeUncertain,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.message.attachment import Attachment, FileContents
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import Intent, Message
+from postroom.message.inbound import InboundFile
+
+UNTYPED: Final = "application/octet-stream"
+_UNNAMED: Final = "file"
+_MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}")
+_IN_NO_NAME: Final = frozenset("/\\")
+
+
+def check_files(message: Message, can: Capabilities, files: FileContents | None, *, empty: bool = False) -> None:
+    """
+    By names, types and sizes alone; `empty`: a file without a byte can be sent as well.
+
+    An edit leaves the files as they stand, so those it names are not sent.
+    """
+    if not message.attachments or message.revises is not None:
+        return
+    if files is None:
+        raise ValidationError("attachments cannot be sent here: this channel has no files to read them from")
+    if message.intent is Intent.REACT:
+        raise ValidationError("attachments cannot go with a reaction")
+    if can.most_files is not None and len(message.attachments) > can.most_files:
+        raise ValidationError(f"attachments must be at most {can.most_files} on this channel")
+    for place, one in enumerate(message.attachments):
+        _check_size(f"attachments[{place}]", one.size, can.most_file_bytes, empty=empty)
+    total = sum(one.size for one in message.attachments)
+    if can.most_files_bytes is not None and total > can.most_files_bytes:
+        raise ValidationError(
+            f"attachments have {total:,} bytes together, and {can.most_files_bytes:,} go here at most"
+        )
+
+
+def _check_size(name: str, size: int, most: int | None, *, empty: bool) -> None:
+    if most is not None and size > most:
+        raise ValidationError(f"{name} has {size:,} bytes, and a file on this channel has at most {most:,}")
+    if size == 0 and not empty:
+        raise ValidationError(f"{name} is empty, and this channel takes no empty file")
+
+
+async def read_file(files: FileContents | None, attachment: Attachment, timeout_seconds: float) -> bytes:
+    """Nothing has been sent yet, so whatever goes wrong here leaves no doubt."""
+    if files is None:
+        raise InternalError("a file was prepared on a channel that has none")
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            content = await files.read(attachment)
+    except TimeoutError:
+        raise DeliveryTimeout("a file could not be read before the deadline") from None
+    if len(content) != attachment.size:
+        raise InternalError("a file is not what was handed in")
+    return content
+
+
+def plain_name(attachment: Attachment) -> str:
+    """On one line and without folders, whatever it was called."""
+    name = "".join(one if one.isprintable() and one not in _IN_NO_NAME else "_" for one in attachment.name).strip()
+    return name if name.strip(".") else _UNNAMED
+
+
+def plain_type(attachment: Attachment) -> str:
+    return attachment.media_type.lower() if _MEDIA_TYPE.fullmatch(attachment.media_type) else UNTYPED
+
+
+# A file that came with a person's words, fetched from its provider: within bounds, and with its trouble as words.
+
+
+MOST_FILE_BYTES: Final = 50 * 1000 * 1000  # of ours, as of files that are sent
+_ENDINGS: Final = {"audio/ogg": ".ogg", "image/jpeg": ".jpg", "audio/mpeg": ".mp3", "video/webm": ".webm"}
+TOO_LARGE: Final = "it is larger than the {most:,} bytes that are taken"
+UNREADABLE: Final = "{service} did not hand it out ({status})"
+
+
+async def fetched(
+    http: HttpCall, service: str, file: InboundFile, headers: Mapping[str, str], timeout_seconds: float
+) -> InboundFile:
+    """Raises TargetUnavailable when the provider cannot be asked now."""
+    if file.size is not None and file.size > MOST_FILE_BYTES:
+        return replace(file, problem=TOO_LARGE.format(most=MOST_FILE_BYTES))
+    try:
+        answer = await http.request(
+            "GET", file.reference, timeout_seconds, headers=headers, most_bytes=MOST_FILE_BYTES + 1
+        )
+    except OutcomeUncertain as error:
+        reason = error.message
+    else:
+        if answer.status == 429 or answer.status >= 500:
+            raise TargetUnavailable(f"{service} answered {answer.status}")
+        if not 200 <= answer.status < 300:
+            return replace(file, problem=UNREADABLE.format(service=service, status=answer.status))
+        if len(answer.body) > MOST_FILE_BYTES:
+            return replace(file, problem=TOO_LARGE.format(most=MOST_FILE_BYTES))
+        return replace(file, content=answer.body)
+    raise TargetUnavailable(reason)
+
+
+def is_at(url: object, *hosts: str) -> bool:
+    """An address of the provider's own, encrypted unless it is where its API is, too; `hosts` may be above it."""
+    try:
+        found = urlsplit(url) if isinstance(url, str) else None
+    except ValueError:
+        return False
+    if found is None or found.scheme not in ("https", "http") or not found.hostname or found.username:
+        return False
+    return any(found.hostname == host or found.hostname.endswith(f".{host}") for host in hosts)
+
+
+def with_ending(name: str, media_type: object) -> str:
+    """Of those that a type may have, the one that people know."""
+    if not isinstance(media_type, str):
+        return name
+    return f"{name}{_ENDINGS.get(media_type) or mimetypes.guess_extension(media_type) or ''}"

@@ -1,0 +1,322 @@
+"""Discord: make the request once, read the answer; listen to its Gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, ClassVar, Final
+from urllib.parse import urlsplit
+
+import structlog
+
+from postroom.channels.capabilities import DISCORD
+from postroom.channels.carried_files import check_files, fetched, is_at, read_file
+from postroom.channels.discord.building import (
+    NO_MENTIONS,
+    USER,
+    Act,
+    DiscordRequest,
+    address,
+    build,
+    form,
+    inner_words,
+    read_refusal,
+    receipt_of,
+    shown_beginning,
+    snowflake,
+)
+from postroom.channels.discord.gateway import Gateway, GatewayIntent, GatewayNeeds, GatewayStart, inbound_event
+from postroom.kernel.http.answers import provider_words, wait_seconds
+from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.values.errors import (
+    OutcomeUncertain,
+    PostroomError,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.kernel.values.ids import to_us
+from postroom.message.attachment import FileContents
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import Message, Receipt
+from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage, Listened
+
+API_BASE_URL: Final = "https://discord.com/api/v10"
+HOME: Final = "https://postroom.dev"  # Discord turns away a client that names no address and version
+PRESS_SECONDS: Final = 2.5  # Discord gives up on an answer to a press after three
+_EPHEMERAL: Final = 1 << 6
+_WORDS, _NO_WORDS = 4, 6
+_TOKEN = re.compile(r"[A-Za-z0-9._-]+")
+_HEARS: Final = GatewayIntent.DIRECT_MESSAGES | GatewayIntent.GUILD_MESSAGES
+_log = structlog.get_logger("postroom.discord")
+
+
+class Discord:
+    """`message_content`: hear all that is written in its servers, not only what is for the bot; Discord must agree."""
+
+    capabilities: ClassVar[Capabilities] = DISCORD
+
+    def __init__(
+        self,
+        name: str,
+        bot_token: str,
+        api_base_url: str = API_BASE_URL,
+        *,
+        message_content: bool = False,
+        files: FileContents | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        dice: Callable[[], float] = random.random,
+        monotonic: Callable[[], float] = time.monotonic,
+        rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        _check(bot_token, api_base_url)
+        self.name = name
+        self._token = bot_token
+        self._base_url = api_base_url.rstrip("/")
+        self._files = files
+        self._now = now
+        self._user_agent = f"DiscordBot ({HOME}, {version('postroom')})"
+        self._http = HttpCall("Discord")
+        self._direct: dict[str, str] = {}
+        self._monotonic, self._rest = monotonic, rest
+        self._full_until: dict[str, float] = {}  # by what Discord counts together
+        self._gateway = Gateway(
+            GatewayNeeds(
+                token=bot_token,
+                intents=_HEARS | (GatewayIntent.MESSAGE_CONTENT if message_content else 0),
+                user_agent=self._user_agent,
+                secure=self._base_url.startswith("https:"),
+                start=self._gateway_start,
+                event=self._event,
+                now_us=lambda: to_us(now()),
+                dice=dice,
+                monotonic=monotonic,
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"Discord(name={self.name!r}, api_base_url={self._base_url!r}, bot_token=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[DiscordRequest]:
+        check_files(message, DISCORD, self._files)
+        return build(message)
+
+    async def send(self, part: DiscordRequest, timeout_seconds: float) -> Receipt:
+        ends_at = time.monotonic() + timeout_seconds
+        contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
+        channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
+        answer = await self._sent(part, f"channels/{channel_id}/{part.path}", contents, ends_at - time.monotonic())
+        gone = part.act is Act.DELETE and _told(answer).get("code") == _GONE
+        if not 200 <= answer.status < 300 and not gone:
+            refusal = self._refusal(answer, part.private)
+            if isinstance(refusal, ValidationError):
+                self._direct.pop(part.place, None)
+            raise refusal
+        return receipt_of(part, channel_id, _message_id(part, answer))
+
+    async def answer_press(
+        self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = PRESS_SECONDS
+    ) -> bool:
+        """
+        Ends the waiting of the one who pressed a button; the words are for their eyes only. False: it came too late.
+
+        Not a message: what the press decided is decided, and shown by an edit, whether or not this arrives.
+        """
+        number, _, token = callback_id.partition(":")
+        words = {"content": shown_beginning(text), "flags": _EPHEMERAL, "allowed_mentions": NO_MENTIONS}
+        body: dict[str, Any] = {"type": _WORDS, "data": words} if text.strip() else {"type": _NO_WORDS}
+        try:
+            answer = await self._call(
+                "POST", f"interactions/{number}/{token}/callback", timeout_seconds, body, self._headers(body)
+            )
+            if 200 <= answer.status < 300:
+                return True
+            error = self._refusal(answer, [token, text])
+        except PostroomError as failure:
+            error = failure
+        _log.info("discord.press_unanswered", error_class=str(error.error_class))
+        return False
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        """They lie at Discord's own addresses, which are signed and need no token."""
+        ends_at, own = time.monotonic() + timeout_seconds, urlsplit(self._base_url).hostname or ""
+        headers = {"User-Agent": self._user_agent}
+        return [
+            await fetched(self._http, "Discord", one, headers, ends_at - time.monotonic())
+            if is_at(one.reference, "discordapp.com", "discordapp.net", "discord.com", own)
+            else replace(one, problem="it lies at another service")
+            for one in message.offers
+        ]
+
+    async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
+        """Typing, as Discord shows it for ten seconds."""
+        try:
+            channel_id = await self._channel_id(place, timeout_seconds)
+            answer = await self._request("POST", f"channels/{channel_id}/typing", timeout_seconds)
+        except PostroomError:
+            return False
+        return 200 <= answer.status < 300
+
+    async def probe(self, timeout_seconds: float) -> str:
+        bot = await self._ask("GET", "users/@me", timeout_seconds)
+        return f"@{provider_words(bot.get('username'), secrets=[self._token])}"
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        return await self._gateway.listen(position, timeout_seconds)
+
+    async def close(self) -> None:
+        await self._gateway.close()
+        await self._http.close()
+
+    def _event(self, name: object, told: object, bot_id: str) -> InboundEvent | None:
+        return inbound_event(self.name, name, told, bot_id)
+
+    async def _gateway_start(self, timeout_seconds: float) -> GatewayStart:
+        told = await self._ask("GET", "gateway/bot", timeout_seconds)
+        url, limit = told.get("url"), told.get("session_start_limit")
+        if not isinstance(url, str):
+            raise TargetUnavailable("Discord named no gateway")
+        if not isinstance(limit, Mapping) or not isinstance(left := limit.get("remaining"), int):
+            return GatewayStart(url=url)
+        wait = limit.get("reset_after")
+        return GatewayStart(
+            url=url, sessions_left=left, reset_after_seconds=wait / 1000 if isinstance(wait, int) else 0.0
+        )
+
+    async def _channel_id(self, place: str, timeout_seconds: float) -> str:
+        """To open a direct channel sends nothing, and one that is open is found again."""
+        if not place.startswith(USER):
+            return place
+        if place not in self._direct:
+            body = {"recipient_id": place.removeprefix(USER)}
+            told = await self._question("POST", "users/@me/channels", timeout_seconds, body)
+            if (channel_id := snowflake(told.get("id"))) is None:
+                raise TargetUnavailable("Discord named no channel for this person")
+            self._direct[place] = channel_id
+        return self._direct[place]
+
+    async def _ask(self, method: str, path: str, timeout_seconds: float) -> Mapping[str, Any]:
+        """About ourselves, so that no refusal is a message's fault."""
+        try:
+            return await self._question(method, path, timeout_seconds)
+        except ValidationError as error:
+            reason = error.message
+        raise TargetUnavailable(reason)
+
+    async def _question(
+        self, method: str, path: str, timeout_seconds: float, body: Mapping[str, Any] | None = None
+    ) -> Mapping[str, Any]:
+        """It changes nothing that a person sees, so no answer is only ever "unavailable"."""
+        try:
+            answer = await self._request(method, path, timeout_seconds, body)
+        except OutcomeUncertain as error:
+            reason = error.message
+        else:
+            if 200 <= answer.status < 300:
+                return _told(answer)
+            raise self._refusal(answer, [])
+        raise TargetUnavailable(reason)
+
+    async def _sent(
+        self, part: DiscordRequest, path: str, contents: Sequence[bytes], timeout_seconds: float
+    ) -> HttpAnswer:
+        if not contents:
+            return await self._request(part.method, path, timeout_seconds, part.body)
+        left_seconds = await self._in_turn(part.method, path, timeout_seconds)
+        made = form(part, contents)
+        headers = self._headers(None) | {"Authorization": f"Bot {self._token}", "Content-Type": made.content_type}
+        url = f"{self._base_url}/{path}"
+        answer = await self._http.request(part.method, url, left_seconds, body=made.content, headers=headers)
+        return self._noted(part.method, path, answer)
+
+    async def _request(
+        self, method: str, path: str, timeout_seconds: float, body: Mapping[str, Any] | None = None
+    ) -> HttpAnswer:
+        left_seconds = await self._in_turn(method, path, timeout_seconds)
+        headers = self._headers(body) | {"Authorization": f"Bot {self._token}"}
+        return self._noted(method, path, await self._call(method, path, left_seconds, body, headers))
+
+    async def _in_turn(self, method: str, path: str, timeout_seconds: float) -> float:
+        """Waits until Discord takes more there, as it said it would not; what is left of the time."""
+        wait = self._full_until.get(_counted(method, path), 0.0) - self._monotonic()
+        if wait <= 0:
+            return timeout_seconds
+        if wait >= timeout_seconds:
+            raise ProviderThrottled(f"Discord takes no more there for {wait:.0f} s", retry_after_seconds=wait)
+        await self._rest(wait)
+        return timeout_seconds - wait
+
+    def _noted(self, method: str, path: str, answer: HttpAnswer) -> HttpAnswer:
+        now = self._monotonic()
+        self._full_until = {counted: until for counted, until in self._full_until.items() if until > now}
+        if answer.headers.get("X-RateLimit-Remaining") == "0":
+            pause = wait_seconds(None, answer.headers.get("X-RateLimit-Reset-After"), self._now())
+            self._full_until[_counted(method, path)] = now + pause
+        return answer
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        timeout_seconds: float,
+        body: Mapping[str, Any] | None,
+        headers: Mapping[str, str],
+    ) -> HttpAnswer:
+        content = None if body is None else json.dumps(body).encode()
+        url = f"{self._base_url}/{path}"
+        return await self._http.request(method, url, timeout_seconds, body=content, headers=headers)
+
+    def _headers(self, body: Mapping[str, Any] | None) -> dict[str, str]:
+        kind = {} if body is None else {"Content-Type": "application/json"}
+        return {"User-Agent": self._user_agent, **kind}
+
+    def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
+        told = _told(answer)
+        words = provider_words(inner_words(told), secrets=[self._token], private=private)
+        refused = read_refusal(answer.status, told, answer.retry_after, words, self._now())
+        return refused.told_by(answer.status, words)
+
+
+_GONE: Final = 10008
+
+
+def _counted(method: str, path: str) -> str:
+    """Discord counts for each method and room, whichever message it is about."""
+    return f"{method} " + re.sub(r"^(channels/\d+/\w+)/.+", r"\1/…", path)
+
+
+def _check(bot_token: str, api_base_url: str) -> None:
+    if bot_token.startswith("Bot "):
+        raise ValueError("the Discord bot token must be given without the word Bot before it")
+    if not _TOKEN.fullmatch(bot_token):
+        raise ValueError("the Discord bot token is malformed")
+    base = urlsplit(api_base_url)
+    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+        raise ValueError("the Discord API base URL must be a plain http(s) URL")
+
+
+def _told(answer: HttpAnswer) -> Mapping[str, Any]:
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, Mapping) else {}
+
+
+def _message_id(part: DiscordRequest, answer: HttpAnswer) -> str:
+    """A reaction and a deletion are answered by silence, anything else by the message."""
+    if part.act in (Act.REACT, Act.DELETE):
+        return part.about
+    if (number := snowflake(_told(answer).get("id"))) is None:
+        raise OutcomeUncertain("Discord accepted the request but named no message")
+    return number

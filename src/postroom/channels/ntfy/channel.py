@@ -1,0 +1,261 @@
+"""An ntfy server: publish a message once, ask what arrived, hear which button was pressed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from postroom.channels.capabilities import NTFY
+from postroom.channels.carried_files import check_files, read_file
+from postroom.channels.ntfy.building import (
+    BODY_BYTES,
+    TOPIC,
+    NtfyCall,
+    Presses,
+    TopicStream,
+    address,
+    build,
+    events,
+    file_headers,
+    parse,
+    read_receipt,
+    read_refusal,
+    since,
+)
+from postroom.kernel.http.answers import provider_words
+from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall
+from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
+from postroom.message.attachment import FileContents
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import Message, Receipt
+from postroom.message.inbound import Assurance, Listened
+
+PUBLIC_URL: Final = "https://ntfy.sh"
+SEND_ONLY: Final = replace(NTFY, buttons=False, most_buttons=None, inbound=False)
+_JSON: Final = {"Content-Type": "application/json"}
+_ASKING_SECONDS: Final = 10.0
+_TOKEN: Final = re.compile(r"[!-~]{1,256}")
+
+
+class Ntfy:
+    """
+    `answers_topic` is where telephones post what was pressed; without it messages have no buttons.
+
+    Without a token every topic is open to all who know its name, so a press proves less there.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str = PUBLIC_URL,
+        token: str = "",
+        answers_topic: str = "",
+        *,
+        files: FileContents | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        _check(url, token, answers_topic)
+        self.name = name
+        self.capabilities: Capabilities = NTFY if answers_topic else SEND_ONLY
+        self._url = url.rstrip("/")
+        self._token = token
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._answers_topic = answers_topic
+        self._presses = Presses(name, Assurance.CHANNEL if token else Assurance.LOW)
+        self._files = files
+        self._now = now
+        self._http = HttpCall("ntfy")
+        self._stream = TopicStream()
+
+    def __repr__(self) -> str:
+        return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[NtfyCall]:
+        check_files(message, NTFY, self._files)
+        calls = build(message, f"{self._url}/{self._answers_topic}" if self._answers_topic else "")
+        if any(len(_written(call)) > BODY_BYTES for call in calls):
+            raise ValidationError("the message is too long for ntfy with its title and buttons")
+        return calls
+
+    async def send(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
+        if part.deletes:
+            return await self._delete(part, timeout_seconds)
+        answer = await self._published(part, timeout_seconds)
+        if 200 <= answer.status < 300:
+            return _named(part, read_receipt(answer))
+        raise self._refusal(answer, part.private)
+
+    async def _published(self, part: NtfyCall, timeout_seconds: float) -> HttpAnswer:
+        if part.file is None:
+            headers = self._headers | _JSON
+            return await self._http.request(
+                "POST", f"{self._url}/", timeout_seconds, body=_written(part), headers=headers
+            )
+        ends_at = time.monotonic() + timeout_seconds
+        content = await read_file(self._files, part.file, timeout_seconds)
+        url, headers = f"{self._url}/{part.topic}", self._headers | file_headers(part, part.file)
+        return await self._http.request("PUT", url, ends_at - time.monotonic(), body=content, headers=headers)
+
+    async def find(self, part: NtfyCall, since: datetime, timeout_seconds: float) -> Receipt | None:
+        """None only when the server keeps messages for long enough, and knows what a sequence id is."""
+        moment = int(since.timestamp()) - CLOCKS_DIFFER_SECONDS
+        body = await self._ask(f"/{part.topic}/json?poll=1&since={moment}", timeout_seconds / 2)
+        told = list(events(body))
+        if receipt := found(part, told):
+            return _named(part, receipt)
+        if len(body) >= MOST_BYTES:
+            raise TargetUnavailable("ntfy has more messages in this topic than can be searched")
+        if not keeps_messages(told):
+            await self._be_sure_it_would_be_kept(since, timeout_seconds / 2)
+        return None
+
+    async def probe(self, timeout_seconds: float) -> str:
+        account = await self._account(timeout_seconds)
+        name = provider_words(account.get("username"), secrets=[self._token])
+        return name if name not in ("", "*") else "anonymous"
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        """Looks first at what has come, and waits only when that is nothing."""
+        if not self._answers_topic:
+            await asyncio.sleep(timeout_seconds)
+            return Listened()
+        path = f"/{self._answers_topic}/json?since={since(position)}"
+        body = await self._ask(f"{path}&poll=1", _ASKING_SECONDS)
+        come = self._presses.heard(position, events(body), everything=len(body) < MOST_BYTES)
+        if come.position is not None or timeout_seconds <= 0:
+            return come
+        return await self._wait(path, position, timeout_seconds)
+
+    async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
+        """Nothing can be shown: the telephone only learns that its post arrived. The card itself is edited."""
+        return False
+
+    async def close(self) -> None:
+        await self._http.close()
+        await self._stream.close()
+
+    async def _delete(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
+        """The telephones are told to take it away; a server that does not know how answers with a refusal."""
+        url = f"{self._url}/{part.topic}/{part.sequence_id}"
+        answer = await self._http.request("DELETE", url, timeout_seconds, headers=self._headers)
+        if 200 <= answer.status < 300:
+            return Receipt(f"delete:{part.topic}:{part.about}")
+        raise self._refusal(answer, ())
+
+    async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
+        def is_new(told: Sequence[Mapping[str, Any]]) -> bool:
+            return self._presses.has_new(position, told)
+
+        told = await self._stream.until(f"{self._url}{path}", self._headers, is_new, timeout_seconds)
+        if isinstance(told, HttpAnswer):
+            raise self._unable(told)
+        return self._presses.heard(position, told)
+
+    async def _be_sure_it_would_be_kept(self, since: datetime, timeout_seconds: float) -> None:
+        for_seconds = kept_seconds(await self._account(timeout_seconds))
+        if (self._now() - since).total_seconds() + CLOCKS_DIFFER_SECONDS > for_seconds:
+            raise TargetUnavailable("ntfy no longer keeps messages of that time, or keeps none at all")
+
+    async def _account(self, timeout_seconds: float) -> Mapping[str, Any]:
+        """Empty on a server that has no accounts; then it says at least that it is well."""
+        answer = await self._get("/v1/account", timeout_seconds)
+        if answer.status == 404:
+            await self._ask("/v1/health", timeout_seconds)
+            return {}
+        if answer.status != 200:
+            raise self._unable(answer)
+        return parse(answer.body)
+
+    async def _ask(self, path: str, timeout_seconds: float) -> bytes:
+        answer = await self._get(path, timeout_seconds)
+        if answer.status != 200:
+            raise self._unable(answer)
+        return answer.body
+
+    async def _get(self, path: str, timeout_seconds: float) -> HttpAnswer:
+        """A question changes nothing, so no answer is only ever "unavailable"."""
+        try:
+            return await self._http.request("GET", f"{self._url}{path}", timeout_seconds, headers=self._headers)
+        except OutcomeUncertain as error:
+            reason = error.message
+        raise TargetUnavailable(reason)
+
+    def _unable(self, answer: HttpAnswer) -> PostroomError:
+        """Of a question: no refusal is a message's fault."""
+        refusal = self._refusal(answer, ())
+        return TargetUnavailable(refusal.message) if isinstance(refusal, ValidationError) else refusal
+
+    def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
+        words = provider_words(parse(answer.body).get("error"), secrets=[self._token], private=private)
+        return read_refusal(answer, words, self._now()).told_by(answer.status, words)
+
+
+def _named(call: NtfyCall, told: Receipt) -> Receipt:
+    """Of an edit not the message's own name, under which it is known: that belongs to the first delivery."""
+    return Receipt(f"edit:{call.topic}:{told.provider_id}") if call.is_edit else told
+
+
+def _written(call: NtfyCall) -> bytes:
+    return json.dumps(call.body, ensure_ascii=False).encode()
+
+
+def _check(url: str, token: str, answers_topic: str) -> None:
+    base = urlsplit(url)
+    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+        raise ValueError("the ntfy url must be a plain http(s) address, such as https://ntfy.sh")
+    if token and not _TOKEN.fullmatch(token):
+        raise ValueError("the ntfy token is malformed")
+    if answers_topic and not TOPIC.fullmatch(answers_topic):
+        raise ValueError("answers_topic is not an ntfy topic: 1 to 64 letters, digits, - and _")
+
+
+# What a server still keeps of a topic, asked for one message of ours; pure.
+
+
+CLOCKS_DIFFER_SECONDS: Final = 300
+USUAL_SECONDS: Final = 43_200  # how long a server keeps messages unless it is set up otherwise
+_TOO_OLD: Final = "this ntfy server keeps no sequence ids and cannot be asked what arrived: it needs version 2.16"
+
+
+def found(call: NtfyCall, told: Iterable[Mapping[str, Any]]) -> Receipt | None:
+    """Raises when something looks like it, on a server too old to say whether it is."""
+    messages = [event for event in told if event.get("event") == "message" and isinstance(event.get("id"), str)]
+    ours = [event for event in messages if event.get("sequence_id") == call.sequence_id]
+    if call.is_edit:
+        ours = [event for event in ours if _says_the_same(call, event)]
+    if ours:
+        return Receipt(ours[-1]["id"])
+    if any("sequence_id" not in event and _says_the_same(call, event) for event in messages):
+        raise TargetUnavailable(_TOO_OLD)
+    return None
+
+
+def keeps_messages(told: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether one of them is there for a while; without any, nothing is known."""
+    return any(_number(event.get("expires")) > _number(event.get("time")) for event in told)
+
+
+def kept_seconds(account: Mapping[str, Any]) -> float:
+    """As the server says to those who ask about their account."""
+    limits = account.get("limits")
+    said = limits.get("messages_expiry_duration") if isinstance(limits, Mapping) else None
+    return USUAL_SECONDS if said is None else _number(said)
+
+
+def _says_the_same(call: NtfyCall, event: Mapping[str, Any]) -> bool:
+    """The server takes the space off both ends."""
+    return str(event.get("message", "")).strip() == call.text.strip() and event.get("title") == call.body.get("title")
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

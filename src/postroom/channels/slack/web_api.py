@@ -1,0 +1,414 @@
+"""Who and what has a name at Slack: people, channels, direct messages, and single messages in them."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from postroom.channels.carried_files import fetched, is_at, plain_name
+from postroom.kernel.http.answers import asked_seconds
+from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.values.errors import (
+    LONGEST_SECONDS,
+    CredentialsRefused,
+    OutcomeUncertain,
+    PostroomError,
+    ProviderFailed,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+    shortened,
+)
+from postroom.message.attachment import Attachment
+from postroom.message.delivery import Receipt
+from postroom.message.inbound import InboundFile
+
+PLACE: Final = r"[CDGUW][A-Z0-9]{1,30}"
+MESSAGE_ID: Final = r"\d{1,12}\.\d{1,6}"
+
+_PLACE = re.compile(PLACE, re.ASCII)
+_USER = re.compile(r"[UW][A-Z0-9]{1,30}", re.ASCII)
+_MESSAGE_ID = re.compile(MESSAGE_ID, re.ASCII)
+
+
+def address(text: str) -> str | None:
+    """An id as Slack writes it; a #name or an @name can change hands, so it is no address."""
+    text = text.strip(" ")
+    return text if _PLACE.fullmatch(text) else None
+
+
+def is_user(place: object) -> bool:
+    """A person, who is written to in a direct message with an id of its own."""
+    return isinstance(place, str) and _USER.fullmatch(place) is not None
+
+
+def is_place(place: object) -> bool:
+    return isinstance(place, str) and _PLACE.fullmatch(place) is not None
+
+
+def is_message_id(text: object) -> bool:
+    return isinstance(text, str) and _MESSAGE_ID.fullmatch(text) is not None
+
+
+# One call of Slack's Web API, ready to be made.
+
+
+POST: Final = "chat.postMessage"
+UPDATE: Final = "chat.update"
+DELETE: Final = "chat.delete"
+DELETE_FILE: Final = "files.delete"
+REACT: Final = "reactions.add"
+PUBLISH: Final = "files.completeUploadExternal"
+FILE_ID: Final = "file:"  # before the id of a file, where Slack did not say in which message it stands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackCall:
+    """
+    One method with its arguments; the arguments hold the message and stay out of `repr`.
+
+    `keeps_text`: an edit of the buttons alone, so the text that stands there has to be fetched first. `file`: what is
+    uploaded before the call that publishes it.
+    """
+
+    method: str
+    body: Mapping[str, Any] = field(repr=False)
+    keeps_text: bool = False
+    file: Attachment | None = field(default=None, repr=False)
+
+    @property
+    def channel(self) -> str:
+        return str(self.body.get("channel", ""))
+
+    @property
+    def thread(self) -> str | None:
+        return self.body.get("thread_ts")
+
+    @property
+    def text(self) -> str:
+        """As it is sent, escaped."""
+        return str(self.body.get("text", ""))
+
+    @property
+    def mark(self) -> str | None:
+        """By which the message is found again."""
+        metadata = self.body.get("metadata")
+        return metadata["event_payload"]["mark"] if metadata else None
+
+
+# What Slack says when it says no, in our words: a 200 with `ok: false` and a code, or a status that refuses.
+
+
+CREDENTIALS: Final = frozenset(
+    ["invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "not_allowed_token_type"]
+)
+PERMISSIONS: Final = frozenset(
+    ["missing_scope", "no_permission", "ekm_access_denied", "access_denied", "accesslimited", "team_access_not_granted"]
+)
+THROTTLED: Final = frozenset(["ratelimited", "rate_limited"])
+UNSURE: Final = frozenset(["fatal_error", "internal_error"])  # some of it may have been done, say Slack's own pages
+AWAY: Final = frozenset(["service_unavailable", "request_timeout", "team_added_to_org", "unknown_method"])
+SENTENCES: Final[Mapping[str, str]] = {
+    "channel_not_found": "Slack knows no such channel or person, or the app may not see it",
+    "not_in_channel": "the Slack app is not in this channel; invite it there",
+    "is_archived": "this Slack channel is archived",
+    "user_not_found": "Slack knows no such person",
+    "user_disabled": "this Slack account has been deactivated",
+    "user_not_visible": "the Slack app may not see this person",
+    "users_not_found": "Slack knows no such person",
+    "cannot_dm_bot": "a Slack app cannot write to another app",
+    "messages_tab_disabled": "the Slack app takes no direct messages; turn on its Messages tab in App Home",
+    "restricted_action": "this Slack workspace does not let the app write there",
+    "restricted_action_read_only_channel": "this Slack channel is read-only",
+    "restricted_action_thread_locked": "this Slack thread is locked",
+    "restricted_action_thread_only_channel": "this Slack channel takes answers in threads only",
+    "restricted_action_non_threadable_channel": "this Slack channel has no threads",
+    "slack_connect_blocked_file_type": "Slack Connect does not let this pass",
+    "cannot_reply_to_message": "this Slack message cannot be answered",
+    "thread_not_found": "the Slack message to answer is gone",
+    "message_not_found": "the Slack message is gone",
+    "bad_timestamp": "the Slack message is gone",
+    "msg_too_long": "the message is too long for Slack",
+    "msg_blocks_too_long": "the message is too long for Slack",
+    "no_text": "Slack takes no empty message",
+    "invalid_blocks": "Slack does not take the message's form",
+    "invalid_blocks_format": "Slack does not take the message's form",
+    "metadata_too_large": "Slack does not take the message's form",
+    "cant_delete_message": "this Slack message was written by another and cannot be deleted",
+    "compliance_exports_prevent_deletion": "this Slack workspace keeps every message",
+    "cant_update_message": "this Slack message was written by another and cannot be edited",
+    "edit_window_closed": "the time in which this Slack message could be edited is over",
+    "invalid_name": "Slack has no emoji of this name",
+    "file_upload_size_restricted": "this Slack workspace takes no file of this size",
+    "file_uploads_disabled": "this Slack workspace takes no files",
+    "file_uploads_except_images_disabled": "this Slack workspace takes no files but pictures",
+    "file_type_not_allowed": "this Slack workspace takes no file of this type",
+    "blocked_file_type": "this Slack workspace takes no file of this type",
+    "file_not_found": "Slack does not know the file that was brought to it",
+    "file_deleted": "the Slack file is gone",
+    "storage_limit_reached": "this Slack workspace has no room for more files",
+    "too_many_emoji": "this Slack message has as many different reactions as Slack allows",
+    "too_many_reactions": "this Slack message has as many reactions as Slack allows",
+}
+
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_SCOPES = re.compile(r"[a-z][a-z0-9_.:,]{0,200}")
+_BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})  # 503 says that nothing was begun
+_NOT_FOR_US: Final = frozenset({401, 403, 404})  # no message is at fault
+
+
+class ReactionStands(ValidationError):
+    """Our reaction stands there, so it was made before."""
+
+
+class MessageGone(ValidationError):
+    """There is no such message any more; who wanted it gone has what they wanted."""
+
+
+def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> PostroomError:
+    code = _code(told)
+    return _meaning(answer, told, code, now).told_by(answer.status, code or "")
+
+
+def _meaning(answer: HttpAnswer, told: Mapping[str, Any], code: str | None, now: datetime) -> PostroomError:
+    if answer.status == 429 or code in THROTTLED:
+        return _throttled(answer.retry_after, now)
+    if code is not None and (answer.status < 300 or code in UNSURE):
+        return _by_code(code, told)
+    if 200 <= answer.status < 300:
+        return _unreadable(told)
+    return _by_status(answer.status)
+
+
+def not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
+    """By the place that takes a file's bytes: nothing of it can be seen yet, and only its size is the file's fault."""
+    if answer.status == 429:
+        refused = _throttled(answer.retry_after, now)
+    elif answer.status == 413:
+        refused = ValidationError("Slack takes no file of this size (413)")
+    else:
+        refused = TargetUnavailable(f"Slack did not take the file ({answer.status})")
+    return refused.told_by(answer.status)
+
+
+def _throttled(retry_after: str | None, now: datetime) -> PostroomError:
+    asked = asked_seconds(None, retry_after, now)
+    said = f"Slack asks us to slow down{shortened(asked)}"
+    return ProviderThrottled(said, retry_after_seconds=min(asked, LONGEST_SECONDS))
+
+
+def _by_code(code: str, told: Mapping[str, Any]) -> PostroomError:
+    if code == "already_reacted":
+        return ReactionStands("the reaction stands there already")
+    if code in ("message_not_found", "file_not_found", "file_deleted"):
+        return MessageGone(f"{SENTENCES[code]} ({code})")
+    if code in UNSURE:
+        return OutcomeUncertain(f"Slack broke while it had the request ({code}); it may have been carried out")
+    if code in CREDENTIALS:
+        return CredentialsRefused(f"Slack does not accept our token ({code})")
+    if code in PERMISSIONS:
+        return CredentialsRefused(f"the Slack app lacks a permission ({_lacking(code, told)})")
+    if code in AWAY:
+        return TargetUnavailable(f"Slack cannot do this now ({code})")
+    return ValidationError(f"{SENTENCES.get(code, 'Slack refused this')} ({code})")
+
+
+def _unreadable(told: Mapping[str, Any]) -> PostroomError:
+    if told.get("ok") is False:
+        return ValidationError("Slack refused this and did not say why")
+    return OutcomeUncertain("Slack's answer could not be read")
+
+
+def _by_status(status: int) -> PostroomError:
+    said = f"Slack answered {status}"
+    if 400 <= status < 500 and status not in _NOT_FOR_US:
+        return ValidationError(said)
+    return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
+
+
+def _code(told: Mapping[str, Any]) -> str | None:
+    """Slack's own short name for what is wrong; anything else could quote the message."""
+    code = told.get("error")
+    return code if told.get("ok") is False and isinstance(code, str) and _CODE.fullmatch(code) else None
+
+
+def _lacking(code: str, told: Mapping[str, Any]) -> str:
+    needed = told.get("needed")
+    return f"{code}: {needed}" if isinstance(needed, str) and _SCOPES.fullmatch(needed) else code
+
+
+# A file on its way into Slack: an address to bring it to, the bytes, and the one call that shows it to people.
+
+
+_ASK: Final = "files.getUploadURLExternal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackUploads:
+    """Nobody sees a file before it is published, so everything until then can be done again."""
+
+    api: SlackWebApi
+
+    async def publish(self, call: SlackCall, file: Attachment, content: bytes, timeout_seconds: float) -> Receipt:
+        """`call` names the conversation, and the thread, by the ids that Slack wants."""
+        ends_at = time.monotonic() + timeout_seconds
+        file_id = await self._uploaded(file, content, ends_at)
+        named = {name: call.body[name] for name in ("thread_ts", "initial_comment") if name in call.body}
+        body = {"files": [{"id": file_id, "title": plain_name(file)}], "channel_id": call.channel, **named}
+        return receipt(file_id, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
+
+    async def _uploaded(self, file: Attachment, content: bytes, ends_at: float) -> str:
+        asked = {"filename": plain_name(file), "length": str(len(content))}
+        told = await self.api.fill_in(_ASK, asked, ends_at - time.monotonic())
+        url, file_id = told.get("upload_url"), told.get("file_id")
+        if not isinstance(url, str) or not isinstance(file_id, str) or not self._is_trusted(url):
+            raise TargetUnavailable("Slack named no place for the file that can be trusted")
+        await self.api.bring(url, content, ends_at - time.monotonic())
+        return file_id
+
+    def _is_trusted(self, url: str) -> bool:
+        try:
+            address = urlsplit(url)
+        except ValueError:
+            return False
+        wanted = ("https",) if self.api.is_encrypted else ("http", "https")
+        return address.scheme in wanted and bool(address.hostname)
+
+
+def receipt(file_id: str, channel: str, told: Told) -> Receipt:
+    """The message that shows the file, where Slack names it already; else the file, by which Slack knows it."""
+    files = told.get("files")
+    listed = [one for one in files if isinstance(one, Mapping)] if isinstance(files, list) else []
+    if not any(one.get("id") == file_id for one in listed):
+        raise OutcomeUncertain("Slack accepted the file and did not say that it shows it")
+    stamps = [stamp for one in listed for stamp in _stamps(one.get("shares"), channel)]
+    return Receipt(stamps[0] if stamps else f"{FILE_ID}{file_id}", conversation=channel)
+
+
+def _stamps(shares: Any, channel: str) -> list[str]:
+    """Under `public` or `private`, by channel; Slack fills it in a moment later, so it is often empty."""
+    found = [kind.get(channel) for kind in shares.values()] if _holds(shares) else []
+    posts = [one for places in found if isinstance(places, list) for one in places if isinstance(one, Mapping)]
+    return [str(one["ts"]) for one in posts if is_message_id(one.get("ts"))]
+
+
+def _holds(shares: Any) -> bool:
+    return isinstance(shares, Mapping) and all(isinstance(kind, Mapping) for kind in shares.values())
+
+
+# Slack's Web API over HTTP: one request for one call, and its answer.
+
+
+_BYTES: Final = {"Content-Type": "application/octet-stream"}
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+_JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
+
+Told = Mapping[str, Any]
+T = TypeVar("T")
+
+
+async def blameless(asking: Awaitable[T]) -> T:
+    """For questions that are about no message: what Slack refuses then is no message's fault."""
+    try:
+        return await asking
+    except ValidationError as error:
+        reason = error.message
+    raise TargetUnavailable(reason)
+
+
+class SlackWebApi:
+    def __init__(self, base_url: str, token: str, now: Callable[[], datetime]) -> None:
+        base = urlsplit(base_url)
+        if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+            raise ValueError("the Slack API base URL must be a plain http(s) URL")
+        self.base_url = base_url.rstrip("/")
+        self._token = token
+        self._now = now
+        self._http = HttpCall("Slack")
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.base_url.startswith("https:")
+
+    async def call(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
+        """Raises one of our errors unless Slack says `ok`; `token` is for the few methods that want another one."""
+        headers = _JSON | {"Authorization": f"Bearer {token or self._token}"}
+        content = json.dumps(body).encode()
+        return await self._post(f"{self.base_url}/{method}", content, headers, timeout_seconds)
+
+    async def ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
+        """A question changes nothing, so no answer is only ever "unavailable"."""
+        return await _asked(self.call(method, body, timeout_seconds, token=token))
+
+    async def fill_in(self, method: str, fields: Mapping[str, str], timeout_seconds: float) -> Told:
+        """A question by one of the methods that want a form."""
+        headers = _FORM | {"Authorization": f"Bearer {self._token}"}
+        url, content = f"{self.base_url}/{method}", urlencode(fields).encode()
+        return await _asked(self._post(url, content, headers, timeout_seconds))
+
+    async def bring(self, url: str, content: bytes, timeout_seconds: float) -> None:
+        """The bytes of a file to where Slack wants them; our token stays here, for the address is its own."""
+        try:
+            answer = await self._http.request("POST", url, timeout_seconds, body=content, headers=_BYTES)
+        except OutcomeUncertain as error:
+            reason = error.message
+        else:
+            if 200 <= answer.status < 300:
+                return
+            raise not_uploaded(answer, self._now())
+        raise TargetUnavailable(reason)
+
+    async def fetch(self, file: InboundFile, timeout_seconds: float) -> InboundFile:
+        """What a person sent; our token goes to Slack's own addresses alone, and a page to log in is no file."""
+        if not is_at(file.reference, "slack.com", "slack-edge.com", urlsplit(self.base_url).hostname or ""):
+            return replace(file, problem="it lies at another service")
+        found = await fetched(self._http, "Slack", file, {"Authorization": f"Bearer {self._token}"}, timeout_seconds)
+        if found.content is not None and found.size not in (None, len(found.content)) and _is_page(found.content):
+            return replace(found, content=None, problem="the app may not read files: it needs the scope files:read")
+        return found
+
+    async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> Told:
+        """A question by one of the methods that want their arguments in the URL."""
+        return await _asked(self._get(f"{self.base_url}/{method}?{urlencode(query)}", timeout_seconds))
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _get(self, url: str, timeout_seconds: float) -> Told:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return self._read(await self._http.request("GET", url, timeout_seconds, headers=headers))
+
+    async def _post(self, url: str, content: bytes, headers: Mapping[str, str], timeout_seconds: float) -> Told:
+        return self._read(await self._http.request("POST", url, timeout_seconds, body=content, headers=headers))
+
+    def _read(self, answer: HttpAnswer) -> Told:
+        told = _parse(answer.body)
+        if 200 <= answer.status < 300 and told.get("ok") is True:
+            return told
+        raise refusal(answer, told, self._now())
+
+
+def _is_page(content: bytes) -> bool:
+    return content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+
+
+async def _asked(asking: Awaitable[Told]) -> Told:
+    try:
+        return await asking
+    except OutcomeUncertain as error:
+        reason = error.message
+    raise TargetUnavailable(reason)
+
+
+def _parse(body: bytes) -> Told:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, Mapping) else {}

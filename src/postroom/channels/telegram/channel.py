@@ -1,0 +1,355 @@
+"""Telegram's Bot API: build the call, make it once, read the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Final, assert_never
+from urllib.parse import urlsplit
+
+import structlog
+
+from postroom.channels.capabilities import TELEGRAM
+from postroom.channels.carried_files import check_files, read_file
+from postroom.channels.telegram.building import (
+    ALBUM,
+    BROUGHT,
+    METHODS,
+    AlreadySo,
+    HasCaption,
+    PhotoUnfit,
+    TelegramCall,
+    album_receipt,
+    as_document,
+    calls_with_files,
+    edit_receipt,
+    edits,
+    form,
+    is_captioned,
+    is_unchanged,
+    is_unfit_photo,
+    last_words,
+    of_caption,
+    read_refusal,
+    reply_markup,
+    with_links,
+)
+from postroom.channels.telegram.building import bodies as rich_bodies
+from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
+from postroom.kernel.http.answers import provider_words
+from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.text.cutting import TEXT_LIMIT, cut, is_emoji, marked, split
+from postroom.kernel.values.errors import (
+    OutcomeUncertain,
+    PostroomError,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.kernel.values.fields import text_problem
+from postroom.message.attachment import FileContents
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
+from postroom.message.inbound import InboundFile, InboundMessage, Listened
+
+API_BASE_URL = "https://api.telegram.org"
+POLL_MARGIN_SECONDS = 10.0
+# Telegram remembers what was asked for last, so it is asked for every time.
+UPDATE_KINDS: Final = ("message", "edited_message", "callback_query", "my_chat_member")
+LONGEST_PRESS_ANSWER: Final = 200
+ALBUM_SECONDS: Final = 0.5  # within which Telegram has the rest of several photos that were sent at once
+
+_CHAT_ID = re.compile(r"-?[0-9]{1,19}")
+_USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
+_MESSAGE_ID = re.compile(r"[0-9]{1,18}")
+_TOKEN = re.compile(r"[A-Za-z0-9_:-]+")
+_LARGEST_ID = 2**63 - 1
+_log = structlog.get_logger("postroom.telegram")
+
+
+class AnotherReader(TargetUnavailable):
+    """A bot's messages go to one reader: somebody else asks for them, or a webhook gets them."""
+
+
+def address(text: str) -> str | None:
+    """A chat id or an @username, which Telegram compares without regard to case."""
+    text = text.strip(" ")
+    if _USERNAME.fullmatch(text):
+        return text.lower()
+    if _CHAT_ID.fullmatch(text) and 0 < abs(int(text)) <= _LARGEST_ID:
+        return str(int(text))
+    return None
+
+
+def build(message: Message) -> Sequence[TelegramCall]:
+    if message.revises is not None:
+        _check_text(message.text)
+        return edits(message, message.revises, _chat_id(message), _shown)
+    match message.intent:
+        case Intent.SEND:
+            return _texts(message, {})
+        case Intent.REPLY:
+            return _texts(message, {"reply_parameters": {"message_id": _message_id(message)}})
+        case Intent.REACT:
+            return (_reaction(message),)
+        case _:
+            assert_never(message.intent)
+
+
+def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[TelegramCall]:
+    """No `parse_mode`, ever: text is data, so it cannot carry markup. Buttons stand under the last part."""
+    if not message.text:
+        raise ValidationError("message must not be blank")
+    _check_text(message.text)
+    under = reply_markup(message.markup, selective=bool(first_only)) if message.markup else None
+    calls = calls_with_files(message, _shown, buttons=bool(under)) if message.attachments else _messages(message)
+    more: list[dict[str, Any]] = [{"chat_id": _chat_id(message)} for _ in calls]
+    more[0] |= first_only
+    if under:
+        more[last_words(calls)]["reply_markup"] = under
+    return tuple(replace(call, body={**call.body, **added}) for call, added in zip(calls, more, strict=True))
+
+
+def _messages(message: Message) -> list[TelegramCall]:
+    return [TelegramCall(method="sendMessage", body=shown) for shown in _shown(message, TEXT_LIMIT)]
+
+
+def _shown(message: Message, limit: int) -> list[dict[str, Any]]:
+    if message.format is Format.MARKDOWN:
+        return rich_bodies(message, limit)
+    parts = split(with_links(message.text, message.markup), limit)
+    return [{"text": part} for part in (marked(parts, REPEAT_MARK, limit) if message.repeated else parts)]
+
+
+def _check_text(text: str) -> None:
+    if text and not text.strip():
+        raise ValidationError("message must not be blank")
+    if problem := text_problem(text):
+        raise ValidationError(f"message {problem}")
+
+
+def _reaction(message: Message) -> TelegramCall:
+    emoji = (message.emoji or "").strip()
+    if not is_emoji(emoji):
+        raise ValidationError("emoji must be exactly one emoji")
+    reaction = [{"type": "emoji", "emoji": emoji}]
+    body = {"chat_id": _chat_id(message), "message_id": _message_id(message), "reaction": reaction}
+    return TelegramCall(method="setMessageReaction", body=body)
+
+
+def _chat_id(message: Message) -> int | str:
+    canonical = address(message.address)
+    if canonical is None:
+        raise ValidationError("recipient is neither a Telegram chat id nor an @username")
+    return canonical if canonical.startswith("@") else int(canonical)
+
+
+def _message_id(message: Message) -> int:
+    thread = message.thread or ""
+    if not _MESSAGE_ID.fullmatch(thread) or int(thread) == 0:
+        raise ValidationError("the Telegram message to answer must be named by its number")
+    return int(thread)
+
+
+def read_receipt(call: TelegramCall, told: Mapping[str, Any]) -> Receipt:
+    if call.method == "setMessageReaction":
+        return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
+    if call.method in METHODS:
+        return edit_receipt(call)
+    if call.method == ALBUM:
+        return album_receipt(told)
+    result = told.get("result")
+    number = result.get("message_id") if isinstance(result, Mapping) else None
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise OutcomeUncertain("Telegram accepted the request but named no message")
+    return Receipt(str(number))
+
+
+def _other_reader(told: Mapping[str, Any]) -> str:
+    if "webhook is active" in str(told.get("description")):
+        return "a webhook gets this bot's messages: end the program that set it, and call Telegram's deleteWebhook"
+    return "another program reads this bot's messages: a bot has one reader"
+
+
+def _parse(body: bytes) -> Mapping[str, Any]:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, Mapping) else {}
+
+
+class Telegram:
+    capabilities: ClassVar[Capabilities] = TELEGRAM
+
+    def __init__(
+        self,
+        token: str,
+        api_base_url: str = API_BASE_URL,
+        *,
+        name: str = "telegram",
+        files: FileContents | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if not _TOKEN.fullmatch(token):
+            raise ValueError("the Telegram bot token is malformed")
+        base = urlsplit(api_base_url)
+        if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+            raise ValueError("the Telegram API base URL must be a plain http(s) URL")
+        self.name = name
+        self._token = token
+        self._base_url = api_base_url.rstrip("/")
+        self._files = files
+        self._now = now
+        self._username: str | None = None
+        self._http = HttpCall("Telegram")
+
+    def __repr__(self) -> str:
+        return f"Telegram(api_base_url={self._base_url!r}, token=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[TelegramCall]:
+        check_files(message, TELEGRAM, self._files)
+        return build(message)
+
+    async def send(self, part: TelegramCall, timeout_seconds: float) -> Receipt:
+        """Where Telegram says that another method is meant, nothing was done yet, and that one is called."""
+        if part.brought:
+            return Receipt(f"{BROUGHT}{part.body['chat_id']}")  # under a name that was lost with the process before
+        ends_at = time.monotonic() + timeout_seconds
+        content = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
+        try:
+            return await self._sent(part, content, ends_at)
+        except PhotoUnfit:
+            other = as_document(part)
+        except HasCaption:
+            other = of_caption(part)
+        except ValidationError:
+            if part.instead is None:
+                raise
+            other = part.instead
+        return await self._sent(other, content, ends_at)
+
+    async def answer_press(
+        self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = 5.0
+    ) -> bool:
+        """
+        Ends the waiting of the one who pressed a button, with a few words; False when that came too late.
+
+        Not a message: what the press decided is decided, and shown by an edit, whether or not this arrives.
+        """
+        body = {"callback_query_id": callback_id, "text": cut(text, LONGEST_PRESS_ANSWER), "show_alert": alert}
+        try:
+            await self._ask("answerCallbackQuery", body, timeout_seconds)
+        except PostroomError as error:
+            _log.info("telegram.press_unanswered", error_class=str(error.error_class))
+            return False
+        return True
+
+    async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
+        """Typing, as Telegram shows it for five seconds."""
+        try:
+            await self._ask("sendChatAction", {"chat_id": place, "action": "typing"}, timeout_seconds)
+        except PostroomError:
+            return False
+        return True
+
+    async def probe(self, timeout_seconds: float) -> str:
+        bot = (await self._ask("getMe", {}, timeout_seconds)).get("result")
+        name = bot.get("username") if isinstance(bot, Mapping) else None
+        return f"@{provider_words(name, secrets=[self._token])}"
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        updates = await self.updates(position, timeout_seconds)
+        if updates and album_of(updates[-1]) is not None:
+            updates = await self._whole_album(position, updates)
+        return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)
+
+    async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
+        return await brought(message.offers, self._told, self._http, self._base_url, self._token, timeout_seconds)
+
+    async def _whole_album(self, position: int | None, updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """More of it may be on its way; asking again with the same position acknowledges nothing."""
+        await asyncio.sleep(ALBUM_SECONDS)
+        return await self.updates(position, 0) or updates
+
+    async def _own_name(self) -> str | None:
+        """Asked for once; while it is not known, none is called by it."""
+        if self._username is None:
+            bot = (await self._ask("getMe", {}, POLL_MARGIN_SECONDS)).get("result")
+            name = bot.get("username") if isinstance(bot, Mapping) else None
+            self._username = name if isinstance(name, str) else None
+        return self._username
+
+    async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
+        """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""
+        body: dict[str, Any] = {"timeout": int(timeout_seconds), "allowed_updates": list(UPDATE_KINDS)}
+        if offset is not None:
+            body["offset"] = offset
+        result = (await self._ask("getUpdates", body, timeout_seconds + POLL_MARGIN_SECONDS)).get("result")
+        return [update for update in result if isinstance(update, dict)] if isinstance(result, list) else []
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _sent(self, call: TelegramCall, content: Sequence[bytes], ends_at: float) -> Receipt:
+        try:
+            return read_receipt(call, await self._call(call, ends_at - time.monotonic(), content))
+        except AlreadySo:
+            return edit_receipt(call)
+
+    async def _call(
+        self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes] = ()
+    ) -> Mapping[str, Any]:
+        answer = await self._request(call, timeout_seconds, content)
+        told = _parse(answer.body)
+        if 200 <= answer.status < 300 and told.get("ok") is True:
+            return told
+        raise self._refusal(call, answer, told)
+
+    async def _request(self, call: TelegramCall, timeout_seconds: float, content: Sequence[bytes]) -> HttpAnswer:
+        url = f"{self._base_url}/bot{self._token}/{call.method}"
+        if not content:
+            return await self._http.post(url, call.body, timeout_seconds)
+        made = form(call, content)
+        headers = {"Content-Type": made.content_type}
+        return await self._http.request("POST", url, timeout_seconds, body=made.content, headers=headers)
+
+    def _refusal(self, call: TelegramCall, answer: HttpAnswer, told: Mapping[str, Any]) -> PostroomError:
+        status = answer.status
+        if 200 <= status < 300:
+            code = told.get("error_code")
+            if told.get("ok") is not False or not isinstance(code, int) or not 400 <= code < 600:
+                return OutcomeUncertain("Telegram's answer could not be read")
+            status = code
+        if status == 409 and call.method == "getUpdates":
+            return AnotherReader(_other_reader(told))
+        if call.method in METHODS and is_unchanged(status, told):
+            return AlreadySo("Telegram has nothing to change")
+        if is_captioned(call, status, told):
+            return HasCaption("the words stand under a file")
+        if is_unfit_photo(call, status, told):
+            return PhotoUnfit("Telegram makes no picture of this file")
+        words = provider_words(told.get("description"), secrets=[self._token], private=call.private)
+        return read_refusal(status, told, answer.retry_after, words, self._now()).told_by(status, words)
+
+    async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+        """A question changes nothing, so no answer is only ever "unavailable", and no refusal is a message's fault."""
+        try:
+            return await self._told(method, body, timeout_seconds)
+        except ValidationError as error:
+            reason = error.message
+        raise TargetUnavailable(reason)
+
+    async def _told(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+        try:
+            return await self._call(TelegramCall(method=method, body=body), timeout_seconds)
+        except OutcomeUncertain as error:
+            reason = error.message
+        raise TargetUnavailable(reason)

@@ -1,0 +1,259 @@
+"""Messages to a program of your own, as standardwebhooks.com defines it: signed, and safe to send again."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
+
+from postroom.channels.capabilities import WEBHOOK
+from postroom.channels.carried_files import check_files, plain_name, plain_type, read_file
+from postroom.kernel.http.answers import refusal
+from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.kernel.http.public_address import is_plainly_private, public_only
+from postroom.kernel.text.cutting import is_single
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.ids import is_uuid, moment_of, to_text, to_us
+from postroom.kernel.webhooks import signed_headers
+from postroom.message.attachment import Attachment, FileContents
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
+from postroom.message.markup import Button, Revision
+
+SERVICE: Final = "the webhook"
+_ENCODED: Final = "whsec_"
+_WAYS: Final = ("http", "https")
+
+
+def checked_url(url: str, *, allow_private: bool) -> str:
+    """Raises ValueError with a sentence that repeats nothing of the URL: its path may be a secret."""
+    url = url.strip()
+    parts = _parsed(url)
+    if parts is None or parts.scheme not in _WAYS or not parts.hostname or not url.isprintable() or " " in url:
+        raise ValueError("the webhook's url must begin with https:// or http:// and name a host")
+    if parts.username or parts.password or parts.fragment:
+        raise ValueError("the webhook's url must have no user, password or fragment; the secret signs each message")
+    if is_plainly_private(parts.hostname) and not allow_private:
+        raise ValueError("the webhook's url leads to a private address, which needs allow_private = true")
+    return url
+
+
+def _parsed(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def checked_secret(secret: str) -> str:
+    if secret.startswith(_ENCODED):
+        try:
+            if base64.b64decode(secret.removeprefix(_ENCODED), validate=True):
+                return secret
+        except binascii.Error:
+            pass
+        raise ValueError("the webhook's secret must be base64 after whsec_")
+    if not secret.isprintable() or secret != secret.strip():
+        raise ValueError("the webhook's secret must be one line without spaces at its ends")
+    return secret
+
+
+def receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
+    """The receiver's own name for the message, if it gave one as JSON."""
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return call.id
+    own = told.get("id") if isinstance(told, dict) else None
+    usable = isinstance(own, str) and own.isprintable() and 0 < len(own.strip()) <= len(own) <= LONGEST_NAME
+    return str(own) if usable else call.id
+
+
+class Webhook:
+    capabilities: Capabilities = WEBHOOK
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        secret: str = "",
+        allow_private: bool = False,
+        *,
+        files: FileContents | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.name = name
+        self._files = files
+        self._url = checked_url(url, allow_private=allow_private)
+        self._secret = checked_secret(secret)
+        self._now = now
+        self._http = HttpCall(SERVICE, connector=None if allow_private else public_only)
+
+    def __repr__(self) -> str:
+        return f"Webhook(name={self.name!r}, host={urlsplit(self._url).hostname!r}, secret=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[WebhookCall]:
+        check_files(message, WEBHOOK, self._files, empty=True)
+        return (build(message, self._now()),)
+
+    async def send(self, part: WebhookCall, timeout_seconds: float) -> Receipt:
+        ends_at = time.monotonic() + timeout_seconds
+        call = await self._whole(part, ends_at) if part.files else part
+        answer = await self._http.request(
+            "POST", self._url, ends_at - time.monotonic(), body=call.body, headers=self._headers(call)
+        )
+        if not 200 <= answer.status < 300:
+            raise refusal(SERVICE, answer.status, answer.retry_after, self._now(), ours="signature")
+        return Receipt(receipt_id(answer, part))
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _whole(self, call: WebhookCall, ends_at: float) -> WebhookCall:
+        return with_files(call, [await read_file(self._files, one, ends_at - time.monotonic()) for one in call.files])
+
+    def _headers(self, call: WebhookCall) -> dict[str, str]:
+        signed = signed_headers(self._secret, call.id, int(self._now().timestamp()), call.body)
+        if not self._secret:
+            del signed["webhook-signature"]
+        return {"Content-Type": "application/json", "User-Agent": "Postroom", **signed}
+
+
+# What a receiver is told: one JSON object for each message, the same bytes at every attempt.
+
+
+SENT: Final = "message.sent"
+REVISED: Final = "message.revised"
+RECALLED: Final = "message.recalled"
+LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookCall:
+    """
+    The id by which a receiver knows a repetition, and the body; the body holds the message and is never shown.
+
+    With `files` it is whole only once their bytes are in it.
+    """
+
+    id: str
+    body: bytes = field(repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
+
+
+def address(text: str) -> str | None:
+    """Any name on one line: whom it means is the receiver's business."""
+    name = text.strip()
+    return name if name and name.isprintable() and len(name) <= LONGEST_NAME else None
+
+
+def build(message: Message, now: datetime) -> WebhookCall:
+    event = {
+        "type": _type(message.revises),
+        "timestamp": to_text(_accepted_us(message, now)),
+        "data": _data(message),
+    }
+    files = () if message.revises else message.attachments
+    return WebhookCall(id=message.delivery_id, body=_written_event(event), files=files)
+
+
+def with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
+    event = json.loads(call.body)
+    pairs = zip(call.files, contents, strict=True)
+    event["data"]["attachments"] = [_file(one, content) for one, content in pairs]
+    return replace(call, body=_written_event(event), files=())
+
+
+def _file(one: Attachment, content: bytes) -> dict[str, Any]:
+    return {
+        "name": plain_name(one),
+        "media_type": plain_type(one),
+        "size": one.size,
+        "sha256": one.sha256,
+        "data": base64.b64encode(content).decode(),
+    }
+
+
+def _written_event(event: dict[str, Any]) -> bytes:
+    return json.dumps(event, ensure_ascii=False).encode()
+
+
+def _type(revises: Revision | None) -> str:
+    if revises is None:
+        return SENT
+    return RECALLED if revises.deletes else REVISED
+
+
+def _data(message: Message) -> dict[str, Any]:
+    to = address(message.address)
+    if to is None:
+        raise ValidationError(f"recipient must be a name of one line and at most {LONGEST_NAME} characters")
+    return {
+        "delivery_id": message.delivery_id,
+        "to": to,
+        "from": message.origin_butler or None,
+        "intent": str(message.intent),
+        "message": _text(message),
+        "subject": _plain("subject", message.subject),
+        "thread": _plain("thread", message.thread),
+        "emoji": _emoji(message) if message.intent is Intent.REACT else None,
+        "buttons": [_link(button) for button in (message.markup.every_button if message.markup else ())],
+        "revises": _revised(message.revises) if message.revises else None,
+    } | _written(message)
+
+
+def _written(message: Message) -> dict[str, str]:
+    """Markdown goes out as it was written: how it looks is the receiver's business."""
+    return {} if message.format is Format.PLAIN else {"format": str(message.format)}
+
+
+def _text(message: Message) -> str | None:
+    """None where there is nothing to say: a reaction, or an edit that changes only what stands under the words."""
+    if message.intent is Intent.REACT or (message.revises and not message.text):
+        return None
+    if not message.text.strip():
+        raise ValidationError("message must not be blank")
+    text = _plain("message", message.text)
+    return f"{text}\n\n{REPEAT_MARK}" if message.repeated else text
+
+
+def _plain(name: str, text: str | None) -> str | None:
+    if text and (problem := text_problem(text)):
+        raise ValidationError(f"{name} {problem}")
+    return text or None
+
+
+def _emoji(message: Message) -> str:
+    emoji = (message.emoji or "").strip()
+    if not is_single(emoji) or emoji.isascii() or emoji[0].isalnum():
+        raise ValidationError("emoji must be exactly one emoji")
+    if not message.thread:
+        raise ValidationError("the message to react to must be named")
+    return emoji
+
+
+def _link(button: Button) -> dict[str, str]:
+    """What a press says to us is for no other eyes, and nothing here could be pressed."""
+    if button.url is None:
+        raise ValidationError("a button in a webhook must be a link")
+    return {"label": button.label, "url": button.url}
+
+
+def _revised(revision: Revision) -> dict[str, Any]:
+    return {"delivery_id": revision.delivery_id, "ids": list(revision.provider_ids)}
+
+
+def _accepted_us(message: Message, now: datetime) -> int:
+    """Our ids say when they were made, so a second attempt needs no second time."""
+    return moment_of(message.delivery_id) if is_uuid(message.delivery_id) else to_us(now)

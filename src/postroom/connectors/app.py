@@ -1,0 +1,516 @@
+"""An adapter as an HTTP service, whichever assistant it faces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, Final, Literal, Protocol
+from uuid import NAMESPACE_URL, uuid5
+
+import aiohttp
+from fastapi import APIRouter, FastAPI, HTTPException, Request
+from pydantic import BaseModel, Field
+
+from postroom.connectors.profile import CHATGPT, GEMINI, Face
+from postroom.intents.adapt import Adapter, GatewayPort, RegistryPort, first_receipt, receipt
+from postroom.intents.envelope import AssistantCall, complaints_of, refuse, validator
+from postroom.intents.routes import GatewayParts, submit
+from postroom.kernel.guard.answered_once import declare_key
+from postroom.kernel.guard.http import Guard, Verifier, idempotency_key_of
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.loop import Failing, part_health
+from postroom.kernel.serving.json_door import JsonRoute, answer_in_one_shape, failures
+from postroom.kernel.serving.streams import add_to_document
+from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.fields import web_address
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.json import unsendable
+from postroom.kernel.values.principal import HEADER, PRINCIPAL, Agency, Principal, Role, agreed_key, refuse_key
+from postroom.people.acts import CandidateBody
+from postroom.people.model import ConfirmSource, InputMode, Resolution, read_resolution
+from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
+from postroom.settings import Settings
+from postroom.settings.load import from_process
+
+# Open to the guard, because these answer "no token" in the adapters' own shape.
+_ADAPT: Final = "/v1/adapt"
+_PUBLIC: Final = ("/health", "/openapi.json", _ADAPT, "/v1/resolve")
+_REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
+
+
+class AssistantHousehold(RegistryPort, GatewayPort, Protocol):
+    """Its contacts and its intents, as one caller may use them."""
+
+
+class HouseholdAt(Protocol):
+    """Where the household is: in this process, or at an address."""
+
+    def under(self, caller: Principal, token: str, *, key: str | None = None) -> AssistantHousehold: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterParts:
+    verifier: Verifier
+    agency: Agency
+    household_at: HouseholdAt
+    clock: Clock
+    mint: Callable[[int], str]
+    public_url: str
+    household: str = ""
+    failing: Failing = tuple
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await parts.household_at.close()
+
+    app = FastAPI(
+        title=face.title,
+        version="1",
+        description="Tell or ask people something, and find out whom a name means.",
+        servers=[{"url": parts.public_url}],
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    answer_in_one_shape(app)
+    app.router.routes.extend(_router(face, parts).routes)
+    declare_key(app, lambda path: path == _ADAPT)
+    add_to_document(app, _declare_bearer)
+    app.add_middleware(Guard, verifier=parts.verifier, public=_PUBLIC, hosts=parts.hosts, origins=parts.origins)
+    return app
+
+
+def _router(face: Face, parts: AdapterParts) -> APIRouter:
+    router = APIRouter(route_class=JsonRoute)
+    whole, resolving = _checker(face.schema()), _checker(face.schema(resolving=True))
+
+    @router.post(
+        _ADAPT,
+        operation_id="sendMessage",
+        summary="Tell or ask somebody something",
+        description="Sends only when the recipient is certain. Otherwise shows candidates: let the person choose, then "
+        "call again with confirm_send and the resolution_token of the choice.",
+        response_model=AdaptAnswer,
+        responses=_REFUSALS,
+        openapi_extra=_extra(face.schema(), consequential=True),
+    )
+    async def adapt(request: Request) -> dict[str, Any]:
+        return await _answer(face, parts, request, whole, resolve_only=False)
+
+    @router.post(
+        "/v1/resolve",
+        operation_id="resolveRecipient",
+        summary="Find out whom a name means; sends nothing",
+        response_model=AdaptAnswer,
+        responses=_REFUSALS,
+        openapi_extra=_extra(face.schema(resolving=True), consequential=False),
+    )
+    async def resolve(request: Request) -> dict[str, Any]:
+        refuse_key(request.headers.getlist(HEADER))
+        return await _answer(face, parts, request, resolving, resolve_only=True)
+
+    @router.get("/health", operation_id="health", summary="Whether this part is up", response_model=Health)
+    async def health() -> dict[str, Any]:
+        return part_health(face.name, parts.failing(), parts.household)
+
+    return router
+
+
+def _checker(schema: Mapping[str, Any]) -> Callable[[], Any]:
+    """Made for the first message: it takes some megabytes, and not everybody's assistant writes."""
+    return cache(partial(validator, schema))
+
+
+async def _answer(
+    face: Face, parts: AdapterParts, request: Request, checker: Callable[[], Any], *, resolve_only: bool
+) -> dict[str, Any]:
+    principal = _principal(face, request)
+    body = await _body(request, checker())
+    sender = parts.agency.sender(principal, body[face.wire("from_agent")], face.wire("from_agent"))
+    call = face.call({**body, "resolve_only": True} if resolve_only else body, sender)
+    key = None if resolve_only else idempotency_key_of(request)
+    if key is not None:
+        call = _keyed(call, principal, key)
+    submitted_under = call.idempotency_key if key else None
+    caller = parts.household_at.under(principal, _token(request), key=submitted_under)
+    adapter = Adapter(registry=caller, gateway=caller, clock=parts.clock, mint=parts.mint, as_at_first=key is not None)
+    try:
+        return await adapter.adapt(call)
+    except Refused as error:
+        raise error.renamed(partial(_field, face)) from None
+
+
+def _keyed(call: AssistantCall, caller: Principal, key: str) -> AssistantCall:
+    """The same call again has the same key and belongs to the same conversation."""
+    conversation = str(uuid5(NAMESPACE_URL, f"postroom:{caller}:{call.from_agent}:{key}"))
+    return replace(
+        call,
+        idempotency_key=agreed_key(key, call.idempotency_key),
+        correlation_id=call.correlation_id or conversation,
+    )
+
+
+def _principal(face: Face, request: Request) -> Principal:
+    principal = request.scope.get(PRINCIPAL)
+    if not isinstance(principal, Principal):
+        raise Refused(Code.AUTH_FAILED, "a valid bearer token is required")
+    if principal.role is not Role.OPERATOR and principal != Principal(Role.CONNECTOR, face.name):
+        raise Refused(Code.POLICY_DENIED, f"this adapter serves connector:{face.name}")
+    return principal
+
+
+def _token(request: Request) -> str:
+    """The guard has verified it; the household will do so again."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "").strip()
+
+
+async def _body(request: Request, checker: Any) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the body is not JSON") from None
+    refuse(unsendable(body, "") or complaints_of(checker, body))
+    return dict(body)
+
+
+def _field(face: Face, name: str) -> str:
+    """By the name this assistant knows."""
+    return face.wire(name).replace("payload.", f"{face.wire('payload')}.", 1)
+
+
+def _extra(schema: dict[str, Any], *, consequential: bool) -> dict[str, Any]:
+    return {
+        "x-openai-isConsequential": consequential,
+        "security": [{"bearer": []}],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+    }
+
+
+def _declare_bearer(document: dict[str, Any]) -> None:
+    """Actions know one kind of credential per document."""
+    document.setdefault("components", {})["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer", "description": "The connector's token."}
+    }
+
+
+# Bodies an adapter answers with.
+
+
+MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
+
+
+class ResolutionBody(BaseModel):
+    resolved: bool
+    matched_alias: str | None
+    match_type: MatchName | None
+    agent_address: str | None
+    score: float | None
+    query_normalized: str
+    why: str
+    candidates: list[CandidateBody]
+    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
+    expires_at: str | None
+
+
+class DeliveryBody(BaseModel):
+    submitted: bool
+    via: Literal["gateway"]
+    intent_id: str
+    status: Literal["accepted", "running", "done", "failed"]
+    lifecycle_status: str
+    created_at: str
+
+
+class ConfirmationBody(BaseModel):
+    remembered: bool
+    why: str | None = Field(description="Why the name will not be known the next time.")
+
+
+class AdaptAnswer(BaseModel):
+    ok: bool
+    decision_mode: Literal["sent", "resolved", "needs_confirmation", "needs_disambiguation", "contact_not_found"]
+    resolution: ResolutionBody
+    envelope: dict[str, Any] | None
+    delivery: DeliveryBody | None
+    confirmation: ConfirmationBody | None = Field(description="Of a name that was sent to with confirm_send.")
+
+
+class Health(BaseModel):
+    status: Literal["ok", "degraded"]
+    part: str
+    household: str = Field(description="The same for all parts of one household, and for no other's.")
+    loops: list[dict[str, Any]] = Field(default=[], description="Background work that fails just now.")
+
+
+# The registry and the gateway for callers inside this process, as one principal.
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    gateway: GatewayParts
+    resolver: Resolver
+    confirmer: Confirmer
+    principal: Principal
+    as_at_first: bool = False
+
+    async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
+        return await self.resolver.resolve(owner_agent, query, input_mode=input_mode)
+
+    async def confirm(
+        self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None
+    ) -> None:
+        asked = Confirmation(
+            owner_agent=owner_agent,
+            query=query,
+            resolution_token=resolution_token,
+            agent_address=agent_address,
+            source=ConfirmSource.CONFIRM_SEND,
+        )
+        await self.confirmer.confirm(asked, by_person=self.principal.is_person)
+
+    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
+        intent = await submit(self.gateway, self.principal, envelope)
+        return first_receipt(intent) if self.as_at_first else receipt(intent)
+
+
+@dataclass(frozen=True, slots=True)
+class DirectHousehold:
+    """The household of an adapter that runs in its process: the same steps, and no call to our own port."""
+
+    gateway: GatewayParts
+    resolver: Resolver
+    confirmer: Confirmer
+
+    def under(self, caller: Principal, token: str, *, key: str | None = None) -> Direct:
+        """The guard has looked at the token; the key stands in the envelope, and its answer is the first one."""
+        return Direct(self.gateway, self.resolver, self.confirmer, caller, as_at_first=key is not None)
+
+    async def close(self) -> None:
+        """Nothing was opened."""
+
+
+# Files an assistant's host imports, made from the same table as the adapters.
+
+
+_ACTIONS: Final = (
+    (
+        "send_message",
+        False,
+        "Tell or ask somebody something. Sends only when the recipient is certain; otherwise answers with candidates.",
+    ),
+    ("resolve_recipient", True, "Find out whom a name means. Sends nothing."),
+)
+_KNOWN: Final = frozenset({"type", "description", "enum", "format", "properties", "required", "items"})
+_FORMATS: Final = frozenset({"enum", "date-time"})
+
+_INSTRUCTIONS: Final = """\
+# Postroom
+
+Postroom carries messages between the people of this household, its butlers and you.
+
+- Pass a recipient's name exactly as the person said it; never complete or guess it.
+- When an answer says `needs_confirmation` or `needs_disambiguation`, nothing was sent. Show the candidates with their
+  hints, let the person choose, then call again with `confirm_send` and the `resolution_token` of that candidate.
+- When it says `contact_not_found`, tell the person; do not try other spellings on your own.
+- Ask `get_intent_status` what became of a message; the answer of the person is in `result.answer`.
+"""
+
+
+def chatgpt_files(parts: AdapterParts) -> dict[str, str]:
+    """The OpenAPI document of the adapter, ready for a ChatGPT Action."""
+    return {"openapi.json": _json(adapter_app(CHATGPT, parts).openapi())}
+
+
+def gemini_files(parts: AdapterParts, mcp_url: str) -> dict[str, str]:
+    """An extension for Gemini CLI, a configuration for Antigravity, and function declarations for the Gemini API."""
+    headers = {"Authorization": "Bearer ${POSTROOM_TOKEN}"}
+    extension = {
+        "name": "postroom",
+        "version": "1.0.0",
+        "contextFileName": "GEMINI.md",
+        "mcpServers": {"postroom": {"type": "http", "url": mcp_url, "headers": headers, "timeout": 45_000}},
+    }
+    antigravity = {"mcpServers": {"postroom": {"serverUrl": mcp_url, "headers": headers}}}
+    return {
+        "gemini-extension.json": _json(extension),
+        "GEMINI.md": _INSTRUCTIONS,
+        "mcp_config.json": _json(antigravity),
+        "function_declarations.json": _json(function_declarations(GEMINI)),
+        "openapi.json": _json(adapter_app(GEMINI, parts).openapi()),
+    }
+
+
+def function_declarations(face: Face) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "description": description, "parameters": _subset(face.schema(resolving=resolving))}
+        for name, resolving, description in _ACTIONS
+    ]
+
+
+def _subset(schema: dict[str, Any]) -> dict[str, Any]:
+    """The part of JSON Schema that function calling knows."""
+    kept = {name: value for name, value in schema.items() if name in _KNOWN}
+    if kept.get("format") not in (None, *_FORMATS):
+        del kept["format"]
+    if "properties" in kept:
+        kept["properties"] = {name: _subset(value) for name, value in kept["properties"].items()}
+    return kept
+
+
+def _json(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+# The household's registry and gateway, over HTTP, under the token of whoever called the adapter.
+
+
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
+_UNSENT: Final = "the household cannot be reached; nothing was sent"
+_MAYBE_SENT: Final = (
+    "the household did not answer, so the message may have been sent; "
+    "repeat the call with the same idempotency_key, which sends once"
+)
+
+
+class HouseholdClient:
+    """A household in another process: shared connections; `under` gives a view for one caller."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def under(self, caller: Principal, token: str, *, key: str | None = None) -> CallerClient:
+        """The household looks at the token itself; with the caller's key, a call again is answered as at first."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
+        return CallerClient(self._session, self._base_url, token, key)
+
+
+class CallerClient:
+    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str, key: str | None) -> None:
+        self._session = session
+        self._base_url = base_url
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._key = {HEADER: key} if key else {}
+
+    async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
+        body = {"owner_agent": owner_agent, "query": query, "input_mode": str(input_mode)}
+        answer = await self._post("/contacts/resolve", body)
+        try:
+            return read_resolution(answer)
+        except (KeyError, TypeError, ValueError):
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, "the registry's answer could not be read") from None
+
+    async def confirm(
+        self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None
+    ) -> None:
+        body = {
+            "owner_agent": owner_agent,
+            "query": query,
+            "resolution_token": resolution_token,
+            "agent_address": agent_address,
+            "source": "confirm_send",
+        }
+        await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
+
+    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
+        answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
+        told = {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
+        return {**told, "status": answer.get("legacy_status", answer["status"])}
+
+    async def _post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        if_lost: str = _UNSENT,
+        more_headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """`if_lost` is what is known when the request left and no answer of the household's came back."""
+        headers = {**self._headers, **(more_headers or {})}
+        try:
+            async with self._session.post(
+                f"{self._base_url}{path}", json=dict(body), headers=headers, allow_redirects=False
+            ) as response:
+                answer = await response.json()
+                status = response.status
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, _UNSENT) from None
+        except (aiohttp.ClientError, TimeoutError, ValueError):
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, if_lost) from None
+        if isinstance(answer, dict) and 200 <= status < 300 and answer.get("ok") is True:
+            return answer
+        raise _refusal(status, answer, if_lost)
+
+
+def _refusal(status: int, answer: Any, if_lost: str) -> Refused:
+    """The household's own words and code, when it gave any."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        code = {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status, Code.UPSTREAM_UNAVAILABLE)
+        return Refused(code, if_lost if code is Code.UPSTREAM_UNAVAILABLE else "the household refused the token")
+    try:
+        code = Code(str(error.get("code")))
+    except ValueError:
+        code = Code.UPSTREAM_UNAVAILABLE
+    fields = [
+        FieldError(str(item.get("field")), str(item.get("error")), str(item.get("code")))
+        for item in error.get("fields", [])
+        if isinstance(item, dict)
+    ]
+    return Refused(code, str(error.get("message", "")), fields=fields)
+
+
+# An adapter by itself: everything it needs from the settings of this process.
+
+
+def standalone(face: Face) -> FastAPI:
+    """For uvicorn: the household is looked for where the settings say."""
+    settings, _ = from_process()
+    api_url = settings.connector(face.name).household_url or web_address(settings.host, settings.ports.api)
+    household_at = HouseholdClient(api_url)
+    return adapter_app(face, adapter_parts(face, settings, household_at, own_url=own_url(face, settings)))
+
+
+def own_url(face: Face, settings: Settings) -> str:
+    """Where an adapter listens when nobody says where else it is reached."""
+    return web_address(settings.host, getattr(settings.ports, face.name))
+
+
+def adapter_parts(
+    face: Face, settings: Settings, household_at: HouseholdAt, *, own_url: str, public_url: str = ""
+) -> AdapterParts:
+    tokens = TokenFile(settings.tokens_file)
+    return AdapterParts(
+        verifier=tokens,
+        agency=agency_of(settings, tokens),
+        household_at=household_at,
+        clock=SystemClock(),
+        mint=IdMint().mint,
+        public_url=public_url or settings.connector(face.name).public_url or own_url,
+        household=settings.household_id,
+        hosts=settings.served_hosts,
+        origins=settings.allowed_origins,
+    )
+
+
+def agency_of(settings: Settings, tokens: TokenFile) -> Agency:
+    """What a token was made for wins over what the settings say of its connector."""
+    return Agency(lambda name: tokens.agents_of(name) or settings.connector(name).agents)

@@ -1,0 +1,216 @@
+"""Ask the messenger something for a page that has an answer without it, too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from postroom.inbox.inbox import Notes
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.errors import PostroomError
+from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import Principal
+from postroom.people.signing_in.rules import ConsoleSession, OpenSession, SignIn
+
+_PATIENCE_SECONDS: Final = 3.0  # a messenger that is away must not hold up what the ledger knows
+
+
+async def asked(tools: Tools, who: Principal, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """None when there is no answer, or only a refusal."""
+    try:
+        answer = await tools.call(who, tool, arguments, _PATIENCE_SECONDS)
+    except PostroomError:
+        return None
+    return None if "error" in answer else answer
+
+
+# Tells open pages that something changed, here or in another process.
+
+
+LOOK_SECONDS: Final = 1.0
+_UNSEEN_US: Final = seconds(10.0)  # between reading a page and hearing from it
+
+
+class Ear(Signal):
+    """One open page, and what it has not yet heard."""
+
+    def __init__(self, user_id: str) -> None:
+        super().__init__()
+        self.user_id = user_id
+        self.is_new = True  # nobody has looked since its page was read
+        self._topics: set[str] = set()
+
+    def hear(self, topic: str) -> None:
+        kind, _, whose = topic.partition(":")
+        if not whose or whose == self.user_id:
+            self._topics.add(kind)
+            self.ring()
+
+    def take(self) -> list[str]:
+        heard, self._topics = sorted(self._topics), set()
+        return heard
+
+
+class Changes:
+    """One question to the store for all pages together, once a second and only while a page is open."""
+
+    def __init__(self, pulse: HouseholdPulse, clock: Clock) -> None:
+        self._pulse = pulse
+        self._clock = clock
+        self._ears: set[Ear] = set()
+        self._known: dict[str, tuple[Any, ...]] = {}
+        self.anybody = Signal()
+        self.stopping = asyncio.Event()
+
+    @contextmanager
+    def listening(self, user_id: str) -> Iterator[Ear]:
+        ear = Ear(user_id)
+        if not self._ears:
+            self._known = {}  # old news: whoever opens a page has just read how things are
+            self.anybody.ring()
+        if self.stopping.is_set():
+            ear.close()
+        self._ears.add(ear)
+        try:
+            yield ear
+        finally:
+            self._ears.discard(ear)
+
+    def stop(self) -> None:
+        """Streams end by themselves, so that none has to be cut off."""
+        self.stopping.set()
+        self.anybody.ring()
+        for ear in self._ears:
+            ear.close()
+
+    async def look(self) -> int | None:
+        """One question for all pages; returns when to ask again, None until `anybody` opens one."""
+        if not self._ears:
+            return None
+        now_us = self._clock.now_us()
+        found = await self._pulse.look({ear.user_id for ear in self._ears}, now_us)
+        for topic, pulse in found.items():
+            self._tell(topic, pulse, now_us)
+            self._known[topic] = pulse or self._known.get(topic, pulse)
+        for ear in self._ears:
+            ear.is_new = False
+        return self._clock.now_us() + seconds(LOOK_SECONDS)
+
+    def _tell(self, topic: str, pulse: tuple[Any, ...], now_us: int) -> None:
+        """A page just opened may have been read a moment before the newest change."""
+        if not pulse:
+            return
+        changed = self._known.get(topic, pulse) != pulse
+        recent = ":" in topic or pulse[0] > now_us - _UNSEEN_US  # an inbox has a pulse only while it is stirring
+        for ear in self._ears:
+            if changed or (ear.is_new and recent):
+                ear.hear(topic)
+
+
+# What the console needs from the household, by shape alone.
+
+
+class ConsoleSessions(Protocol):
+    async def redeem(self, link_secret: str, now_us: int, *, browser: str = "", device: str = "") -> str | None:
+        """The secret of a new session; None when the link is unknown, used, too old or another browser's."""
+        ...
+
+    async def is_for_another_browser(self, link_secret: str, browser: str, now_us: int) -> bool: ...
+
+    async def begin(self, sign_in: SignIn, now_us: int) -> str | None:
+        """The secret of a new session; None when this person may not sign in any more."""
+        ...
+
+    async def find(self, secret: str, now_us: int) -> ConsoleSession | None: ...
+
+    async def end(self, secret: str, now_us: int) -> None: ...
+
+    async def end_all(self, principal: Principal, now_us: int, *, but: str = "") -> int: ...
+
+    async def end_one(self, person_id: str, session_id: str, now_us: int) -> bool: ...
+
+    async def open_of(self, person_id: str, now_us: int) -> Sequence[OpenSession]: ...
+
+
+class KeptSessions(ConsoleSessions, Protocol):
+    """As they are kept, whatever became of those they stand for."""
+
+    async def begin(self, sign_in: SignIn, now_us: int) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownActions:
+    actions: Sequence[Mapping[str, Any]]
+    next_cursor: str | None
+
+
+class Decisions(Protocol):
+    """What waits for a person's word; every method raises one of our errors when nothing was done."""
+
+    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions: ...
+
+    async def show(self, who: Principal, action_id: str) -> Mapping[str, Any]: ...
+
+    async def approve(
+        self,
+        who: Principal,
+        action_id: str,
+        *,
+        content_hash: str,
+        edits: Mapping[str, str] | None,
+        create_rule: bool | dict[str, Any],
+    ) -> Mapping[str, Any] | None:
+        """The standing rule that was made with it."""
+        ...
+
+    async def reject(self, who: Principal, action_id: str, reason: str) -> None: ...
+
+
+class StandingRules(Protocol):
+    async def rules(self, who: Principal) -> Sequence[Mapping[str, Any]]: ...
+
+    async def create_rule(self, who: Principal, asked: Mapping[str, Any]) -> None: ...
+
+    async def revoke_rule(self, who: Principal, rule_id: str) -> None: ...
+
+
+class Tools(Protocol):
+    """The messenger's tools, called as the person who is signed in."""
+
+    async def call(
+        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
+    ) -> dict[str, Any]: ...
+
+
+# The moments of the newest changes, by topic: what an open page is refreshed by.
+
+
+_OVERLAP_US: Final = 10_000_000
+
+
+class LedgerPulse(Protocol):
+    async def pulse(self) -> dict[str, tuple[Any, ...]]: ...
+
+
+class OnePulse(Protocol):
+    async def pulse(self) -> tuple[Any, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HouseholdPulse:
+    record: LedgerPulse
+    notes: Notes
+    questions: OnePulse
+    talk: OnePulse
+
+    async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
+        """By topic (`deliveries`, `approvals`, `inbox:<user>`): the moment of the newest change, then whatever else
+        differs when more has happened; or nothing at all when it has been quiet lately."""
+        inboxes = await self.notes.pulses(user_ids, now_us - _OVERLAP_US, now_us)
+        quiet: dict[str, tuple[Any, ...]] = {f"inbox:{user_id}": () for user_id in user_ids}
+        quiet |= {"questions": await self.questions.pulse(), "conversations": await self.talk.pulse()}
+        return await self.record.pulse() | quiet | {f"inbox:{name}": pulse for name, pulse in inboxes.items()}

@@ -1,0 +1,471 @@
+"""What was stored and never decided, because we died in between and the provider does not bring it again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+import structlog
+
+from postroom.conversations.model import InboundMove, InboundStatus, KeptMessage, RoutedMessage, RouteKind
+from postroom.conversations.notice_ear import ProvedPeople, SaidHere
+from postroom.conversations.routing import InboundFacts, is_for_named, route
+from postroom.conversations.texts import texts_for
+from postroom.delivery.files.taking import MOST_FILES, FileTaking
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
+from postroom.kernel.values.ids import seconds
+from postroom.message.attachment import Attachment
+from postroom.message.channel import BringsFiles, Listen, Outbound
+from postroom.message.inbound import (
+    Flag,
+    InboundEvent,
+    InboundFile,
+    InboundMessage,
+    InboundReply,
+    InboundTrouble,
+    LateNews,
+    Press,
+)
+from postroom.message.outgoing import said_back
+from postroom.people.model import Person
+from postroom.questions.hearing import Listening, Marks
+
+AGE_SECONDS: Final = 60.0  # until then it may be in hand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    kept: KeepsMessages
+    handlers: Sequence[Handler]
+    clock: Clock
+
+    async def look(self) -> int:
+        """Each goes to the same handlers, in the same order, as if it had come now."""
+        for one in await self.kept.undecided(self.clock.now_us() - seconds(AGE_SECONDS)):
+            await hand_over(one.message, self.handlers, one.message.channel)
+        return self.clock.now_us() + seconds(AGE_SECONDS)
+
+
+# What people write on a channel: fetched once, in order, and handed to whoever it concerns.
+
+
+_POLL_SECONDS: Final = 25.0
+_PAUSE_SECONDS: Final = 5.0
+UNKNOWN: Final = "unknown"  # what an earlier process left may still stand in the record
+_log = structlog.get_logger("postroom.inbound")
+
+Handler = Callable[[InboundEvent], Awaitable[bool]]  # True when the event was this handler's
+MessageHandler = Callable[[InboundMessage], Awaitable[bool]]
+
+
+class Troubles(Protocol):
+    async def begin(self, trouble: InboundTrouble) -> None: ...
+
+    async def end(self, channel: str) -> None: ...
+
+
+class TakesOver(Protocol):
+    async def taken(self, message: InboundMessage, channel: object) -> InboundMessage:
+        """With the files that came with it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbound:
+    """
+    One account has one reader, so everybody who listens is a handler here.
+
+    The place in the stream is saved after the handlers are done: a crash shows
+    them a message again, and they take the second time for what it is.
+    """
+
+    source: str
+    bot: Listen
+    offsets: Marks
+    handlers: Sequence[Handler]
+    clock: Clock
+    watch: Listening | None = None
+    troubles: Troubles | None = None
+    files: TakesOver | None = None
+    _said: list[str] = field(default_factory=lambda: [UNKNOWN])
+
+    async def look(self) -> int:
+        """One request, and the next one at once unless the channel is away."""
+        try:
+            await self.poll(await self.watch.patience(self.source, _POLL_SECONDS) if self.watch else _POLL_SECONDS)
+        except PostroomError as error:
+            await self._say(error)
+            return self.clock.now_us() + seconds(_PAUSE_SECONDS)
+        await self._say(None)
+        return self.clock.now_us()
+
+    async def _say(self, error: PostroomError | None) -> None:
+        """Once for each change: a login that is refused for a week is one line and one sentence."""
+        sentence = error.message if error else ""
+        if sentence == self._said[0]:
+            return
+        if error is not None:
+            _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
+        elif self._said[0] != UNKNOWN:
+            _log.info("inbound.available", source=self.source)
+        with suppress(StoreUnavailable):
+            await self._note(sentence)
+            self._said[0] = sentence
+
+    async def _note(self, sentence: str) -> None:
+        if self.troubles is None:
+            return
+        if sentence:
+            trouble = InboundTrouble(channel=self.source, sentence=sentence, since_us=self.clock.now_us())
+            await self.troubles.begin(trouble)
+        else:
+            await self.troubles.end(self.source)
+
+    async def poll(self, wait_seconds: float) -> int:
+        """One request; returns how many things people did came."""
+        offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
+        heard = await self.bot.listen(offset, wait_seconds)
+        for event in presses_first(heard.events):
+            await hand_over(await self._with_files(event), self.handlers, self.source)
+        if heard.position is not None:
+            await self.offsets.save_offset(self.source, heard.position)
+        if self.watch:
+            await self.watch.looked(self.source, began_us, everything=heard.everything)
+        return len(heard.events)
+
+    async def _with_files(self, event: InboundEvent) -> InboundEvent:
+        if self.files is None or not isinstance(event, InboundMessage):
+            return event
+        return await self.files.taken(event, self.bot)
+
+
+def presses_first(events: Sequence[InboundEvent]) -> list[InboundEvent]:
+    """A press dies soon, so those who pressed are heard before all others; each in the order of what they did."""
+    pressing = {event.sender for event in events if isinstance(event, Press)}
+    return sorted(events, key=lambda event: not isinstance(event, LateNews) and event.sender not in pressing)
+
+
+async def hand_over(event: InboundEvent, handlers: Sequence[Handler], source: str) -> None:
+    """An event that a handler stumbles over would come again for ever, and hold up all behind it."""
+    for handler in handlers:
+        try:
+            if await handler(event):
+                return
+        except PostroomError:
+            raise
+        except Exception as error:
+            _log.error("inbound.bug", source=source, error=type(error).__name__)
+
+
+class Conversations(Protocol):
+    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
+        """Remembers where somebody wrote to us."""
+        ...
+
+
+class ReplyTaker(Protocol):
+    async def take(self, reply: InboundReply) -> object | None:
+        """None when it answers nothing of ours."""
+        ...
+
+
+def of_messages(handle: MessageHandler) -> Handler:
+    """Presses are for others."""
+
+    async def only_messages(event: InboundEvent) -> bool:
+        return isinstance(event, InboundMessage) and await handle(event)
+
+    return only_messages
+
+
+class Originals(Protocol):
+    async def keep(self, message: InboundMessage, now_us: int) -> None: ...
+
+
+def originals_handler(originals: Originals, clock: Clock) -> Handler:
+    """Keeps what a person wrote with its quotes, where the answer is read without them; takes nothing itself."""
+
+    async def handle(message: InboundMessage) -> bool:
+        if message.answers is not None and message.original and message.author is not None:
+            await originals.keep(message, clock.now_us())
+        return False
+
+    return of_messages(handle)
+
+
+class Reopening(Protocol):
+    async def reopen_bounced(self, channel: str, address: str) -> bool: ...
+
+
+def reopening_handler(closed: Reopening) -> Handler:
+    """An address from which a person provably writes takes mail, whatever came back before; takes nothing itself."""
+
+    async def handle(message: InboundMessage) -> bool:
+        if message.author is not None:
+            await closed.reopen_bounced(message.channel, message.author)
+        return False
+
+    return of_messages(handle)
+
+
+def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:
+    """
+    Remembers that a message came in, so that an answer to it is known to be one; takes nothing for itself.
+
+    Where the sender is not proved, others could make us write to an address that never wrote.
+    """
+
+    async def handle(message: InboundMessage) -> bool:
+        for address in () if Flag.UNVERIFIED in message.flags else message.places:
+            await conversations.hear(message.channel, address, message.message_id, clock.now_us())
+        return False
+
+    return of_messages(handle)
+
+
+def reply_handler(replies: ReplyTaker) -> Handler:
+    """Answers to our own messages; everything else, and everybody else, is left alone."""
+
+    async def handle(message: InboundMessage) -> bool:
+        for reply in replies_in(message):
+            if await replies.take(reply) is not None:
+                return True
+        return False
+
+    return of_messages(handle)
+
+
+def replies_in(message: InboundMessage) -> list[InboundReply]:
+    """The reply under each address its place is known by; none when no person wrote it there."""
+    if message.author is None or message.replies_to is None or message.text is None:
+        return []
+    return [
+        InboundReply(
+            channel=message.channel,
+            address=one,
+            sender=message.author,
+            provider_id=message.replies_to,
+            text=message.text,
+            thread=message.thread_identity,
+            assurance=message.assurance,
+        )
+        for one in message.places
+    ]
+
+
+# Every message of a person is stored before anything is done about it, with what was decided in the end.
+
+
+class KeepsMessages(Protocol):
+    async def keep(self, message: InboundMessage, now_us: int) -> KeptMessage:
+        """Once for each message of the provider; the second time, as it is by now."""
+        ...
+
+    async def decide(
+        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
+    ) -> KeptMessage | None:
+        """None when that was done before."""
+        ...
+
+    async def move(
+        self,
+        kept: KeptMessage,
+        move: InboundMove,
+        now_us: int,
+        *,
+        session_id: str | None = None,
+        reason: str = "",
+        tokens: int = 0,
+    ) -> bool: ...
+
+    async def undecided(self, before_us: int) -> Sequence[KeptMessage]: ...
+
+    async def with_butlers(self) -> Sequence[KeptMessage]: ...
+
+    async def open_in(self, person: str, channel: str, place: str) -> Sequence[KeptMessage]: ...
+
+    async def last(self, person: str, channel: str, place: str) -> KeptMessage | None: ...
+
+    async def sessions_since(self, person: str, since_us: int) -> int: ...
+
+    async def tokens_since(self, person: str, since_us: int) -> int: ...
+
+
+def keeping_handler(kept: KeepsMessages, clock: Clock) -> Handler:
+    """Stands before all others; takes only what was decided before, which a crash may bring again."""
+
+    async def handle(message: InboundMessage) -> bool:
+        return (await kept.keep(message, clock.now_us())).status is not InboundStatus.RECEIVED
+
+    return of_messages(handle)
+
+
+def answering(
+    kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople, butlers: Mapping[str, bool]
+) -> Handler:
+    """A handler that takes answers; `what` they answer. A person may speak to a butler while a question is open."""
+
+    async def of_answers(event: InboundEvent) -> bool:
+        is_another_matter = isinstance(event, InboundMessage) and is_for_named(event, butlers)
+        return not is_another_matter and await handler(event)
+
+    return _noting(
+        kept, clock, of_answers, lambda message: route(InboundFacts(message=message, open_questions=(what,))), people
+    )
+
+
+def commanding(kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople) -> Handler:
+    """A handler that takes what needs no butler."""
+    return _noting(kept, clock, handler, lambda _: RoutedMessage(kind=RouteKind.COMMAND, reason=what), people)
+
+
+def _noting(kept: KeepsMessages, clock: Clock, handler: Handler, decision: DecidesOn, people: ProvedPeople) -> Handler:
+    async def handle(event: InboundEvent) -> bool:
+        if not await handler(event):
+            return False
+        if isinstance(event, InboundMessage):
+            now_us = clock.now_us()
+            person = await people.at(event.channel, event.sender) if event.sender is not None else None
+            await kept.decide(await kept.keep(event, now_us), decision(event), person.id if person else None, now_us)
+        return True
+
+    return handle
+
+
+class DecidesOn(Protocol):
+    def __call__(self, message: InboundMessage, /) -> RoutedMessage: ...
+
+
+# What people send with their words is fetched and kept before anybody hears them; what cannot be is said to them.
+
+
+_BRING_SECONDS: Final = 30.0
+_NOT_NOW: Final = "it could not be fetched; please send it again later"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrivingFiles:
+    """Within the limits of files that are sent. Of strangers, and of what was not said to us, nothing is fetched."""
+
+    taking: FileTaking
+    people: ProvedPeople
+    threads: SaidHere
+    outbound: Outbound
+
+    async def taken(self, message: InboundMessage, channel: object) -> InboundMessage:
+        """A second time it is the same files, by their keys."""
+        if not message.offers:
+            return message
+        person = await self._who(message)
+        if person is None:
+            return replace(message, offers=())
+        kept, problems = await self._take(await self._brought(message, channel), message, person)
+        if problems:
+            words = texts_for(person.language).files_not_taken.format(files="\n".join(problems))
+            key = f"files:{message.channel}:{message.event_id}"
+            await self.outbound.submit(
+                said_back(message, words, key=key, request_id=key), request_id=key, wait_seconds=0
+            )
+        return replace(message, offers=(), files=tuple(kept))
+
+    async def _who(self, message: InboundMessage) -> Person | None:
+        if message.author is None:
+            return None
+        is_ours = message.alone or message.addressed
+        if not is_ours and (not message.replies_to or await self.threads.replied_to(message) is None):
+            return None
+        return await self.people.at(message.channel, message.author)
+
+    async def _brought(self, message: InboundMessage, channel: object) -> Sequence[InboundFile]:
+        """A provider that is away for a moment must not hold up everybody else's words."""
+        if not isinstance(channel, BringsFiles):
+            return [replace(one, problem="files cannot be fetched here") for one in message.offers]
+        try:
+            return await channel.bring_files(message, _BRING_SECONDS)
+        except PostroomError as error:
+            _log.warning("inbound.files_not_fetched", source=message.channel, error_class=str(error.error_class))
+        except Exception as error:  # the message would come again for ever, and all others wait behind it
+            _log.error("inbound.bug", source=message.channel, error=type(error).__name__)
+        return [replace(one, problem=_NOT_NOW) for one in message.offers]
+
+    async def _take(
+        self, brought: Sequence[InboundFile], message: InboundMessage, person: Person
+    ) -> tuple[list[Attachment], list[str]]:
+        kept: list[Attachment] = []
+        problems: list[str] = []
+        for number, one in enumerate(brought):
+            try:
+                if one.content is None:
+                    raise ValidationError(one.problem or _NOT_NOW)
+                if len(kept) == MOST_FILES:
+                    raise ValidationError(f"at most {MOST_FILES} files are taken at once")
+                key = f"{message.channel}:{message.event_id}:{number}"
+                owner = f"person:{person.id}"
+                upload = await self.taking.take_arrived(one.content, name=one.name, owner=owner, key=key)
+                kept.append(upload.attached())
+            except StoreUnavailable:
+                raise
+            except ValidationError as error:
+                problems.append(f"• {one.name or 'a file'}: {error.fields[0].error if error.fields else error.message}")
+            except OverloadRejected:
+                problems.append(f"• {one.name or 'a file'}: you have sent as much as is taken within a day")
+        return kept, problems
+
+
+# More messages of one sender at once than anybody types: what comes after the first is not read, and said so once.
+
+
+_MINUTE_US: Final = seconds(60)
+_MOST_SENDERS: Final = 1000  # remembered at a time
+
+
+@dataclass(slots=True)
+class _Sender:
+    """When each message was written that was let through, by its name: one that comes again is no new one."""
+
+    heard: dict[str, int] = field(default_factory=dict)
+    told: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flood:
+    """Stands before all who store or look anything up, so that the presses of others need not wait."""
+
+    people: ProvedPeople
+    outbound: Outbound
+    clock: Clock
+    most: int
+    _senders: dict[tuple[str, str, str], _Sender] = field(default_factory=dict)
+
+    async def handle(self, message: InboundMessage) -> bool:
+        sender, at_us = self._sender(message), message.said_at_us or self.clock.now_us()
+        if message.event_id in sender.heard:
+            return False
+        lately = {name: then for name, then in sender.heard.items() if abs(at_us - then) < _MINUTE_US}
+        if len(lately) < self.most:
+            sender.heard, sender.told = lately | {message.event_id: at_us}, False
+            return False
+        if not sender.told:
+            _log.warning("inbound.flood", source=message.channel, update_id=message.number)
+            await self._tell(message)
+            sender.told = True
+        return True
+
+    def _sender(self, message: InboundMessage) -> _Sender:
+        """One who proves nothing uses up nobody else's share."""
+        key = (message.channel, message.sender or "", "" if message.sender else message.places[0])
+        if key not in self._senders and len(self._senders) >= _MOST_SENDERS:
+            del self._senders[next(iter(self._senders))]
+        return self._senders.setdefault(key, _Sender())
+
+    async def _tell(self, message: InboundMessage) -> None:
+        """A stranger has heard a sentence already."""
+        author = message.author if message.alone else None
+        person = await self.people.at(message.channel, author) if author is not None else None
+        if person is not None:
+            words, key = texts_for(person.language).flood.format(most=self.most), f"talk:flood:{message.event_id}"
+            said = said_back(message, words, key=f"{key}:{message.channel}", request_id=key)
+            await self.outbound.submit(said, request_id=key, wait_seconds=0)

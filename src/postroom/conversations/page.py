@@ -1,0 +1,166 @@
+"""Conversations by person: everything said both ways, where each message went, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from postroom.attention.pages.shown import is_somebody, own_id
+from postroom.console.frame import NavigationGroup
+from postroom.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.console.words import state_tone, state_word
+from postroom.conversations.model import HistoryLine, HistoryQuery, InboundStatus, LineKind
+from postroom.conversations.talk import DAY_SECONDS
+from postroom.kernel.guard.http import ROOT
+from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.people.model import Person
+from postroom.people.names.matching import BookSearch
+from postroom.people.people import PersonRecords
+from postroom.questions.model import QuestionStatus
+
+_PAGE_SIZE: Final = 50
+_MOST_PEOPLE: Final = 50
+_MOST_FOUND: Final = 20
+_LONGEST: Final = 128
+_TONES: Final[Mapping[str, str]] = {
+    InboundStatus.RECEIVED: "wait",
+    InboundStatus.ROUTED: "wait",
+    InboundStatus.WAITING: "wait",
+    InboundStatus.RUNNING: "wait",
+    InboundStatus.ANSWERED: "good",
+    InboundStatus.FAILED: "bad",
+    QuestionStatus.OPEN: "ask",
+}
+
+
+class TalkPeople(Protocol):
+    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
+
+
+class LatelySaid(Protocol):
+    async def last(self, limit: int) -> Mapping[str, HistoryLine]:
+        """By person, the newest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkPages:
+    people: TalkPeople
+    search: BookSearch
+    history: PersonRecords
+    lately: LatelySaid
+    sessions: SessionsToday
+    channels: Sequence[str]
+
+    async def show(self, visit: Visit) -> Response:
+        """The owner sees with whom something was said; everybody else goes to their own."""
+        if not visit.principal.is_owner:
+            return visit.go(f"/conversations/{own_id(visit)}")
+        words = visit.query.get("q", "")[:255].strip()
+        lasts = await self.lately.last(_MOST_PEOPLE)
+        people = await self._listed(words, lasts)
+        names = await visit.names(ids=[one.id for one, _ in people])
+        return visit.show("conversations.html", words=words, people=people, names=names, state=line_state)
+
+    async def one(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        asked = {name: visit.query.get(name, "").strip()[:_LONGEST] for name in ("butler", "channel")}
+        before = visit.query.get("cursor", "")[:_LONGEST] or None
+        found = await self.history.of(
+            person,
+            HistoryQuery(
+                limit=_PAGE_SIZE, before=before, butler=asked["butler"] or None, channel=asked["channel"] or None
+            ),
+        )
+        return visit.show(
+            "conversation.html",
+            person=person,
+            asked=asked,
+            lines=found.lines,
+            names=await visit.names(
+                [(one.channel, one.address) for one in found.lines if one.channel and one.address], [person.id]
+            ),
+            link=line_link,
+            state=line_state,
+            channels=[(one, one) for one in self.channels],
+            sessions=await self.sessions.of(person.id, visit.now_us),
+            per_day=self.sessions.per_day,
+            sees_everybody=visit.principal.is_owner,
+            is_first=before is None,
+            more=_more(person, asked, found.before),
+        )
+
+    async def _listed(self, words: str, lasts: Mapping[str, HistoryLine]) -> list[tuple[Person, HistoryLine | None]]:
+        if words:
+            found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_FOUND)
+            return [(one, lasts.get(one.id)) for one in found]
+        known = await self.people.people(HOUSEHOLD_OWNER, list(lasts))
+        return [(known[one], last) for one, last in lasts.items() if one in known]
+
+    async def _person(self, visit: Visit) -> Person:
+        """404 for another person's, unless the owner asks."""
+        wanted = visit.path["id"]
+        if wanted != own_id(visit) and not visit.principal.is_owner:
+            raise HTTPException(404)
+        person = (await self.people.people(HOUSEHOLD_OWNER, [wanted])).get(wanted)
+        if person is None:
+            raise HTTPException(404)
+        return person
+
+
+def line_link(line: HistoryLine) -> str:
+    """The page that says more; what a person wrote has none of its own."""
+    match line.kind:
+        case LineKind.DELIVERY:
+            return f"{ROOT}/deliveries/{line.id}"
+        case LineKind.QUESTION:
+            return f"{ROOT}/questions/{line.id}"
+        case LineKind.MESSAGE:
+            return ""
+
+
+def line_state(line: HistoryLine) -> tuple[str, str]:
+    """The word and its tone; of deliveries as everywhere."""
+    if line.kind is LineKind.DELIVERY:
+        return state_word(line.status), state_tone(line.status)
+    return line.status.capitalize(), _TONES.get(line.status, "plain")
+
+
+def _more(person: Person, asked: Mapping[str, str], before: str | None) -> str | None:
+    if before is None:
+        return None
+    kept = {name: value for name, value in asked.items() if value}
+    return f"{ROOT}/conversations/{person.id}?" + urlencode({**kept, "cursor": before})
+
+
+def conversations_section(pages: TalkPages) -> ConsoleSection:
+    return ConsoleSection(
+        name="Conversations",
+        group=NavigationGroup.YOURS,
+        pages=(
+            ConsolePage("/conversations", pages.show, open_to=is_somebody),
+            ConsolePage("/conversations/{id}", pages.one, open_to=is_somebody),
+        ),
+    )
+
+
+# How many sessions a person's messages have begun within a day, beside the most there may be.
+
+
+class CountedSessions(Protocol):
+    async def sessions_since(self, person: str, since_us: int) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsToday:
+    counted: CountedSessions
+    per_day: int
+
+    async def of(self, person_id: str, now_us: int) -> int:
+        return await self.counted.sessions_since(person_id, now_us - seconds(DAY_SECONDS))

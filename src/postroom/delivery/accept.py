@@ -1,0 +1,460 @@
+"""From an outgoing message to a stored delivery, or to the reason why not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.files.taking import check_fit
+from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Snapshot
+from postroom.delivery.pipeline import Pipeline, Ready
+from postroom.delivery.rules import breaker, limits
+from postroom.delivery.rules.breaker import Circuit, Permit
+from postroom.delivery.rules.limits import Admission, AdmissionDecision
+from postroom.delivery.rules.policy import DeliveryPolicy, Identity, identify, span, trace_id_for_delivery
+from postroom.delivery.rules.target import (
+    Letters,
+    Target,
+    in_own_order,
+    plain_target,
+    prepare_aside,
+    resolve_revision,
+    resolve_target,
+    revision_target,
+    signed,
+    titled,
+)
+from postroom.delivery.seams import (
+    AddressBook,
+    Breakers,
+    ClosedAddresses,
+    Gate,
+    Ledger,
+    Limits,
+    MessageFiles,
+    Meter,
+    SentRecord,
+)
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import (
+    FieldError,
+    InternalError,
+    PostroomError,
+    StoreUnavailable,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.kernel.values.ids import SECOND_US, DeliveryId, record
+from postroom.message.address import ADDRESS_BOUNCED
+from postroom.message.channel import AUTO, Channel, Style
+from postroom.message.delivery import DeliveryFailure, Intent, OnUncertain, Status
+from postroom.message.markup import Revision
+from postroom.message.outgoing import ASKER as APPROVALS
+from postroom.message.outgoing import Outgoing
+from postroom.message.wire import notify_document
+from postroom.people.model import CONFIRMATION_ORIGIN
+
+_document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+
+@record
+class Accepted:
+    """With a claim, this process works on it, so its settling will be heard here first; `permit` if it is marked."""
+
+    snapshot: Snapshot
+    created: bool
+    claim: Claim | None = None
+    permit: Permit | None = None
+    parts: Sequence[Any] = ()
+
+
+@record
+class DeliveryDraft:
+    """What would be stored, and under which identity; its text has not been read yet."""
+
+    new: NewDelivery
+    identity: Identity
+
+
+@record
+class Judgement:
+    """Whether the circuit and the limits let a draft in; `decision` is missing where the circuit alone said no."""
+
+    asked: Admission
+    circuit: Circuit
+    decision: AdmissionDecision | None
+    error: PostroomError | None
+
+
+@record
+class Forecast:
+    """What acceptance would do with a draft."""
+
+    draft: DeliveryDraft
+    known: Snapshot | None
+    judgement: Judgement
+    needs_approval: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    ledger: Ledger
+    channels: Mapping[str, Channel]
+    book: AddressBook
+    sent: SentRecord
+    limits: Limits
+    breakers: Breakers
+    policy: DeliveryPolicy
+    writer: FirstWrite
+    dispatcher: Dispatcher
+    clock: Clock
+    meter: Meter
+    mint: Callable[[int], str]
+    gate: Gate | None = None
+    files: MessageFiles | None = None
+    closed: ClosedAddresses | None = None
+    letters: Letters | None = None
+    _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
+
+    async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
+        """
+        Raises one of our errors when nothing was stored.
+
+        A caller who hangs up in the middle cancels nothing: the work runs in a task
+        of its own, which requests with the same key that arrive together share.
+        """
+        with span("postroom.accept", {"postroom.channel": outgoing.channel}):
+            return await self._accept(await self._draft(outgoing, request_id))
+
+    async def _accept(self, draft: DeliveryDraft) -> Accepted:
+        if arrival := self._arriving.get(draft.identity.key):
+            accepted = _same(await arrival.heard(), draft.new)
+            self.meter.repeated(accepted.snapshot)
+            return accepted
+        arrival = self._arriving[draft.identity.key] = Arrival()
+        arrival.task = asyncio.create_task(self._arrive(arrival, draft))
+        self.dispatcher.join(arrival.task)
+        return await arrival.heard()
+
+    async def forecast(self, outgoing: Outgoing, *, request_id: str) -> Forecast:
+        """The same steps, up to the first one that would leave a mark; raises what `accept` would raise before it."""
+        draft = await self.drafted(outgoing, request_id=request_id)
+        known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
+        if known is None:
+            if self.closed is not None:
+                await self._refuse_closed(draft.new, self.closed)
+            if draft.new.attachments:
+                await self._files().check(draft.new)
+        else:
+            _same(Accepted(snapshot=known, created=False), draft.new)
+        return Forecast(
+            draft=draft,
+            known=known,
+            judgement=await self._judge(draft.new, consume=False),
+            needs_approval=self.gate is not None and not await self.gate.passes(draft.new),
+        )
+
+    def style(self, channel: str) -> Style:
+        return self._channel(channel).capabilities.style
+
+    async def check(self, new: NewDelivery) -> None:
+        """Raises ValidationError for what its channel can never carry."""
+        await self._prepared(new)
+
+    async def charge(self, new: NewDelivery, lease_id: str) -> None:
+        """What asks people something counts as a message does; nothing is sent, so no place in flight is kept."""
+        asked = limits.admission(
+            self.policy.limits,
+            lease_id=lease_id,
+            channel=new.channel,
+            intent=Intent.REPLY,
+            address=new.address,
+            sender=new.agent,
+            urgent=new.urgent,
+        )
+        if error := limits.refusal(await self.limits.admit(asked), new.channel):
+            raise error
+        await self.limits.release(lease_id)
+
+    async def drafted(self, outgoing: Outgoing, *, request_id: str) -> DeliveryDraft:
+        """What would be stored; raises what `accept` would raise for what can never be."""
+        draft = await self._draft(outgoing, request_id)
+        await self.check(draft.new)
+        return draft
+
+    async def placed(self, outgoing: Outgoing) -> Outgoing:
+        """On the channel it goes out on."""
+        return await in_own_order(outgoing, self.book, self.channels)
+
+    async def _draft(self, asked: Outgoing, request_id: str) -> DeliveryDraft:
+        outgoing = await self.placed(asked) if asked.channel == AUTO else asked
+        channel = self._channel(outgoing.channel)
+        revises: Revision | None = None
+        if about := outgoing.revises or outgoing.follows:
+            sent = await resolve_revision(outgoing, about, self.sent, self.ledger)
+            target, revises = revision_target(outgoing, sent, channel)
+        else:
+            target = plain_target(outgoing, channel) or await resolve_target(outgoing, channel, self.book)
+        identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
+        if outgoing.attachments:
+            check_fit([one.size for one in outgoing.attachments], channel.name, channel.capabilities)
+        new = self._new(outgoing, channel, target, identity, request_id, revises)
+        if new.intent is Intent.REPLY:
+            new = await titled(new, channel, self.letters)
+        return DeliveryDraft(new=new, identity=identity)
+
+    def _channel(self, name: str) -> Channel:
+        if channel := self.channels.get(name):
+            return channel
+        raise TargetUnavailable(f"no credentials for {name} are set")
+
+    async def _arrive(self, arrival: Arrival[Accepted], draft: DeliveryDraft) -> None:
+        """Whoever asked is told as soon as it is stored; what is ours to send is sent in the same breath."""
+        identity, new = draft.identity, draft.new
+        try:
+            accepted = await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
+        except BaseException as error:
+            arrival.fail(error)
+            if isinstance(error, Exception):
+                return
+            raise
+        finally:
+            del self._arriving[identity.key]
+        arrival.tell(accepted)
+        if accepted.claim is not None:
+            await self.dispatcher.carry(accepted.claim, Ready(parts=accepted.parts, permit=accepted.permit))
+
+    async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
+        if found := await self.ledger.find(identity.key):
+            self.meter.repeated(found)
+            return _same(Accepted(snapshot=found, created=False), new)
+        return await self._store(new)
+
+    async def _store(self, new: NewDelivery) -> Accepted:
+        """Charged before its text is read, which may cost more than all the rest."""
+        if self.closed is not None:
+            await self._refuse_closed(new, self.closed)
+        judgement = await self._judge(new, consume=True)
+        if judgement.error is not None:
+            await self._refuse(new, judgement.error)
+            raise judgement.error
+        try:
+            parts = await self._prepared(new)
+            inserted, permit = await self._insert(new)
+        except BaseException:
+            await self.limits.refund(judgement.asked)
+            raise
+        if not inserted.created:
+            await self.limits.refund(judgement.asked)
+            self.meter.repeated(inserted.snapshot)
+            return _same(Accepted(snapshot=inserted.snapshot, created=False), new)
+        self.meter.accepted(new)
+        if inserted.snapshot.status is Status.AWAITING_APPROVAL:
+            await self.limits.release(new.id)  # asking costs tokens, waiting takes no place in flight
+        elif inserted.claim is None:
+            self.dispatcher.wake()
+        return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit, parts=parts)
+
+    async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+        if new.attachments:
+            await self._files().claim(new)
+        if self.gate is not None and not await self.gate.passes(new):
+            return await self.gate.park(new), None
+        return await self.writer.write(new)
+
+    def _files(self) -> MessageFiles:
+        if self.files is None:
+            raise InternalError("this household has no place for files")
+        return self.files
+
+    async def _refuse_closed(self, new: NewDelivery, addresses: ClosedAddresses) -> None:
+        """An address may be asked again whether it is a person's own, and they may be answered where they write."""
+        if not self.channels[new.channel].capabilities.comes_back:
+            return
+        if new.intent is not Intent.SEND or new.origin_butler == CONFIRMATION_ORIGIN:
+            return
+        if found := await addresses.closed(new.channel, new.address):
+            raise ValidationError.of([FieldError("delivery.recipient", found.sentence, ADDRESS_BOUNCED)])
+
+    async def _judge(self, new: NewDelivery, *, consume: bool) -> Judgement:
+        """A refusal by the circuit takes nothing from the limits; who only asks sees both."""
+        asked = limits.admission(
+            self.policy.limits,
+            lease_id=new.id,
+            channel=new.channel,
+            intent=new.intent if new.revises is None else Intent.REPLY,  # no new message, so a reply's price
+            address=new.address if new.agent != APPROVALS else None,  # its one card is no share of what they are sent
+            sender=new.agent,
+            urgent=new.urgent,
+        )
+        circuit = await self.breakers.circuit(new.channel)
+        error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
+        decision: AdmissionDecision | None = None
+        if error is None or not consume:
+            decision = await self.limits.admit(asked, consume=consume)
+            error = error or limits.refusal(decision, new.channel)
+        return Judgement(asked=asked, circuit=circuit, decision=decision, error=error)
+
+    async def _refuse(self, new: NewDelivery, error: PostroomError) -> None:
+        refusal = Refusal(
+            id=new.id,
+            idempotency_key=new.idempotency_key,
+            request_id=new.request_id,
+            origin_butler=new.origin_butler,
+            channel=new.channel,
+            intent=new.intent,
+            target_identity=new.target_identity,
+            failure=DeliveryFailure(error.error_class, error.message, error.retry_after_seconds),
+            limit_type=error.limit_type or "circuit",
+            trace_id=new.trace_id,
+            created_at_us=new.created_at_us,
+            handed_by=new.handed_by,
+        )
+        self.meter.refused(refusal)
+        with suppress(StoreUnavailable):  # the reason stands whether or not it could be noted
+            await self.ledger.refuse(refusal)
+
+    def _new(
+        self,
+        outgoing: Outgoing,
+        channel: Channel,
+        target: Target,
+        identity: Identity,
+        request_id: str,
+        revises: Revision | None,
+    ) -> NewDelivery:
+        now = self.clock.now_us()
+        asked = outgoing.on_uncertain if revises is None else OnUncertain.RESEND  # the same edit twice is one edit
+        delivery_id = DeliveryId(self.mint(now))
+        return NewDelivery(
+            id=delivery_id,
+            idempotency_key=identity.key,
+            fingerprint=identity.fingerprint,
+            request_id=request_id,
+            origin_butler=outgoing.origin_butler,
+            channel=outgoing.channel,
+            intent=outgoing.intent,
+            target_identity=target.identity,
+            address=target.address,
+            thread=target.thread,
+            message=signed(outgoing, channel.capabilities.style) if self.policy.sign else outgoing.message,
+            subject=outgoing.subject,
+            emoji=outgoing.emoji,
+            envelope=_document(notify_document(outgoing)),
+            priority=outgoing.priority,
+            on_uncertain=self.policy.uncertain(outgoing.channel, asked),
+            created_at_us=now,
+            trace_id=trace_id_for_delivery(delivery_id),
+            markup=outgoing.markup,
+            revises=revises,
+            format=outgoing.format,
+            attachments=outgoing.attachments,
+            asker=outgoing.asker,
+            repeats=outgoing.repeats,
+            urgent=limits.is_urgent(outgoing),
+            handed_by=outgoing.handed_by,
+        )
+
+    async def _prepared(self, new: NewDelivery) -> Sequence[Any]:
+        """What a channel can never carry is refused at the door."""
+        try:
+            return await prepare_aside(self._channel(new.channel), new.to_message())
+        except PostroomError:
+            raise
+        except Exception as error:  # its words may be the message's
+            self.meter.bug(None, error)
+            raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
+
+
+def _same(accepted: Accepted, new: NewDelivery) -> Accepted:
+    """One key, one message: the same key with other content is a mistake worth telling."""
+    if accepted.snapshot.fingerprint != new.fingerprint:
+        raise ValidationError.of([FieldError("idempotency_key", "was already used for another message", "key_reused")])
+    if accepted.created:
+        return replace(accepted, created=False)
+    return accepted
+
+
+# One request on its way into the store, and everyone who asks for just that.
+
+
+Answer = TypeVar("Answer")
+
+
+class Arrival(Generic[Answer]):
+    """Each caller has an answer of its own to wait for, so that hanging up stops neither the work nor the others."""
+
+    __slots__ = ("_callers", "task")
+
+    def __init__(self) -> None:
+        self._callers: list[asyncio.Future[Answer]] = []
+        self.task: asyncio.Task[None] | None = None
+
+    def heard(self) -> asyncio.Future[Answer]:
+        caller: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._callers.append(caller)
+        return caller
+
+    def tell(self, answer: Answer) -> None:
+        for caller in self._callers:
+            if not caller.done():
+                caller.set_result(answer)
+
+    def fail(self, error: BaseException) -> None:
+        for caller in self._callers:
+            if not caller.done():
+                caller.set_exception(error)
+
+
+# Writes a new delivery, with claim and mark when its call can be made at once.
+
+
+_MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstWrite:
+    ledger: Ledger
+    dispatcher: Dispatcher
+    pipeline: Pipeline
+    clock: Clock
+
+    async def write(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+        """With a permit the row carries the mark, and the call is the caller's to make."""
+        if not self.dispatcher.reserve(new.channel):
+            return await self._insert(new, None), None
+        permit, marked = None, False
+        try:
+            if new.revises is None:  # else what it changes is looked at once more before it leaves
+                permit = await self.pipeline.go_ahead(new.channel, new.address)
+            asked_at_us = self.clock.now_us()
+            lease = self.dispatcher.lease(new, asked_at_us, sending=permit is not None)
+            inserted = await self._insert(new, lease)
+            if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
+                inserted = _unmarked(inserted)
+            marked = inserted.claim is not None and inserted.claim.sending
+        except StoreUnavailable:
+            if permit is not None:
+                self.dispatcher.withdraw(new.claimed(sending=True))
+            raise
+        finally:
+            self.dispatcher.unreserve(new.channel)
+            if permit is not None and not marked:
+                await self.pipeline.unused(permit)
+        return inserted, permit if marked else None
+
+    async def _insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+        try:
+            return await self.ledger.insert(new, lease)
+        except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
+            return await self.ledger.insert(new, lease)
+
+
+def _unmarked(inserted: Inserted) -> Inserted:
+    """To be marked anew, with a whole lease, and only if it is still ours."""
+    return replace(inserted, claim=inserted.claim and replace(inserted.claim, sending=False))

@@ -1,0 +1,292 @@
+"""Where a path lies below a caller's outbox folders, by its words alone; nothing is looked up."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final, TypeVar
+
+from postroom.kernel.values.errors import InternalError, StoreUnavailable
+from postroom.message.attachment import Attachment, Draft, OutboxFile, OutboxRefusal
+
+_OUTSIDE: Final = "is not below an outbox folder of yours"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxPlace:
+    folder: Path
+    parts: tuple[str, ...]
+
+
+def places(path: str, outbox: Sequence[Path]) -> list[OutboxPlace]:
+    """Where to look, in order. An absolute path names its folder; another may lie below any of them."""
+    if not outbox:
+        raise OutboxRefusal("cannot be used: no outbox folder is set for you; upload the file", "no_outbox")
+    asked = PurePosixPath(path)
+    if ".." in path.split("/"):
+        raise OutboxRefusal(f"{_OUTSIDE}: it must not contain ..", "outside_outbox")
+    found = [_below(asked, folder) for folder in outbox]
+    wanted = [one for one in found if one is not None and one.parts]
+    if not wanted:
+        raise OutboxRefusal(_OUTSIDE, "outside_outbox")
+    for place in wanted:
+        if any(part.startswith(".") for part in place.parts):
+            raise OutboxRefusal("is hidden: files and folders whose names begin with a dot stay here", "hidden_file")
+    return wanted
+
+
+def _below(asked: PurePosixPath, folder: Path) -> OutboxPlace | None:
+    if not asked.is_absolute():
+        return OutboxPlace(folder, asked.parts)
+    root = PurePosixPath(folder)
+    return OutboxPlace(folder, asked.relative_to(root).parts) if asked.is_relative_to(root) else None
+
+
+# Files in a folder, which many machines may share, each under the hash of its bytes: `ab/cdef…`.
+
+
+_HEX: Final = frozenset("0123456789abcdef")
+_HASH_LENGTH: Final = 64
+_CHUNK_BYTES: Final = 256 * 1024
+_Result = TypeVar("_Result")
+
+
+class FolderFiles:
+    """`root` is made when it is first needed, for us alone."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._drafts = root / "drafts"  # copies that are being made, under names that are nobody's
+        self._gone = root / "gone"  # taken away, and brought back if somebody has just stored the same bytes
+
+    async def draft(self, source: BinaryIO, look: Callable[[bytes], None]) -> Draft:
+        """Written to the disk before it is anything; whatever goes wrong leaves nothing."""
+        return await self._in_thread(self._draft, source, look)
+
+    async def discard(self, draft: Draft) -> None:
+        """Nothing to do for one that was kept: it has moved."""
+        await asyncio.to_thread(draft.path.unlink, missing_ok=True)
+
+    async def keep(self, draft: Draft) -> None:
+        """Over what is there: the same bytes, but new, so that no pruning that has just begun takes them away."""
+        await self._in_thread(self._keep, draft)
+
+    async def read(self, attachment: Attachment) -> bytes:
+        content = await self._in_thread(self._read, attachment.sha256)
+        if content is None:
+            raise InternalError(f"the bytes of {attachment.sha256[:12]} are gone")
+        if sha256(content).hexdigest() != attachment.sha256:
+            raise InternalError(f"the bytes of {attachment.sha256[:12]} have changed on disk")
+        return content
+
+    async def holds(self, attachment: Attachment) -> bool:
+        return await self._in_thread(self._size, attachment.sha256) == attachment.size
+
+    async def kept_before(self, before_us: int) -> list[str]:
+        """Their hashes; old enough that whoever stored them has had the time to write it down."""
+        return await self._in_thread(self._kept_before, before_us)
+
+    async def remove(self, sha: str, before_us: int) -> bool:
+        """Not one that has been stored again since then."""
+        return await self._in_thread(self._remove, sha, before_us)
+
+    async def remove_drafts(self, before_us: int) -> int:
+        """Left behind by processes that died."""
+        return await self._in_thread(self._remove_drafts, before_us)
+
+    async def _in_thread(self, work: Callable[..., _Result], *arguments: object) -> _Result:
+        try:
+            return await asyncio.to_thread(work, *arguments)
+        except OSError as error:
+            raise StoreUnavailable(f"files: {error.strerror or type(error).__name__}") from None
+
+    def _place(self, sha: str) -> Path:
+        if len(sha) != _HASH_LENGTH or not _HEX.issuperset(sha):
+            raise InternalError("that is no hash of a file")
+        return self.root / sha[:2] / sha[2:]
+
+    def _draft(self, source: BinaryIO, look: Callable[[bytes], None]) -> Draft:
+        self._drafts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self._drafts / secrets.token_hex(16)
+        digest, size = sha256(), 0
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as copy:
+                while chunk := source.read(_CHUNK_BYTES):
+                    look(chunk)
+                    digest.update(chunk)
+                    size += len(chunk)
+                    copy.write(chunk)
+                copy.flush()
+                os.fsync(copy.fileno())
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return Draft(path=path, sha256=digest.hexdigest(), size=size)
+
+    def _remove_drafts(self, before_us: int) -> int:
+        old = [one for one in self._drafts.glob("*") if one.stat().st_mtime_ns < before_us * 1000]
+        for one in old:
+            one.unlink(missing_ok=True)
+        return len(old)
+
+    def _keep(self, draft: Draft) -> None:
+        place = self._place(draft.sha256)
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.utime(draft.path)
+        draft.path.replace(place)
+        for folder in (place.parent, self.root):
+            _sync_folder(folder)
+
+    def _read(self, sha: str) -> bytes | None:
+        return self._there(sha, Path.read_bytes)
+
+    def _size(self, sha: str) -> int | None:
+        found = self._there(sha, Path.stat)
+        return found.st_size if found else None
+
+    def _there(self, sha: str, look: Callable[[Path], _Result]) -> _Result | None:
+        """A process that died while it took a file away may have left it aside."""
+        place = self._place(sha)
+        for bring_back in (False, True):
+            with suppress(FileNotFoundError):
+                if bring_back:
+                    (self._gone / sha).replace(place)
+                return look(place)
+        return None
+
+    def _kept_before(self, before_us: int) -> list[str]:
+        found = []
+        for aside in self._gone.glob("*"):
+            self._there(aside.name, Path.stat)
+        for folder in sorted(self.root.glob("[0-9a-f][0-9a-f]")):
+            for file in folder.iterdir():
+                with suppress(FileNotFoundError):
+                    if file.stat().st_mtime_ns // 1000 < before_us:
+                        found.append(folder.name + file.name)
+        return found
+
+    def _remove(self, sha: str, before_us: int) -> bool:
+        place, aside = self._place(sha), self._gone / sha
+        aside.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            place.rename(aside)
+        except FileNotFoundError:
+            return False
+        if aside.stat().st_mtime_ns // 1000 >= before_us:
+            aside.replace(place)
+            return False
+        aside.unlink()
+        return True
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# Open a file below an outbox folder so that no link, swap or special file leads anywhere else.
+
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedFile:
+    source: BinaryIO
+    seen: os.stat_result
+
+    @property
+    def size(self) -> int:
+        return self.seen.st_size
+
+    def unchanged(self) -> bool:
+        return _marks(os.fstat(self.source.fileno())) == _marks(self.seen)
+
+
+@contextmanager
+def opened_below(folder: Path, parts: Sequence[str]) -> Iterator[OutboxFile]:
+    """
+    Raises OutboxRefusal.
+
+    Each name is looked up in the folder that was opened before it, never again from the top, and none may be a link;
+    so whatever is moved meanwhile, what is read lies below the outbox.
+    """
+    descriptor, owner = _walked(folder, parts)
+    try:
+        seen = os.fstat(descriptor)
+        _check(seen, owner)
+        os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with os.fdopen(descriptor, "rb", buffering=0) as source:
+        yield OpenedFile(source=source, seen=seen)
+
+
+def _walked(folder: Path, parts: Sequence[str]) -> tuple[int, int]:
+    """The file, and who owns the outbox."""
+    if any(part in ("", ".", "..") or "/" in part or "\0" in part for part in parts) or not parts:
+        raise OutboxRefusal("is not below an outbox folder of yours", "outside_outbox")
+    here = _opened(str(folder), _FOLDER, None, "is below an outbox folder that cannot be opened", "outbox_unavailable")
+    try:
+        owner = os.fstat(here).st_uid
+        for part in parts[:-1]:
+            inner = _opened(part, _FOLDER, here)
+            os.close(here)
+            here = inner
+        return _opened(parts[-1], _FILE, here), owner
+    finally:
+        os.close(here)
+
+
+def _opened(name: str, flags: int, below: int | None, failed: str = "", code: str = "") -> int:
+    try:
+        return os.open(name, flags, dir_fd=below)
+    except OSError as error:
+        if failed:
+            raise OutboxRefusal(failed, code) from None
+        raise _refusal(error.errno, name, below) from None
+
+
+def _refusal(number: int | None, name: str, below: int | None) -> OutboxRefusal:
+    if number == errno.ENOENT:
+        return OutboxRefusal("is not there", "not_found")
+    if number == errno.ELOOP or (number == errno.ENOTDIR and _is_link(name, below)):
+        return OutboxRefusal("is a link, or lies behind one", "link")
+    if number in (errno.ENOTDIR, errno.ENXIO, errno.ENODEV):
+        return OutboxRefusal("is not a regular file", "not_a_file")
+    if number in (errno.EACCES, errno.EPERM):
+        return OutboxRefusal("cannot be read by this household", "unreadable")
+    return OutboxRefusal("cannot be opened", "unreadable")
+
+
+def _is_link(name: str, below: int | None) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=below, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _check(seen: os.stat_result, owner: int) -> None:
+    if not stat.S_ISREG(seen.st_mode):
+        raise OutboxRefusal("is not a regular file", "not_a_file")
+    if seen.st_nlink != 1:
+        raise OutboxRefusal("has more than one name (a hard link)", "several_names")
+    if seen.st_uid not in (os.geteuid(), owner):
+        raise OutboxRefusal("belongs to another user", "foreign_owner")
+
+
+def _marks(seen: os.stat_result) -> tuple[int, ...]:
+    return seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_nlink

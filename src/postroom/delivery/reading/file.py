@@ -1,0 +1,309 @@
+"""What can be asked of the record of deliveries."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from postroom.delivery.store.tables import PRIORITIES, read_format
+from postroom.kernel.values.errors import ErrorClass, ValidationError
+from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.ids import is_uuid, parse_text, to_text
+from postroom.message.attachment import attachment_object, attachments_of_text
+from postroom.message.delivery import Intent, Status
+from postroom.message.markup import revision_of_text
+from postroom.message.wire import MAX_REQUEST_ID_CHARACTERS
+
+DEFAULT_LIMIT: Final = 50
+MAX_LIMIT: Final = 500
+
+
+class GroupBy(StrEnum):
+    """Each of these puts every delivery in exactly one group."""
+
+    CHANNEL = "channel"
+    INTENT = "intent"
+    ORIGIN_BUTLER = "origin_butler"
+    OUTCOME = "outcome"  # the delivery's status
+    ERROR_CLASS = "error_class"  # of its final error; `none` when it has none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPage:
+    """Newest first, below the id `before`: rows that arrive meanwhile cannot shift what follows."""
+
+    limit: int = DEFAULT_LIMIT
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryQuery:
+    page: RowPage = RowPage()
+    origin_butler: str | None = None
+    channel: str | None = None
+    intent: Intent | None = None
+    status: Status | None = None
+    since_us: int | None = None
+    until_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterQuery:
+    page: RowPage = RowPage()
+    channel: str | None = None
+    origin_butler: str | None = None
+    error_class: ErrorClass | None = None
+    since_us: int | None = None
+    include_discarded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRange:
+    """Both ends belong to it."""
+
+    since_us: int
+    until_us: int
+
+
+# Read what a caller asks of the record; every complaint is one sentence that says what would be right.
+
+
+_LONGEST_WORD: Final = 320
+
+
+def read_uuid(value: object, name: str) -> str:
+    if isinstance(value, str) and is_uuid(value.strip()):
+        return value.strip().lower()
+    raise ValidationError(f"Invalid {name} format: it is a UUID")
+
+
+def read_request_id(value: object) -> str:
+    text = value.strip() if isinstance(value, str) else ""
+    if not text or len(text) > MAX_REQUEST_ID_CHARACTERS or text_problem(text):
+        raise ValidationError(f"Invalid request_id format: it is a text of 1 to {MAX_REQUEST_ID_CHARACTERS} characters")
+    return text
+
+
+def read_word(value: object, name: str) -> str | None:
+    """A filter by exact text; nothing and blank mean no filter."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if not isinstance(value, str) or text_problem(value) or len(value) > _LONGEST_WORD:
+        raise ValidationError(f"Invalid {name}: it is a text of at most {_LONGEST_WORD} characters")
+    return value.strip()
+
+
+def read_choice(value: object, name: str, allowed: Iterable[str]) -> str | None:
+    if value is None or value == "":
+        return None
+    options = list(allowed)
+    if isinstance(value, str) and value.strip() in options:
+        return value.strip()
+    raise ValidationError(f"Unknown {name} {ascii(value)[:80]}: it is one of {', '.join(options)}")
+
+
+def read_moment(value: object, name: str) -> int | None:
+    if value is None or value == "":
+        return None
+    try:
+        return parse_text(value.strip() if isinstance(value, str) else "")
+    except (ValueError, OverflowError):
+        raise ValidationError(
+            f"Invalid {name} timestamp: it is RFC 3339 with an offset, such as 2026-01-31T08:00:00Z"
+        ) from None
+
+
+def read_span(since: object, until: object) -> tuple[int | None, int | None]:
+    since_us, until_us = read_moment(since, "since"), read_moment(until, "until")
+    if since_us is not None and until_us is not None and since_us > until_us:
+        raise ValidationError("Invalid time range: since is later than until")
+    return since_us, until_us
+
+
+def read_limit(value: object) -> int:
+    """Too small and too large are brought into range rather than refused."""
+    if value is None:
+        return DEFAULT_LIMIT
+    if isinstance(value, str) and value.strip().lstrip("-").isdecimal() and len(value) <= 20:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(f"Invalid limit: it is a whole number from 1 to {MAX_LIMIT}")
+    return min(max(value, 1), MAX_LIMIT)
+
+
+def read_flag(value: object, name: str) -> bool:
+    if value is None:
+        return False
+    if isinstance(value, bool):
+        return value
+    raise ValidationError(f"Invalid {name}: it is true or false")
+
+
+def read_reason(value: object) -> str:
+    reason = value.strip() if isinstance(value, str) else ""
+    if not reason:
+        raise ValidationError("A reason is required: it must not be blank")
+    if len(reason) > 1000 or text_problem(reason):
+        raise ValidationError("Invalid reason: it is a text of at most 1000 characters")
+    return reason
+
+
+def read_page(kind: str, limit: object, cursor: object) -> RowPage:
+    return RowPage(limit=read_limit(limit), before=_opened(kind, cursor))
+
+
+def in_pages(
+    kind: str, rows: Sequence[dict[str, Any]], page: RowPage, id_name: str
+) -> tuple[list[dict[str, Any]], Any]:
+    """The page out of at most one row more than it holds, and the cursor of the next one."""
+    shown = list(rows[: page.limit])
+    return shown, _closed(kind, shown[-1][id_name]) if len(rows) > page.limit else None
+
+
+def _closed(kind: str, row_id: str) -> str:
+    return base64.urlsafe_b64encode(f"{kind}:{row_id}".encode()).decode().rstrip("=")
+
+
+def _opened(kind: str, cursor: object) -> str | None:
+    if cursor is None or cursor == "":
+        return None
+    try:
+        padded = str(cursor).encode("ascii") + b"=" * (-len(str(cursor)) % 4)
+        found_kind, _, row_id = base64.b64decode(padded, altchars=b"-_", validate=True).decode().partition(":")
+    except (ValueError, binascii.Error):
+        found_kind, row_id = "", ""
+    if not isinstance(cursor, str) or found_kind != kind or not is_uuid(row_id):
+        raise ValidationError("Invalid cursor: pass next_cursor of the page before, unchanged")
+    return row_id
+
+
+# Look up what became of a delivery.
+
+
+_KIND: Final = "delivery"
+
+
+class DeliveryRecord(Protocol):
+    """What the delivery path wrote; reading it changes nothing."""
+
+    async def delivery(self, delivery_id: str) -> dict[str, Any] | None: ...
+
+    async def attempts(self, delivery_id: str) -> Sequence[dict[str, Any]] | None:
+        """In order; None when there is no such delivery."""
+        ...
+
+    async def search(self, query: DeliveryQuery) -> Sequence[dict[str, Any]]:
+        """Newest first, one more than the page holds when there are more."""
+        ...
+
+    async def trace(self, request_id: str) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tracking:
+    """Takes values from outside; raises ValidationError with a sentence for the caller."""
+
+    record: DeliveryRecord
+    channel_names: frozenset[str]
+
+    async def status(self, delivery_id: object) -> dict[str, Any]:
+        known = read_uuid(delivery_id, "delivery_id")
+        found = await self.record.delivery(known)
+        if found is None:
+            raise ValidationError(f"Delivery {known} not found")
+        return found
+
+    async def attempts(self, delivery_id: object) -> dict[str, Any]:
+        known = read_uuid(delivery_id, "delivery_id")
+        attempts = await self.record.attempts(known)
+        if attempts is None:
+            raise ValidationError(f"Delivery {known} not found")
+        return {"delivery_id": known, "attempts": list(attempts), "total_attempts": len(attempts)}
+
+    async def search(
+        self,
+        *,
+        origin_butler: object = None,
+        channel: object = None,
+        intent: object = None,
+        status: object = None,
+        since: object = None,
+        until: object = None,
+        limit: object = None,
+        cursor: object = None,
+    ) -> dict[str, Any]:
+        asked_intent = read_choice(intent, "intent", Intent)
+        asked_status = read_choice(status, "status", Status)
+        since_us, until_us = read_span(since, until)
+        query = DeliveryQuery(
+            page=read_page(_KIND, limit, cursor),
+            origin_butler=read_word(origin_butler, "origin_butler"),
+            channel=read_choice(channel, "channel", sorted(self.channel_names)),
+            intent=Intent(asked_intent) if asked_intent else None,
+            status=Status(asked_status) if asked_status else None,
+            since_us=since_us,
+            until_us=until_us,
+        )
+        found = await self.record.search(query)
+        deliveries, next_cursor = in_pages(_KIND, found, query.page, "delivery_id")
+        return {
+            "deliveries": deliveries,
+            "count": len(deliveries),
+            "limit": query.page.limit,
+            "next_cursor": next_cursor,
+        }
+
+    async def trace(self, request_id: object) -> dict[str, Any]:
+        known = read_request_id(request_id)
+        found = await self.record.trace(known)
+        if not (found["deliveries"] or found["refusals"] or found["hops"]):
+            raise ValidationError("Request not found: nothing is known under this request_id")
+        return found
+
+
+# Rows as they are shown: times as text.
+
+
+def readable(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Moments and ranks as text, and nothing that only the machinery needs."""
+    shown = {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
+    revision = revision_of_text(shown.pop("revises", None))
+    return shown | ({"revises": revision.delivery_id} if revision else {})
+
+
+_MOMENTS = frozenset(
+    {
+        "created_at",
+        "updated_at",
+        "terminal_at",
+        "started_at",
+        "completed_at",
+        "received_at",
+        "not_before",
+        "discarded_at",
+        "doubtful_since",
+        "at",
+    }
+)
+
+
+# What stands under a message can be as good as an answer to it, so that only the person may see it.
+_INTERNAL = frozenset(
+    {"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id", "markup", "handed_by"}
+)
+
+
+def _shown(name: str, value: Any) -> Any:
+    if name in _MOMENTS and value is not None:
+        return to_text(value)
+    if name == "attachments":
+        return [attachment_object(one) for one in attachments_of_text(value)]
+    if name == "format":
+        return str(read_format(value))
+    return str(PRIORITIES[value]) if name == "priority" else value

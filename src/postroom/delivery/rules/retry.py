@@ -1,0 +1,196 @@
+"""Decide what follows a call that left nobody knowing whether the message arrived, from values alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+from postroom.delivery.model import DATED_AHEAD_US, REACHES_BACK_US, Claim
+from postroom.kernel.values.errors import (
+    LONGEST_SECONDS,
+    CredentialsRefused,
+    OutcomeUncertain,
+    PostroomError,
+    ProviderFailed,
+    ProviderThrottled,
+)
+from postroom.kernel.values.ids import record, seconds
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import (
+    AttemptVerdict,
+    DeliveryEvent,
+    OnUncertain,
+    Presence,
+    Priority,
+    ProviderAnswer,
+    Receipt,
+)
+
+
+class DoubtStep(StrEnum):
+    GO_ON = "go_on"  # the part is there: the next one
+    SEND = "send"  # there will be one copy
+    ASK_AGAIN = "ask_again"  # it could not say now, and there is time
+    REPEAT = "repeat"  # there may be two, and the message says so
+    HOLD = "hold"  # a second copy is not to be risked
+    GIVE_UP = "give_up"  # it is not there, and no attempt is left
+
+
+@record
+class FindAnswer:
+    """`answer` is missing when the provider could not be asked; the receipt is of what was there."""
+
+    answer: ProviderAnswer | None = None
+    receipt: Receipt = Receipt("")
+
+    @property
+    def presence(self) -> Presence:
+        return self.answer.presence if self.answer else Presence.UNKNOWN
+
+
+NOT_ASKED: Final = FindAnswer()
+
+
+def said(receipt: Receipt | None) -> FindAnswer:
+    if receipt is None:
+        return FindAnswer(answer=ProviderAnswer(Presence.ABSENT))
+    return FindAnswer(answer=ProviderAnswer(Presence.THERE), receipt=receipt)
+
+
+def silent(words: str) -> FindAnswer:
+    return FindAnswer(answer=ProviderAnswer(Presence.UNKNOWN, words))
+
+
+def without_doubt(claim: Claim, presence: Presence) -> Claim:
+    """What is not there was never sent; where nobody could say, the doubt remains."""
+    return replace(claim, doubtful_since_us=None) if presence is Presence.ABSENT else claim
+
+
+def not_ahead(claim: Claim, now_us: int) -> Claim:
+    """Doubt dated ahead of us is older than it says, and by how much nobody knows."""
+    since = claim.doubtful_since_us
+    if since is None or since <= now_us + DATED_AHEAD_US:
+        return claim
+    return replace(claim, doubtful_since_us=now_us - REACHES_BACK_US)
+
+
+def leaves_doubt(error: PostroomError) -> bool:
+    return isinstance(error, OutcomeUncertain | ProviderFailed)
+
+
+def doubtful_since(claim: Claim, error: PostroomError, began_us: int) -> int | None:
+    """The first doubtful call counts: a later one that certainly failed says nothing about it."""
+    if claim.doubtful_since_us is not None:
+        return claim.doubtful_since_us
+    return began_us if leaves_doubt(error) else None
+
+
+def can_be_asked(claim: Claim, can: Capabilities) -> bool:
+    """The same edit twice is one edit, so there is nothing to ask about one."""
+    return can.reconciles and not claim.is_edit
+
+
+def can_be_settled(claim: Claim, can: Capabilities) -> bool:
+    """Whether the provider helps: it can be asked, or it drops a second call with the same key."""
+    return can_be_asked(claim, can) or (can.dedupes_for_seconds > 0 and not claim.is_edit)
+
+
+def after_call(
+    claim: Claim, error: PostroomError, can: Capabilities, retry: RetryPolicy, dice: float
+) -> AttemptVerdict:
+    """What follows a call that did not end well: doubt that can be settled neither holds nor ends the delivery."""
+    doubtful = claim.doubtful_since_us is not None or leaves_doubt(error)
+    return after_failure(
+        retry,
+        attempts=claim.attempts + 1,
+        error=error,
+        dice=dice,
+        on_uncertain=claim.on_uncertain,
+        priority=claim.priority,
+        settles=can_be_settled(claim, can),
+        asks=doubtful and can_be_asked(claim, can),
+    )
+
+
+def in_doubt(claim: Claim, can: Capabilities, presence: Presence, retry: RetryPolicy, now_us: int) -> DoubtStep:
+    """
+    What to do with the part in doubt, now that the provider has said what it knows.
+
+    Where it could not say, it is asked again for as long as that leaves one attempt for a call.
+    """
+    used_up = claim.attempts >= retry.attempts_for(claim.priority) and can_be_asked(claim, can)
+    if presence is Presence.THERE:
+        return DoubtStep.GO_ON
+    if presence is Presence.ABSENT:
+        return DoubtStep.GIVE_UP if used_up else DoubtStep.SEND
+    if used_up:
+        return DoubtStep.HOLD
+    if claim.is_edit or _is_dropped(claim, can, now_us):
+        return DoubtStep.SEND
+    if can_be_asked(claim, can) and claim.attempts + 1 < retry.attempts_for(claim.priority):
+        return DoubtStep.ASK_AGAIN
+    held = claim.on_uncertain is OnUncertain.HOLD and not claim.possible_duplicate  # else a person accepted a copy
+    return DoubtStep.HOLD if held else DoubtStep.REPEAT
+
+
+def _is_dropped(claim: Claim, can: Capabilities, now_us: int) -> bool:
+    """Whether the provider still takes a second call with the same key for the first one."""
+    since = claim.doubtful_since_us
+    return since is not None and 0 <= now_us - since < seconds(can.dedupes_for_seconds)
+
+
+# Decide what follows a failed attempt, from values alone.
+
+
+DEFAULT_THROTTLE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """`max_attempts` counts the first call."""
+
+    max_attempts: int = 3
+    base_seconds: float = 1.0
+    max_seconds: float = 60.0
+    jitter: float = 0.3
+    attempts_by_priority: dict[Priority, int] = field(default_factory=dict)
+
+    def attempts_for(self, priority: Priority) -> int:
+        return self.attempts_by_priority.get(priority, self.max_attempts)
+
+
+def backoff_seconds(policy: RetryPolicy, retry: int, dice: float) -> float:
+    """`retry` counts from 1; `dice` is uniform in [0, 1). Never above the cap."""
+    raw = min(policy.base_seconds * 2.0 ** min(retry - 1, 60), policy.max_seconds)
+    return min(raw * (1.0 + policy.jitter * (2.0 * dice - 1.0)), policy.max_seconds)
+
+
+def after_failure(
+    policy: RetryPolicy,
+    *,
+    attempts: int,
+    error: PostroomError,
+    dice: float,
+    on_uncertain: OnUncertain,
+    priority: Priority = Priority.MEDIUM,
+    settles: bool = False,
+    asks: bool = False,
+) -> AttemptVerdict:
+    """
+    `attempts` includes the one that has just failed.
+
+    `settles`: what is uncertain can become certain later. `asks`: by asking the provider, for which one more look is
+    worth it even when no attempt is left.
+    """
+    asked = min(error.retry_after_seconds or 0.0, LONGEST_SECONDS)
+    if isinstance(error, ProviderThrottled):
+        return AttemptVerdict(DeliveryEvent.POSTPONE, asked or DEFAULT_THROTTLE_SECONDS)
+    if isinstance(error, OutcomeUncertain) and on_uncertain is OnUncertain.HOLD and not settles:
+        return AttemptVerdict(DeliveryEvent.HOLD)
+    if not error.retryable:
+        return AttemptVerdict(DeliveryEvent.REJECT)
+    is_last = attempts >= policy.attempts_for(priority) or isinstance(error, CredentialsRefused)
+    if is_last and not asks:
+        return AttemptVerdict(DeliveryEvent.EXHAUST)
+    return AttemptVerdict(DeliveryEvent.RETRY, max(backoff_seconds(policy, attempts, dice), asked))

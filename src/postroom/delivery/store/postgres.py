@@ -1,0 +1,356 @@
+"""The delivery ledger on PostgreSQL: each operation is one statement over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import asyncpg
+from sqlalchemy import BigInteger, Boolean, Float, Integer, SmallInteger, Table, Text
+
+from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.delivery.store.rows import (
+    CLAIMED,
+    INITIALLY,
+    INSERT_COLUMNS,
+    MARKED_SINCE,
+    REFUSAL_COLUMNS,
+    SETTLE_COLUMNS,
+    SNAPSHOT,
+    attempt_values,
+    claim_of,
+    dead_letter_values,
+    found_again,
+    insert_values,
+    latest_fences,
+    mark_values,
+    new_snapshot,
+    redated_doubt,
+    refusal_values,
+    settle_values,
+    settling,
+    snapshot_of,
+)
+from postroom.delivery.store.tables import delivery_attempts, delivery_refusals, delivery_requests
+from postroom.kernel.database.coalescer import Coalescer
+from postroom.kernel.database.postgres import MARKS, PostgresDatabase, columns, taking_apart
+from postroom.kernel.database.signals import PENDING_CHANNEL, SETTLED_CHANNEL
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Receipt, Status
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+_IDS_PER_NOTICE: Final = 200  # a notice carries at most 8,000 bytes
+
+_STATUSES: Final = {str(one): one for one in Status}
+_KEY: Final = INSERT_COLUMNS.index("idempotency_key")
+_TYPE_NAMES: Final = {
+    Text: "text",
+    Boolean: "bool",
+    SmallInteger: "int2",
+    Integer: "int4",
+    BigInteger: "int8",
+    Float: "float8",
+}
+
+
+def _typed(table: Table, names: Iterable[str]) -> dict[str, str]:
+    return {name: _TYPE_NAMES[type(table.c[name].type)] for name in names}
+
+
+def _unnest(types: Mapping[str, str], alias: str, first: int = 1) -> str:
+    """The rows behind as many parameters as there are columns, from number `first` on."""
+    arrays = ", ".join(f"${number}::{type_}[]" for number, type_ in enumerate(types.values(), first))
+    return f"unnest({arrays}) AS {alias} ({', '.join(types)})"
+
+
+# A row that is held is looked up by its id. Where the planner can see that only what is in progress matters, it may
+# walk the index over just that, and with it all that has left it since the last vacuum; so it must not see it. For the
+# same reason the insert counts to one instead of asking whether something exists; and it counts once, hence the OFFSET.
+_HELD = "one.status || '' = 'in_progress'"
+_LEASED = {
+    "status": "CASE WHEN free THEN new.status ELSE 'pending' END",
+    "lease_until": "CASE WHEN free THEN new.lease_until END",
+    "sending": "free AND new.sending",
+}
+_INSERT = taking_apart(f"""
+    WITH written AS (
+    INSERT INTO messenger.delivery_requests ({", ".join((*INSERT_COLUMNS, *INITIALLY))})
+    SELECT {", ".join((*(_LEASED.get(name, f"new.{name}") for name in INSERT_COLUMNS), *INITIALLY.values()))}
+    FROM {_unnest(_typed(delivery_requests, INSERT_COLUMNS), "new")}
+    CROSS JOIN LATERAL (SELECT new.status <> 'in_progress' OR (SELECT count(*) FROM (
+        SELECT 1 FROM messenger.delivery_requests AS ahead
+        WHERE ahead.order_key = new.order_key AND ahead.status IN ('pending', 'in_progress') LIMIT 1) AS one
+        ) = 0 AS free OFFSET 0) AS thread
+    ON CONFLICT (idempotency_key) DO NOTHING
+    RETURNING id, status),
+    told AS MATERIALIZED (
+        SELECT pg_notify('{PENDING_CHANNEL}', '')
+        WHERE ${len(INSERT_COLUMNS) + 1} AND EXISTS (SELECT 1 FROM written WHERE status = 'pending'))
+    SELECT id, status, (SELECT count(*) FROM told) FROM written
+""")
+_BY_KEYS = f"""
+    SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)
+"""
+_BY_ID = f"SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE id = $1"
+_DELIVERED_REPLAY = f"""
+    SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE replay_of = $1 AND status = 'delivered'
+    LIMIT 1
+"""
+_CLAIM = f"""
+    WITH RECURSIVE origin (name) AS (
+        (SELECT min(origin_butler) FROM messenger.delivery_requests WHERE status = 'pending' AND channel = $4)
+        UNION ALL
+        SELECT (SELECT min(origin_butler) FROM messenger.delivery_requests
+                WHERE status = 'pending' AND channel = $4 AND origin_butler > origin.name)
+        FROM origin WHERE origin.name IS NOT NULL),
+    share AS (SELECT ceil($3::numeric / greatest(count(name), 1))::int AS size FROM origin),
+    due AS MATERIALIZED (
+        SELECT mine.id FROM origin CROSS JOIN share CROSS JOIN LATERAL (
+            SELECT one.id FROM messenger.delivery_requests AS one
+            WHERE one.status = 'pending' AND one.channel = $4 AND one.origin_butler = origin.name
+              AND one.not_before <= $1
+              AND NOT EXISTS (
+                  SELECT 1 FROM messenger.delivery_requests AS ahead
+                  WHERE ahead.order_key = one.order_key AND ahead.status IN ('pending', 'in_progress')
+                    AND (ahead.id < one.id OR ahead.status = 'in_progress'))
+            ORDER BY one.priority, one.not_before LIMIT share.size FOR UPDATE SKIP LOCKED) AS mine
+        WHERE origin.name IS NOT NULL)
+    UPDATE messenger.delivery_requests AS one
+    SET status = 'in_progress', fence = fence + 1, lease_until = $2, updated_at = $1
+    WHERE one.id = ANY (ARRAY(SELECT id FROM due)) AND one.status = 'pending'
+    RETURNING {CLAIMED}
+"""
+_RECLAIM = f"""
+    UPDATE messenger.delivery_requests AS one
+    SET fence = fence + 1, lease_until = $3, {MARKED_SINCE}, updated_at = $2
+    WHERE one.id = ANY (ARRAY(
+        SELECT id FROM messenger.delivery_requests WHERE status = 'in_progress' AND lease_until < $1
+          AND NOT id = ANY ($5)
+        LIMIT $4 FOR UPDATE SKIP LOCKED))
+    RETURNING {CLAIMED}
+"""
+_DATED_AHEAD_US: Final = 60_000_000  # as far as the clocks of two hosts may disagree
+_REDATE = (
+    f"""
+    UPDATE messenger.delivery_requests
+    SET not_before = not_before - (updated_at - $1), updated_at = $1, {redated_doubt("$1")}
+    WHERE id = ANY (ARRAY(
+        SELECT id FROM messenger.delivery_requests
+        WHERE status = 'pending' AND not_before > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))
+    """,
+    f"""
+    UPDATE messenger.delivery_requests
+    SET lease_until = lease_until - (updated_at - $1), updated_at = $1, {redated_doubt("$1")}
+    WHERE id = ANY (ARRAY(
+        SELECT id FROM messenger.delivery_requests
+        WHERE status = 'in_progress' AND lease_until > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))
+    """,
+)
+_NEXT_DUE = "SELECT min(not_before) FROM messenger.delivery_requests WHERE status = 'pending' AND not_before > $1"
+_MARK = taking_apart(f"""
+    UPDATE messenger.delivery_requests AS one
+    SET sending = true, lease_until = mine.lease_until, updated_at = mine.now, possible_duplicate = mine.repeats
+    FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int8[], $5::bool[])
+        AS mine (id, fence, lease_until, now, repeats)
+    WHERE one.id = mine.id AND one.fence = mine.fence AND {_HELD}
+    RETURNING one.id
+""")
+_ADVANCE = f"""
+    WITH moved AS (
+        UPDATE messenger.delivery_requests AS one
+        SET parts_done = $3, lease_until = $4, updated_at = $5, doubtful_since = NULL
+        WHERE id = $1 AND fence = $2 AND {_HELD} RETURNING id),
+    received AS (
+        INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5, $7 FROM moved ON CONFLICT DO NOTHING)
+    SELECT id FROM moved
+"""
+_DONE: Final = _typed(delivery_requests, SETTLE_COLUMNS) | {
+    "id": "text",
+    "fence": "int4",
+    "part": "int4",
+    "conversation": "text",
+}
+_MADE: Final = _typed(delivery_attempts, delivery_attempts.c.keys())
+_DEAD: Final = {
+    "id": "text",
+    "delivery": "text",
+    "reason": "text",
+    "error_class": "text",
+    "summary": "text",
+    "attempts": "int4",
+    "at": "int8",
+}
+_FIRST_MADE: Final = 1 + len(_DONE)
+_FIRST_DEAD: Final = _FIRST_MADE + len(_MADE)
+_SETTLE = taking_apart(f"""
+    WITH done AS (SELECT * FROM {_unnest(_DONE, "mine")}),
+    settled AS (
+        UPDATE messenger.delivery_requests AS one SET {settling("one", "done")}
+        FROM done WHERE one.id = done.id AND one.fence = done.fence AND {_HELD}
+        RETURNING one.id, one.terminal_at IS NOT NULL AS final),
+    attempted AS (
+        INSERT INTO messenger.delivery_attempts ({", ".join(_MADE)})
+        SELECT made.* FROM {_unnest(_MADE, "made", _FIRST_MADE)}
+        JOIN settled ON settled.id = made.delivery_request_id),
+    received AS (
+        INSERT INTO messenger.delivery_receipts
+        SELECT done.id, done.part, done.provider_delivery_id, 'sent', done.updated_at, done.conversation
+        FROM done JOIN settled ON settled.id = done.id
+        WHERE done.provider_delivery_id IS NOT NULL ON CONFLICT DO NOTHING),
+    quarantined AS (
+        INSERT INTO messenger.delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class,
+            error_summary, total_attempts, replay_count, created_at)
+        SELECT dead.id, dead.delivery, dead.reason, dead.error_class, dead.summary, dead.attempts, 0, dead.at
+        FROM {_unnest(_DEAD, "dead", _FIRST_DEAD)}
+        JOIN settled ON settled.id = dead.delivery),
+    told AS MATERIALIZED (
+        SELECT pg_notify('{SETTLED_CHANNEL}', string_agg(id, ' ')) FROM (
+            SELECT id, (row_number() OVER () - 1) / {_IDS_PER_NOTICE} AS page
+            FROM settled WHERE ${_FIRST_DEAD + len(_DEAD)} AND final
+        ) AS pages GROUP BY page)
+    SELECT id, (SELECT count(*) FROM told) FROM settled
+""")
+_REFUSE = taking_apart(f"""
+    INSERT INTO messenger.delivery_refusals ({", ".join(REFUSAL_COLUMNS)})
+    SELECT * FROM {_unnest(_typed(delivery_refusals, REFUSAL_COLUMNS), "refused")}
+""")
+
+
+class PostgresLedger:
+    """
+    Callers hand in one thing at a time; what waits together is written together.
+
+    `tell` sends notices to other processes: a pending row nobody here will take,
+    a settled delivery somebody elsewhere may be waiting for.
+    """
+
+    def __init__(self, database: PostgresDatabase, *, tell: bool = True) -> None:
+        self._database = database
+        self._tell = tell
+        self._inserts: Coalescer[tuple[NewDelivery, Lease | None], Inserted] = Coalescer(
+            self._insert_all, by_halves=True
+        )
+        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all, by_halves=True)
+        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all, by_halves=True)
+        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all, by_halves=True)
+        self._refusals: Coalescer[Refusal, None] = Coalescer(self._refuse_all)
+
+    def find(self, key: str) -> Awaitable[Snapshot | None]:
+        return self._finds.put(key)
+
+    async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
+        row = await self._database.hot(lambda connection: connection.fetchrow(_BY_ID, delivery_id))
+        return snapshot_of(row) if row else None
+
+    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
+        return self._inserts.put((new, lease))
+
+    async def refuse(self, refusal: Refusal) -> None:
+        await self._refusals.submit(refusal)
+
+    async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        rows = await self._database.hot(
+            lambda connection: connection.fetch(_CLAIM, now_us, lease_until_us, limit, channel)
+        )
+        return sorted((claim_of(row) for row in rows), key=lambda claim: claim.id)
+
+    async def reclaim(
+        self,
+        *,
+        expired_before_us: int,
+        now_us: int,
+        lease_until_us: int,
+        limit: int,
+        in_hand: Sequence[DeliveryId] = (),
+    ) -> Sequence[Claim]:
+        async def work(connection: Connection) -> list[asyncpg.Record]:
+            for statement in _REDATE:
+                await connection.execute(statement, now_us, now_us + _DATED_AHEAD_US)
+            return await connection.fetch(_RECLAIM, expired_before_us, now_us, lease_until_us, limit, list(in_hand))
+
+        return [claim_of(row) for row in await self._database.hot(work)]
+
+    async def orphaned_before_us(self, now_us: int) -> int:
+        """Other workers may be alive, so only an expired lease tells."""
+        return now_us
+
+    async def next_due_us(self, now_us: int) -> int | None:
+        due: int | None = await self._database.hot(lambda connection: connection.fetchval(_NEXT_DUE, now_us))
+        return due
+
+    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]:
+        return self._marks.put((claim, lease_until_us, now_us))
+
+    async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
+        known_as = (receipt.provider_id, receipt.conversation)
+        values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, *known_as)
+        moved = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
+        return moved is not None
+
+    def settle(self, done: Settlement) -> Awaitable[bool]:
+        return self._settles.put(done)
+
+    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
+        rows, leased = [], set[str]()
+        for new, lease in batch:
+            thread = new.order_key
+            rows.append(insert_values(new, None if thread in leased else lease))
+            leased.add(thread)
+        rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
+
+        async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
+            found = await connection.fetch(_INSERT, *columns(rows), self._tell, *MARKS)
+            written = {row[0]: row[1] for row in found}
+            known = [new.idempotency_key for new, _ in batch if new.id not in written]
+            return written, await _find(connection, known) if known else {}
+
+        written, existing = await self._database.hot(work)
+        return [_inserted(new, lease, written.get(new.id), existing) for new, lease in batch]
+
+    async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
+        found = await self._database.hot(lambda connection: _find(connection, keys))
+        return [found.get(key) for key in keys]
+
+    async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
+        latest = latest_fences(claim for claim, _, _ in batch)
+        rows = [mark_values(*one) for one in batch if latest[one[0].id] == one[0].fence]
+        found = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns(rows), *MARKS))
+        marked = {row[0] for row in found}
+        return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
+
+    async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
+        latest = latest_fences(one.claim for one in batch)
+        valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
+        done = columns([(*settle_values(one), one.claim.parts_done + 1, one.conversation) for one in valid])
+        attempts = columns([values for one in valid if (values := attempt_values(one))], width=len(_MADE))
+        dead = columns([values for one in valid if (values := dead_letter_values(one))], width=len(_DEAD))
+        found = await self._database.hot(
+            lambda connection: connection.fetch(_SETTLE, *done, *attempts, *dead, self._tell, *MARKS)
+        )
+        settled = {row[0] for row in found}
+        return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
+
+    async def _refuse_all(self, batch: Sequence[Refusal]) -> Sequence[None]:
+        values = columns([refusal_values(refusal) for refusal in batch])
+        await self._database.hot(lambda connection: connection.execute(_REFUSE, *values, *MARKS))
+        return [None] * len(batch)
+
+
+def _inserted(new: NewDelivery, lease: Lease | None, status: str | None, existing: dict[str, Snapshot]) -> Inserted:
+    if status is None:
+        return found_again(new, existing[new.idempotency_key])
+    claim = new.claimed(sending=lease.sending) if lease and status == Status.IN_PROGRESS else None
+    return Inserted(created=True, snapshot=new_snapshot(new, _STATUSES[status]), claim=claim)
+
+
+async def _find(connection: Connection, keys: Sequence[str]) -> dict[str, Snapshot]:
+    found: dict[str, Snapshot] = {}
+    for row in await connection.fetch(_BY_KEYS, list(keys)):
+        snapshot = snapshot_of(row)
+        if snapshot.status is Status.DEAD_LETTERED:
+            replayed = await connection.fetchrow(_DELIVERED_REPLAY, snapshot.id)
+            found[snapshot.idempotency_key] = snapshot_of(replayed) if replayed else snapshot
+        else:
+            found[snapshot.idempotency_key] = snapshot
+    return found

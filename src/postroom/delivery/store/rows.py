@@ -1,0 +1,356 @@
+"""Corrections as rows: written once, and read together with the deliveries that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import attrgetter
+from typing import Any, Final, TypeVar
+
+from opentelemetry import trace
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, insert, or_, select
+
+from postroom.approvals.model import ActionStatus
+from postroom.approvals.store.tables import pending_actions
+from postroom.delivery.afterwards.corrections import delivery_corrections
+from postroom.delivery.afterwards.rules import CorrectionAct, How, KeptCorrection
+from postroom.delivery.model import (
+    REACHES_BACK_US,
+    Claim,
+    Inserted,
+    Lease,
+    NewDelivery,
+    Refusal,
+    RefusedCall,
+    Settlement,
+    Snapshot,
+)
+from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_refusals, delivery_requests
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.rows import read, values
+from postroom.kernel.values.errors import ErrorClass
+from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.ids import to_text
+from postroom.message.delivery import DeliveryFailure, Status
+
+_rows: Final = delivery_corrections.c
+_carrier: Final = delivery_requests.alias("carrier")
+_REFUSED: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
+
+
+def corrections() -> Select[Any]:
+    """Each with the delivery that carries it, found by the key that it was given before it was stored."""
+    return (
+        select(delivery_corrections, _carrier.c.id.label("carried_by"), _carrier.c.status.label("carried_status"))
+        .outerjoin(_carrier, _carrier.c.idempotency_key == _rows.carried_key)
+        .order_by(_rows.id)
+    )
+
+
+def corrections_of(connection: Connection, delivery_id: str) -> tuple[KeptCorrection, ...]:
+    found = connection.execute(corrections().where(_rows.delivery_id == delivery_id))
+    return tuple(kept_correction(row) for row in found)
+
+
+def correction_under(connection: Connection, key: str | None) -> KeptCorrection | None:
+    if key is None:
+        return None
+    row = connection.execute(corrections().where(_rows.key == key)).first()
+    return kept_correction(row) if row else None
+
+
+def corrected_by(connection: Connection, idempotency_key: str) -> KeptCorrection | None:
+    """What the delivery under this key corrects."""
+    row = connection.execute(corrections().where(_rows.carried_key == idempotency_key)).first()
+    return kept_correction(row) if row else None
+
+
+def kept_correction(row: Any) -> KeptCorrection:
+    return read(KeptCorrection, row, status=Status(row.carried_status) if row.carried_status else None)
+
+
+def correction_row(kept: KeptCorrection) -> dict[str, Any]:
+    return values(kept, without=("carried_by", "status"))
+
+
+def shown_correction(kept: KeptCorrection) -> dict[str, Any]:
+    """As people and programs see it: who, when, which version; no words of the message."""
+    return {
+        "act": str(kept.act),
+        "how": str(kept.how),
+        "version": kept.version,
+        "actor": kept.actor,
+        "reason": kept.reason,
+        "at": to_text(kept.at_us),
+        "delivery_id": kept.carried_by,
+        "status": str(kept.status) if kept.status else None,
+    }
+
+
+def shown_corrections(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
+    return [shown_correction(one) for one in corrections_of(connection, delivery_id) if one.happened]
+
+
+def corrections_around(connection: Connection, delivery_id: str) -> dict[str, Any]:
+    """`corrections` of the delivery, and what it `corrects` itself, naming the delivery that is meant."""
+    key = select(delivery_requests.c.idempotency_key).where(delivery_requests.c.id == delivery_id)
+    own = connection.execute(key).scalar()
+    about = corrected_by(connection, own) if own is not None else None
+    return {
+        "corrections": shown_corrections(connection, delivery_id),
+        "corrects": shown_correction(about) | {"delivery_id": about.delivery_id} if about else None,
+    }
+
+
+def marks(connection: Connection, delivery_ids: Collection[str]) -> Mapping[str, str]:
+    """Of those that were corrected: `revised`, `recalled` or `withdrawn`."""
+    found = connection.execute(corrections().where(_rows.delivery_id.in_(list(delivery_ids)))) if delivery_ids else ()
+    marked: dict[str, str] = {}
+    for kept in map(kept_correction, found):
+        if kept.stands and marked.get(kept.delivery_id) not in ("recalled", "withdrawn"):
+            marked[kept.delivery_id] = _mark(kept)
+    return marked
+
+
+def _mark(kept: KeptCorrection) -> str:
+    if kept.act is CorrectionAct.REVISE:
+        return "revised"
+    return "withdrawn" if kept.how is How.IN_PLACE else "recalled"
+
+
+def was_kept_back() -> ColumnElement[bool]:
+    """Of a row of deliveries: it was taken back, or a person did not let it go, which is nobody's error."""
+    requests = delivery_requests.c
+    taken_back = exists().where(
+        _rows.delivery_id == requests.id,
+        _rows.act == str(CorrectionAct.RECALL),
+        _rows.how == str(How.IN_PLACE),
+    )
+    refused = exists().where(pending_actions.c.id == requests.id, pending_actions.c.status.in_(_REFUSED))
+    return and_(requests.status == str(Status.FAILED), or_(taken_back, refused))
+
+
+# How a row of delivery_requests becomes a value, and a value a row.
+
+
+Value = TypeVar("Value")
+
+_COPIED: Final = [(column.name, column.new) for column in DELIVERY_COLUMNS if column.new]
+_LEASED: Final = [(column.name, column.leased) for column in DELIVERY_COLUMNS if column.leased]
+_KEPT: Final = [(column.name, column.kept) for column in DELIVERY_COLUMNS if column.kept]
+_SETTLED: Final = [(column.name, column.settled) for column in DELIVERY_COLUMNS if column.settled]
+_copied: Final = attrgetter(*(field for _, field in _COPIED))
+_kept: Final = attrgetter(*(field for _, field in _KEPT))
+
+INSERT_COLUMNS: Final = (*(name for name, _ in _COPIED), *(name for name, _ in _LEASED))
+INITIALLY: Final = {column.name: column.initially for column in DELIVERY_COLUMNS if column.initially}
+CLAIMED: Final = ", ".join(column.name for column in DELIVERY_COLUMNS if column.claim)
+SNAPSHOT_COLUMNS: Final = tuple(column.name for column in DELIVERY_COLUMNS if column.snapshot)
+SETTLE_COLUMNS: Final = (*(name for name, _ in _KEPT), *(name for name, _ in _SETTLED))
+SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
+# Of a lost worker's row: it was written last when it was marked, or when the part before arrived.
+MARKED_SINCE: Final = "doubtful_since = COALESCE(doubtful_since, CASE WHEN sending THEN updated_at END)"
+
+
+def redated_doubt(now: str) -> str:
+    """Of a row that a clock dated which has been set back since: nobody knows when its call was made."""
+    return f"doubtful_since = CASE WHEN sending OR doubtful_since IS NOT NULL THEN {now} - {REACHES_BACK_US} END"
+
+
+def settling(row: str, done: str) -> str:
+    """The SET list of a settlement: `row` and `done` are what the statement calls the two."""
+    written = [
+        f"{column.name} = COALESCE({done}.{column.name}, {row}.{column.name})"
+        if column.keeps
+        else f"{column.name} = {done}.{column.name}"
+        for column in DELIVERY_COLUMNS
+        if column.settled or column.kept
+    ]
+    return ", ".join(written + [f"{column.name} = {column.let_go}" for column in DELIVERY_COLUMNS if column.let_go])
+
+
+def insert_values(new: NewDelivery, lease: Lease | None) -> tuple[Any, ...]:
+    """In the order of INSERT_COLUMNS."""
+    held = lease if new.status is Status.PENDING else None
+    return (*_copied(new), *[value(new, held) for _, value in _LEASED])
+
+
+def new_snapshot(new: NewDelivery, status: Status) -> Snapshot:
+    return Snapshot(
+        id=new.id,
+        idempotency_key=new.idempotency_key,
+        fingerprint=new.fingerprint,
+        request_id=new.request_id,
+        origin_butler=new.origin_butler,
+        channel=new.channel,
+        intent=new.intent,
+        status=status,
+        attempts=0,
+        possible_duplicate=False,
+        not_before_us=new.created_at_us,
+        waiting_reason=None,
+        provider_delivery_id=None,
+        failure=None,
+    )
+
+
+def found_again(new: NewDelivery, existing: Snapshot) -> Inserted:
+    """The key is taken; by this very row, when only the answer to the first try was lost."""
+    if existing.id != new.id:
+        return Inserted(created=False, snapshot=existing)
+    claim = new.claimed(sending=False) if existing.status is Status.IN_PROGRESS else None
+    return Inserted(created=True, snapshot=existing, claim=claim)
+
+
+def _reader(make: Callable[..., Value], kind: str) -> Callable[[Any], Value]:
+    """From a row of the columns that have such a field to the value made of them."""
+    columns = [(getattr(column, kind), column.read) for column in DELIVERY_COLUMNS if getattr(column, kind)]
+    names = [name for name, _ in columns]
+    converted = [(name, read) for name, read in columns if read]
+
+    def read(row: Any) -> Value:
+        values = dict(zip(names, row, strict=True))
+        for name, convert in converted:
+            values[name] = convert(values[name])
+        return make(**values)
+
+    return read
+
+
+def _snapshot(*, error_class: str | None, error_message: str | None, **values: Any) -> Snapshot:
+    return Snapshot(
+        **values, failure=DeliveryFailure(ErrorClass(error_class), error_message or "") if error_class else None
+    )
+
+
+claim_of: Final = _reader(Claim, "claim")
+snapshot_of: Final = _reader(_snapshot, "snapshot")
+
+
+def mark_values(claim: Claim, lease_until_us: int, now_us: int) -> tuple[Any, ...]:
+    return claim.id, claim.fence, lease_until_us, now_us, claim.possible_duplicate
+
+
+def settle_values(done: Settlement) -> tuple[Any, ...]:
+    """In the order of SETTLE_COLUMNS, then which row."""
+    return (*_kept(done), *[value(done) for _, value in _SETTLED], done.claim.id, done.claim.fence)
+
+
+def attempt_values(done: Settlement) -> tuple[Any, ...] | None:
+    attempt = done.attempt
+    if attempt is None:
+        return None
+    failure = attempt.failure
+    return (
+        done.claim.id,
+        done.claim.calls + 1,
+        attempt.started_at_us,
+        attempt.completed_at_us,
+        attempt.latency_ms,
+        str(attempt.outcome),
+        str(failure.error_class) if failure else None,
+        failure.message if failure else None,
+        done.receipt if failure is None else attempt.response,
+        attempt.asked.sentence if attempt.asked else None,
+    )
+
+
+def dead_letter_values(done: Settlement) -> tuple[Any, ...] | None:
+    if done.quarantine is None:
+        return None
+    return (
+        done.quarantine.id,
+        done.claim.id,
+        str(done.quarantine.reason),
+        str(done.failure.error_class) if done.failure else None,
+        done.failure.message if done.failure else None,
+        done.attempts,
+        done.at_us,
+    )
+
+
+REFUSAL_COLUMNS: Final = (
+    "id",
+    "idempotency_key",
+    "request_id",
+    "origin_butler",
+    "channel",
+    "intent",
+    "target_identity",
+    "error_class",
+    "error_message",
+    "limit_type",
+    "retry_after_seconds",
+    "trace_id",
+    "created_at",
+    "handed_by",
+)
+
+
+def refusal_values(refusal: Refusal) -> tuple[Any, ...]:
+    return (
+        refusal.id,
+        refusal.idempotency_key,
+        refusal.request_id,
+        refusal.origin_butler,
+        refusal.channel,
+        str(refusal.intent),
+        refusal.target_identity,
+        str(refusal.failure.error_class),
+        refusal.failure.message,
+        refusal.limit_type,
+        refusal.failure.retry_after_seconds,
+        refusal.trace_id,
+        refusal.created_at_us,
+        refusal.handed_by,
+    )
+
+
+def latest_fences(claims: Iterable[Claim]) -> dict[str, int]:
+    """Fences only grow: of several claims on one delivery in a batch, only the newest can be the valid one."""
+    fences: dict[str, int] = {}
+    for claim in claims:
+        fences[claim.id] = max(claim.fence, fences.get(claim.id, 0))
+    return fences
+
+
+# Calls of the switchboard that led to nothing: one row each, so that a trace knows of them.
+
+
+class StoredRefusedCalls:
+    """Beside what the messenger's limits refuse and it notes itself; these rows name no limit."""
+
+    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+        self._database = database
+        self._mint = mint
+
+    async def note(self, call: RefusedCall) -> None:
+        values = {
+            "id": self._mint(call.at_us),
+            "idempotency_key": "",
+            "request_id": _word(call.request_id, 128),
+            "origin_butler": call.source,
+            "channel": _word(call.channel, 32),
+            "intent": _word(call.intent, 32),
+            "target_identity": "",
+            "error_class": str(call.failure.error_class),
+            "error_message": _sentence(call.failure.message),
+            "trace_id": _trace_id(),
+            "created_at": call.at_us,
+            "handed_by": "switchboard",
+        }
+        await self._database.write(lambda connection: connection.execute(insert(delivery_refusals), values))
+
+
+def _trace_id() -> str | None:
+    context = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(context.trace_id) if context.is_valid else None
+
+
+def _word(value: object, most: int) -> str:
+    """A short text from an envelope that may be anything at all."""
+    return value[:most] if isinstance(value, str) and not text_problem(value) else ""
+
+
+def _sentence(value: str) -> str:
+    """What was answered, even where it repeats something that no database can hold."""
+    return value.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

@@ -1,0 +1,309 @@
+"""The delivery ledger on SQLite: each operation is a step in the writer's next transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
+
+from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.delivery.store.rows import (
+    CLAIMED,
+    INITIALLY,
+    INSERT_COLUMNS,
+    MARKED_SINCE,
+    REFUSAL_COLUMNS,
+    SETTLE_COLUMNS,
+    SNAPSHOT,
+    attempt_values,
+    claim_of,
+    dead_letter_values,
+    found_again,
+    insert_values,
+    latest_fences,
+    mark_values,
+    new_snapshot,
+    redated_doubt,
+    refusal_values,
+    settle_values,
+    settling,
+    snapshot_of,
+)
+from postroom.delivery.store.tables import delivery_attempts
+from postroom.kernel.database.coalescer import Coalescer
+from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase, marks
+from postroom.kernel.values.ids import DeliveryId
+from postroom.message.delivery import Receipt, Status
+
+Result = TypeVar("Result")
+_ANY_TIME: Final = 2**62
+
+_INSERT = ManyRows(
+    lambda rows: (
+        f"""
+    INSERT INTO delivery_requests ({", ".join((*INSERT_COLUMNS, *INITIALLY))})
+    VALUES {rows} ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
+    """
+    ),
+    row=f"({', '.join((*('?' * len(INSERT_COLUMNS)), *INITIALLY.values()))})",
+)
+_BUSY_THREADS = """
+    SELECT one.value FROM json_each(?) AS one WHERE EXISTS (
+        SELECT 1 FROM delivery_requests WHERE order_key = one.value AND status IN ('pending', 'in_progress'))
+"""
+_BY_KEY = f"""
+    SELECT {SNAPSHOT} FROM delivery_requests WHERE idempotency_key = ?1
+"""
+_BY_ID = f"SELECT {SNAPSHOT} FROM delivery_requests WHERE id = ?"
+_DELIVERED_REPLAY = f"""
+    SELECT {SNAPSHOT} FROM delivery_requests WHERE replay_of = ?1 AND status = 'delivered'
+    LIMIT 1
+"""
+_ORIGINS = """
+    WITH RECURSIVE origin (name) AS (
+        SELECT min(origin_butler) FROM delivery_requests WHERE status = 'pending' AND channel = ?1
+        UNION ALL
+        SELECT (SELECT min(origin_butler) FROM delivery_requests
+                WHERE status = 'pending' AND channel = ?1 AND origin_butler > origin.name)
+        FROM origin WHERE origin.name IS NOT NULL)
+    SELECT name FROM origin WHERE name IS NOT NULL
+"""
+_CLAIM = f"""
+    UPDATE delivery_requests SET status = 'in_progress', fence = fence + 1, lease_until = ?, updated_at = ?
+    WHERE id IN (
+        SELECT due.id FROM delivery_requests AS due
+        WHERE due.status = 'pending' AND due.channel = ? AND due.origin_butler = ? AND due.not_before <= ?
+          AND NOT EXISTS (
+              SELECT 1 FROM delivery_requests AS ahead
+              WHERE ahead.order_key = due.order_key AND ahead.status IN ('pending', 'in_progress')
+                AND (ahead.id < due.id OR ahead.status = 'in_progress'))
+        ORDER BY due.priority, due.not_before LIMIT ?)
+    RETURNING {CLAIMED}
+"""
+_RECLAIM = f"""
+    UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, {MARKED_SINCE}, updated_at = ?
+    WHERE id IN (
+        SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ?
+          AND id NOT IN (SELECT value FROM json_each(?))
+        LIMIT ?)
+    RETURNING {CLAIMED}
+"""
+_DATED_AHEAD_US: Final = 5_000_000  # as long as a write may have waited for its turn
+_REDATE = (
+    f"""
+    UPDATE delivery_requests SET not_before = not_before - (updated_at - ?1), updated_at = ?1, {redated_doubt("?1")}
+    WHERE status = 'pending' AND not_before > ?2 AND updated_at > ?2
+    """,
+    f"""
+    UPDATE delivery_requests SET lease_until = lease_until - (updated_at - ?1), updated_at = ?1, {redated_doubt("?1")}
+    WHERE status = 'in_progress' AND lease_until > ?2 AND updated_at > ?2
+    """,
+)
+_NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pending' AND not_before > ?"
+_MARK = ManyRows(
+    lambda rows: (
+        f"""
+    WITH mine (id, fence, lease_until, now, repeats) AS (VALUES {rows})
+    UPDATE delivery_requests SET sending = 1, lease_until = mine.lease_until, updated_at = mine.now,
+        possible_duplicate = mine.repeats
+    FROM mine
+    WHERE delivery_requests.id = mine.id AND delivery_requests.fence = mine.fence AND status = 'in_progress'
+    RETURNING id
+    """
+    ),
+    row=marks(5),
+)
+_ADVANCE = """
+    UPDATE delivery_requests SET parts_done = ?, lease_until = ?, updated_at = ?, doubtful_since = NULL
+    WHERE id = ? AND fence = ? AND status = 'in_progress'
+"""
+_SETTLE = ManyRows(
+    lambda rows: (
+        f"""
+    WITH done ({", ".join(SETTLE_COLUMNS)}, id, fence) AS (VALUES {rows})
+    UPDATE delivery_requests SET {settling("delivery_requests", "done")}
+    FROM done
+    WHERE delivery_requests.id = done.id AND delivery_requests.fence = done.fence
+      AND delivery_requests.status = 'in_progress'
+    RETURNING id
+    """
+    ),
+    row=marks(len(SETTLE_COLUMNS) + 2),
+)
+_ATTEMPT = ManyRows(lambda rows: f"INSERT INTO delivery_attempts VALUES {rows}", row=marks(len(delivery_attempts.c)))
+_RECEIPT = ManyRows(
+    lambda rows: f"INSERT OR IGNORE INTO delivery_receipts VALUES {rows}", row="(?, ?, ?, 'sent', ?, ?)"
+)
+_DEAD_LETTER = """
+    INSERT INTO delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class, error_summary,
+        total_attempts, replay_count, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
+"""
+_REFUSE = f"INSERT INTO delivery_refusals ({', '.join(REFUSAL_COLUMNS)}) VALUES {marks(len(REFUSAL_COLUMNS))}"
+
+
+class SqliteLedger:
+    """Callers hand in one thing at a time; what waits together is written together."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self._inserts: Coalescer[tuple[NewDelivery, Lease | None], Inserted] = Coalescer(self._insert_all)
+        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all)
+        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all)
+        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all)
+
+    def find(self, key: str) -> Awaitable[Snapshot | None]:
+        return self._finds.put(key)
+
+    async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
+        def work(connection: Connection) -> Snapshot | None:
+            row = _driver(connection).execute(_BY_ID, (delivery_id,)).fetchone()
+            return snapshot_of(row) if row else None
+
+        return await self._database.read(work)
+
+    def insert(self, new: NewDelivery, lease: Lease | None) -> Awaitable[Inserted]:
+        return self._inserts.put((new, lease))
+
+    async def refuse(self, refusal: Refusal) -> None:
+        await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))
+
+    async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        return await self._write(lambda driver: _claim(driver, channel, now_us, lease_until_us, limit))
+
+    async def reclaim(
+        self,
+        *,
+        expired_before_us: int,
+        now_us: int,
+        lease_until_us: int,
+        limit: int,
+        in_hand: Sequence[DeliveryId] = (),
+    ) -> Sequence[Claim]:
+        values = (lease_until_us, now_us, expired_before_us, json.dumps(in_hand), limit)
+
+        def work(driver: sqlite3.Connection) -> list[Claim]:
+            for statement in _REDATE:
+                driver.execute(statement, (now_us, now_us + _DATED_AHEAD_US))
+            return [claim_of(row) for row in driver.execute(_RECLAIM, values).fetchall()]
+
+        return await self._write(work)
+
+    async def orphaned_before_us(self, now_us: int) -> int:
+        """One process owns the file, so whatever was in progress at start belongs to nobody."""
+        return _ANY_TIME
+
+    async def next_due_us(self, now_us: int) -> int | None:
+        def work(connection: Connection) -> int | None:
+            due: int | None = _driver(connection).execute(_NEXT_DUE, (now_us,)).fetchone()[0]
+            return due
+
+        return await self._database.read(work)
+
+    def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> Awaitable[bool]:
+        return self._marks.put((claim, lease_until_us, now_us))
+
+    async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
+        def work(driver: sqlite3.Connection) -> bool:
+            done = claim.parts_done + 1
+            moved = driver.execute(_ADVANCE, (done, lease_until_us, now_us, claim.id, claim.fence)).rowcount == 1
+            if moved:
+                _RECEIPT.run(driver, [(claim.id, done, receipt.provider_id, now_us, receipt.conversation)])
+            return moved
+
+        return await self._write(work)
+
+    def settle(self, done: Settlement) -> Awaitable[bool]:
+        return self._settles.put(done)
+
+    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
+        return await self._write(lambda driver: _insert(driver, batch))
+
+    async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
+        return await self._database.read(lambda connection: [_find(_driver(connection), key) for key in keys])
+
+    async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
+        latest = latest_fences(claim for claim, _, _ in batch)
+        rows = [mark_values(*one) for one in batch if latest[one[0].id] == one[0].fence]
+        marked = {row[0] for row in await self._write(lambda driver: _MARK.run(driver, rows))}
+        return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
+
+    async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
+        latest = latest_fences(one.claim for one in batch)
+        valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
+        settled = await self._write(lambda driver: _settle(driver, valid))
+        return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
+
+    async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        return await self._database.write(lambda connection: work(_driver(connection)))
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101  # narrows the type; the engine is ours
+    return driver
+
+
+def _find(driver: sqlite3.Connection, key: str) -> Snapshot | None:
+    row = driver.execute(_BY_KEY, (key,)).fetchone()
+    if row is None:
+        return None
+    found = snapshot_of(row)
+    if found.status is Status.DEAD_LETTERED:
+        replayed = driver.execute(_DELIVERED_REPLAY, (found.id,)).fetchone()
+        return snapshot_of(replayed) if replayed else found
+    return found
+
+
+def _insert(driver: sqlite3.Connection, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> list[Inserted]:
+    """Leased only where nothing is ahead in the same thread, neither stored nor earlier in this batch."""
+    threads = json.dumps([new.order_key for new, _ in batch])
+    busy = {row[0] for row in driver.execute(_BUSY_THREADS, (threads,))}
+    rows, leased = [], dict[DeliveryId, Lease]()
+    for new, lease in batch:
+        if lease is not None and new.status is Status.PENDING and new.order_key not in busy:
+            leased[new.id] = lease
+        busy.add(new.order_key)
+        rows.append(insert_values(new, leased.get(new.id)))
+    written = {row[0] for row in _INSERT.run(driver, rows)}
+    return [_inserted(driver, new, leased.get(new.id), written=new.id in written) for new, _ in batch]
+
+
+def _inserted(driver: sqlite3.Connection, new: NewDelivery, lease: Lease | None, *, written: bool) -> Inserted:
+    if not written:
+        existing = _find(driver, new.idempotency_key)
+        assert existing is not None  # noqa: S101  # the conflict was with this very key
+        return found_again(new, existing)
+    if lease is None:
+        return Inserted(created=True, snapshot=new_snapshot(new, new.status))
+    claim = new.claimed(sending=lease.sending)
+    return Inserted(created=True, snapshot=new_snapshot(new, Status.IN_PROGRESS), claim=claim)
+
+
+def _claim(driver: sqlite3.Connection, channel: str, now_us: int, lease_until_us: int, limit: int) -> list[Claim]:
+    """An equal share for every origin, so that a noisy one cannot starve the others."""
+    origins = [row[0] for row in driver.execute(_ORIGINS, (channel,))]
+    claims: list[Claim] = []
+    for origin in origins:
+        share = -(-limit // len(origins))
+        rows = driver.execute(_CLAIM, (lease_until_us, now_us, channel, origin, now_us, share)).fetchall()
+        claims += [claim_of(row) for row in rows]
+    return sorted(claims, key=lambda claim: claim.id)
+
+
+def _settle(driver: sqlite3.Connection, batch: Sequence[Settlement]) -> set[str]:
+    settled = {row[0] for row in _SETTLE.run(driver, [settle_values(one) for one in batch])}
+    done = [one for one in batch if one.claim.id in settled]
+    _ATTEMPT.run(driver, [values for one in done if (values := attempt_values(one))])
+    _RECEIPT.run(
+        driver,
+        [
+            (one.claim.id, one.claim.parts_done + 1, one.receipt, one.at_us, one.conversation)
+            for one in done
+            if one.receipt is not None
+        ],
+    )
+    driver.executemany(_DEAD_LETTER, [values for one in done if (values := dead_letter_values(one))])
+    return settled

@@ -1,0 +1,397 @@
+"""What the popup of a question looks like."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from dataclasses import field as dataclasses_field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, assert_never
+
+import aiohttp
+
+from postroom.desk import desk as drafts
+from postroom.desk.asks.asking import (
+    AnswerVerdict,
+    Ask,
+    AskingHousehold,
+    AskListener,
+    Away,
+    Board,
+    HouseholdAddress,
+    NotServed,
+    OnlyOne,
+    Taken,
+    pause_seconds,
+)
+from postroom.desk.desk import Desk, Look
+from postroom.desk.model import FAILURES, FormField, PopupEnding, PopupOutcome, PopupSettings, Sheet
+from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.values.ids import IdMint, seconds
+from postroom.message.wire import plain_words
+from postroom.questions.model import RATHER_NOT, QuestionKind, Wording
+
+LATER: Final = "Later"
+SEND: Final = "Send"
+TITLE: Final = "Postroom"
+ANSWER_LIMIT: Final = 32_000  # what the household takes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What stood in an earlier popup of the same question, and why that was no answer."""
+
+    problem: str = ""
+    text: str = dataclasses_field(default="", repr=False)
+    filled: Filled | None = dataclasses_field(default=None, repr=False)
+
+
+def question_sheet(ask: Ask, before: Before, look: Look, *, settle_seconds: float) -> Sheet:
+    wording = ask.wording
+    return Sheet(
+        message=_message(wording),
+        title=f"Question from {asker_name(ask.asker)}",
+        project=f"{asker_name(ask.asker)} asks",
+        palette=look.palette,
+        options=tuple(labels(wording)),
+        allow_multiple=wording.multiple,
+        secret=wording.secret,
+        fields=form_fields(wording.form, before.filled) if wording.form else (),
+        has_reply=takes_words(wording),
+        text=before.text,
+        problem=before.problem,
+        needs_answer=True,
+        settle_seconds=settle_seconds,
+        submit_label=SEND,
+        cancel_label=LATER,
+        decline_label=RATHER_NOT,
+        reply_limit=ANSWER_LIMIT,
+        draft_file=str(draft_folder(look.drafts, ask.id) / f"{look.token}.json"),
+        turn_file=look.turn_file,
+        turn_token=look.token,
+    )
+
+
+def message_sheet(message: str, look: Look) -> Sheet:
+    """One that asks nothing and leaves by itself."""
+    return Sheet(
+        message=message,
+        title=TITLE,
+        wait_for_response=False,
+        timeout_seconds=look.message_seconds,
+        palette=look.palette,
+        draft_file=str(look.drafts / f"{look.token}.json"),
+        turn_file=look.turn_file,
+        turn_token=look.token,
+    )
+
+
+def draft_folder(folder: Path, ask_id: str) -> Path:
+    """Each question has drafts of its own, and loses them when it ends."""
+    return drafts.folder_for(folder, "household", ask_id)
+
+
+def labels(wording: Wording) -> dict[str, str]:
+    """Each option's value by what its button says; buttons that would say the same say their value, too."""
+    said = [option.label for option in wording.options]
+    return {
+        option.label if said.count(option.label) == 1 else f"{option.label} ({option.value})": option.value
+        for option in wording.options
+    }
+
+
+def takes_words(wording: Wording) -> bool:
+    """To approve takes a button, and a form has lines of its own."""
+    return wording.kind is QuestionKind.TEXT or (wording.kind is QuestionKind.CHOICE and wording.allow_text)
+
+
+def asker_name(asker: str) -> str:
+    """`butler:health` is known to people as health."""
+    return asker.partition(":")[2] or asker
+
+
+def _message(wording: Wording) -> str:
+    described = [f"{one.label}: {one.description}" for one in wording.options if one.description]
+    asked = [plain_words(text, wording.format) for text in (wording.question, wording.context) if text]
+    return "\n\n".join(filter(None, [*asked, "\n".join(described)]))
+
+
+# A flat JSON Schema as lines to fill in, and what was filled in as the values it wants.
+
+
+Filled = Mapping[str, Sequence[str]]
+_YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
+
+
+def form_fields(form: Mapping[str, Any], filled: Filled | None = None) -> tuple[FormField, ...]:
+    """With what was filled in before, otherwise with the form's own defaults."""
+    required = form.get("required", [])
+    return tuple(
+        FormField(
+            name=name,
+            label=str(field.get("title") or name),
+            hint=_hint(field),
+            required=name in required,
+            choices=_choices(field),
+            several=field.get("type") == "array",
+            value=_default(field) if filled is None else tuple(filled.get(name, ())),
+        )
+        for name, field in form["properties"].items()
+    )
+
+
+def form_values(form: Mapping[str, Any], filled: Filled) -> dict[str, Any]:
+    """What cannot be read stays as it was typed: the household says what is wrong with it."""
+    return {name: _value(field, filled[name]) for name, field in form["properties"].items() if filled.get(name)}
+
+
+def in_labels(form: Mapping[str, Any], words: str) -> str:
+    """What the household says about a field, with the name that the person reads."""
+    for name, field in form["properties"].items():
+        found = re.search(rf"(?<!\w){re.escape(name)}: ", words)
+        if found:
+            words = f"{words[: found.start()]}{field.get('title') or name}: {words[found.end() :]}"
+    return words
+
+
+def _value(field: Mapping[str, Any], given: Sequence[str]) -> Any:
+    match field.get("type"):
+        case "array":
+            return list(given)
+        case "boolean":
+            return given[0] == "true"
+        case "integer" | "number":
+            return _number(given[0].strip())
+        case _:
+            return given[0]
+
+
+def _number(words: str) -> int | float | str:
+    for read in (int, float):
+        try:
+            return read(words)
+        except ValueError:
+            continue
+    return words
+
+
+def _choices(field: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    if field.get("type") == "boolean":
+        return _YES_OR_NO
+    holder = field.get("items", {}) if field.get("type") == "array" else field
+    titled = holder.get("oneOf", holder.get("anyOf"))
+    if titled:
+        return tuple((str(one["const"]), str(one.get("title", one["const"]))) for one in titled)
+    values = holder.get("enum", ())
+    names = holder.get("enumNames", ())
+    return tuple(zip(map(str, values), map(str, names if len(names) == len(values) else values), strict=True))
+
+
+def _default(field: Mapping[str, Any]) -> tuple[str, ...]:
+    match field.get("default"):
+        case None:
+            return ()
+        case bool() as flag:
+            return ("true" if flag else "false",)
+        case list() as several:
+            return tuple(map(str, several))
+        case one:
+            return (str(one),)
+
+
+def _hint(field: Mapping[str, Any]) -> str:
+    """The asker's words, then what the field takes, where that is not plain to see."""
+    kind, low, high = field.get("type"), field.get("minimum"), field.get("maximum")
+    takes = {"integer": "A whole number", "number": "A number"}.get(str(kind), "")
+    if takes and low is not None and high is not None:
+        takes += f" from {low} to {high}"
+    elif takes and (low is not None or high is not None):
+        takes += f" of at least {low}" if low is not None else f" of at most {high}"
+    formats = {"email": "An e-mail address", "uri": "A web address", "date": "As 2026-01-31"}
+    formats["date-time"] = "As 2026-01-31T14:30:00Z"
+    takes = takes or formats.get(str(field.get("format")), "")
+    return ". ".join(filter(None, [str(field.get("description") or "").rstrip(". "), takes]))
+
+
+# What the person did in the popup, as the answer that the household's API takes.
+
+
+def given(wording: Wording, ending: PopupEnding) -> dict[str, Any] | None:
+    """None when they gave no answer: to close a window is none."""
+    if ending.outcome is PopupOutcome.DECLINED:
+        return {"declined": True}
+    if ending.outcome is not PopupOutcome.SUBMITTED:
+        return None
+    if wording.form:
+        return {"fields": form_values(wording.form, ending.fields)}
+    values = [labels(wording)[label] for label in ending.chosen]
+    if values:
+        return {"selected": values} if wording.multiple else {"value": values[0]}
+    return {"text": ending.text}
+
+
+# One open question after the other on the screen, and what the person did with it.
+
+
+logger = logging.getLogger(__name__)
+
+_BUSY_SECONDS: Final = 1.0
+_NO_WINDOW_SECONDS: Final = 60.0
+_KEPT_WORDS: Final = "The household does not answer at the moment. Your answer is sent as soon as it does."
+
+
+@dataclass(slots=True, kw_only=True)
+class Shower:
+    desk: Desk
+    household: AskingHousehold
+    board: Board
+    clock: Clock
+    mint: Callable[[int], str]
+    settle_seconds: float
+    before: dict[str, Before] = dataclasses_field(default_factory=dict)
+
+    async def look(self) -> int | None:
+        """Until one question has been dealt with; when to look again, None for when the board changes."""
+        ask = self.board.next()
+        if ask is None:
+            return None
+        ending = await self._shown(ask) if self.desk.is_free() else PopupEnding(outcome=PopupOutcome.REPLACED)
+        wait_seconds = 0.0 if ending is None else await self._after(ask, ending)
+        return self.clock.now_us() + seconds(wait_seconds)
+
+    def forget(self, ask_id: str) -> None:
+        self.before.pop(ask_id, None)
+
+    async def _shown(self, ask: Ask) -> PopupEnding | None:
+        """None when it ended elsewhere, or changed, while it was on the screen."""
+        before = self.before.get(ask.id, Before())
+        sheet = partial(question_sheet, ask, before, settle_seconds=self.settle_seconds)
+        showing = asyncio.create_task(self.desk.show(sheet))
+        try:
+            while not showing.done():
+                news = self.board.changed.news()
+                if not self.board.holds(ask):
+                    return None
+                changed = asyncio.create_task(news.wait())
+                await asyncio.wait({showing, changed}, return_when=asyncio.FIRST_COMPLETED)
+                changed.cancel()
+            return showing.result()
+        finally:
+            await _close(showing)
+
+    async def _after(self, ask: Ask, ending: PopupEnding) -> float:
+        """How long to leave the screen alone."""
+        if ending.outcome in FAILURES:
+            logger.warning("a question of the household cannot be shown here: %s", ending.outcome.value)
+            return _NO_WINDOW_SECONDS
+        answer = given(ask.wording, ending)
+        if answer is not None:
+            await self._judged(ask, ending, await self._sent(ask, answer))
+            return 0.0
+        self._keep(ask, ending)
+        if ending.outcome is PopupOutcome.REPLACED:
+            return _BUSY_SECONDS
+        self.board.put_aside(ask)
+        return 0.0
+
+    async def _sent(self, ask: Ask, answer: dict[str, Any]) -> AnswerVerdict:
+        """As often as it takes, under one key: what a person answered is not lost with a connection."""
+        key, failures = self.mint(self.clock.now_us()), 0
+        while True:
+            try:
+                return await self.household.answer(ask, answer, key)
+            except NotServed as refusal:
+                return AnswerVerdict(taken=Taken.REFUSED, reason=str(refusal))
+            except Away:
+                failures += 1
+            if failures == 1:
+                await self._tell(_KEPT_WORDS)
+            await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause_seconds(failures)))
+
+    async def _judged(self, ask: Ask, ending: PopupEnding, verdict: AnswerVerdict) -> None:
+        match verdict.taken:
+            case Taken.ACCEPTED:
+                self.board.put_aside(ask)
+            case Taken.TOO_LATE:
+                self.board.put_aside(ask)
+                await self._tell(f"Your answer came too late: {verdict.reason}.")
+            case Taken.REFUSED:
+                self.board.put_aside(ask)
+                await self._tell(f"This cannot be answered here: {verdict.reason}.")
+            case Taken.NOT_AN_ANSWER:
+                form = ask.wording.form
+                self._keep(ask, ending, in_labels(form, verdict.reason) if form else verdict.reason)
+            case _ as never:
+                assert_never(never)
+
+    def _keep(self, ask: Ask, ending: PopupEnding, problem: str = "") -> None:
+        """For the next popup of the same question; a secret is kept nowhere, and other words have their draft."""
+        if ask.wording.secret:
+            self.before[ask.id] = Before(problem=problem)
+        elif problem or ending.fields:
+            filled = ending.fields if ask.wording.form else None
+            self.before[ask.id] = Before(problem=problem, text=ending.text, filled=filled)
+
+    async def _tell(self, words: str) -> None:
+        await self.desk.show(partial(message_sheet, words))
+
+
+async def _close(showing: asyncio.Task[PopupEnding]) -> None:
+    showing.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await showing
+
+
+# A desk that shows the questions of one person of a household while it runs.
+
+
+@asynccontextmanager
+async def watching(desk: Desk, settings: PopupSettings, at: HouseholdAddress | None) -> AsyncIterator[None]:
+    """Without a household the desk works alone."""
+    if at is None:
+        yield
+        return
+    board, clock, only_one = Board(), SystemClock(), OnlyOne(_lock_file(settings, at))
+    loops = Loops(clock, lambda _loop, _kind: None)
+    async with aiohttp.ClientSession() as http:
+        household = AskingHousehold(at, http)
+        shower = Shower(
+            desk=desk,
+            household=household,
+            board=board,
+            clock=clock,
+            mint=IdMint().mint,
+            settle_seconds=settings.settle_seconds,
+        )
+
+        def forget(ask_id: str) -> None:
+            shower.forget(ask_id)
+            _discard(draft_folder(settings.drafts, ask_id))
+
+        listener = AskListener(household, board, clock, only_one, forget)
+        try:
+            async with (
+                loops.running("desk.listening", listener.look, cut_off=True),
+                loops.running("desk.showing", shower.look, wake=board.changed, cut_off=True),
+            ):
+                yield
+        finally:
+            only_one.release()
+
+
+def _lock_file(settings: PopupSettings, at: HouseholdAddress) -> Path:
+    whose = hashlib.sha256(f"{at.url}\0{at.token.reveal()}".encode()).hexdigest()[:16]
+    return settings.home / "desk" / f"watching-{whose}"
+
+
+def _discard(folder: Path) -> None:
+    for draft in drafts.waiting(folder):
+        drafts.discard(draft.file)

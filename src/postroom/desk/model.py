@@ -1,0 +1,313 @@
+"""How a popup can end, and the sentence each end is answered with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, assert_never
+
+from postroom.desk.history import voicemode_directory
+from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.fields import unknown_argument
+from postroom.settings import Secret, Settings
+
+
+class PopupOutcome(StrEnum):
+    SUBMITTED = "submitted"
+    EMPTY = "empty"
+    DISPLAYED = "displayed"
+    CANCELLED = "cancelled"
+    DECLINED = "declined"
+    """The person would rather not answer, and said so."""
+    DISMISSED = "dismissed"
+    TIMEOUT = "timeout"
+    REPLACED = "replaced"
+    HEADLESS = "headless"
+    NO_TOOLKIT = "no_toolkit"
+    CRASHED = "crashed"
+
+
+FAILURES = frozenset({PopupOutcome.HEADLESS, PopupOutcome.NO_TOOLKIT, PopupOutcome.CRASHED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopupEnding:
+    outcome: PopupOutcome
+    text: str = ""
+    chosen: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Ending(outcome={self.outcome.value!r}, text=***)"
+
+    @property
+    def reply(self) -> str:
+        """Chosen options one per line, then what was typed, exactly as it was typed."""
+        return "\n".join([*self.chosen, *([self.text] if self.text.strip() or not self.chosen else [])])
+
+
+def answer(ending: PopupEnding, timeout_seconds: float | None = None) -> str:
+    match ending.outcome:
+        case PopupOutcome.SUBMITTED:
+            return f"User response: {ending.reply}"
+        case PopupOutcome.EMPTY:
+            return "User submitted empty response"
+        case PopupOutcome.DISPLAYED:
+            return "✓ Message displayed successfully"
+        case PopupOutcome.CANCELLED | PopupOutcome.DECLINED:
+            return "User cancelled the popup"
+        case PopupOutcome.DISMISSED:
+            return "User dismissed the popup"
+        case PopupOutcome.TIMEOUT:
+            return f"No response within {timeout_seconds:.15g}s timeout"
+        case PopupOutcome.REPLACED:
+            return "User cancelled or dismissed the popup"
+        case PopupOutcome.HEADLESS:
+            return "Error: Cannot display popup - no display available. This feature requires a graphical environment."
+        case PopupOutcome.NO_TOOLKIT:
+            return (
+                "Error: Cannot display popup - Python's tkinter is not installed (on Debian: apt install python3-tk)."
+            )
+        case PopupOutcome.CRASHED:
+            return "Error: The popup window failed before it was answered. What was typed is kept for the next popup."
+        case _ as never:
+            assert_never(never)
+
+
+# What a caller of `notify` asks for, checked field by field.
+
+
+MESSAGE_LIMIT = 10_000
+REPLY_LIMIT = 10_000
+TIMEOUT_SECONDS = (5, 300)
+THEMES = ("auto", "light", "dark")
+DEFAULT_TITLE = "VoiceMode"
+OPTIONS_LIMIT = 20
+OPTION_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopupQuestion:
+    message: str = field(repr=False)
+    wait_for_response: bool = True
+    timeout: float | None = None
+    title: str = DEFAULT_TITLE
+    show_history: bool = True
+    chime_enabled: bool = False
+    theme: str = "auto"
+    options: tuple[str, ...] = field(default=(), repr=False)
+    allow_multiple: bool = False
+    secret: bool = False
+    project: str = ""
+
+
+def parse(arguments: Mapping[str, Any]) -> PopupQuestion:
+    """Every field error at once; an argument that is null counts as not given."""
+    values: dict[str, Any] = {}
+    errors: list[FieldError] = []
+    for name, check in _CHECKS.items():
+        value = arguments.get(name)
+        if value is None:
+            continue
+        problem = check(value)
+        if problem is None:
+            values[name] = tuple(value) if name == "options" else value
+        else:
+            errors.append(FieldError(field=name, error=problem, code="invalid"))
+    if unknown := unknown_argument(arguments, tuple(_CHECKS)):
+        raise ValidationError(unknown)
+    if arguments.get("message") is None:
+        errors.insert(0, FieldError(field="message", error=f"is required ({_MESSAGE_RANGE})", code="missing"))
+    if errors:
+        raise ValidationError.of(errors)
+    return PopupQuestion(**values)
+
+
+_MESSAGE_RANGE = f"1 to {MESSAGE_LIMIT} characters"
+
+
+def _message(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return f"must be text of {_MESSAGE_RANGE}"
+    return None if 1 <= len(value) <= MESSAGE_LIMIT else f"must be {_MESSAGE_RANGE} long, not {len(value)}"
+
+
+def _timeout(value: Any) -> str | None:
+    low, high = TIMEOUT_SECONDS
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return None if number and low <= value <= high else f"must be a number from {low} to {high} (seconds)"
+
+
+def _theme(value: Any) -> str | None:
+    return None if value in THEMES else f"must be one of {', '.join(THEMES)}"
+
+
+def _options(value: Any) -> str | None:
+    if not isinstance(value, list) or not 1 <= len(value) <= OPTIONS_LIMIT:
+        return f"must be a list of 1 to {OPTIONS_LIMIT} texts"
+    if not all(isinstance(item, str) and item.strip() and len(item) <= OPTION_LENGTH for item in value):
+        return f"must hold only texts of 1 to {OPTION_LENGTH} characters"
+    if any(len(item.splitlines()) != 1 for item in value):
+        return "must hold only single lines"
+    return None if len(set(value)) == len(value) else "must not repeat an option"
+
+
+def _text(value: Any) -> str | None:
+    return None if isinstance(value, str) else "must be text"
+
+
+def _flag(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be true or false"
+
+
+_CHECKS: Mapping[str, Callable[[Any], str | None]] = {
+    "message": _message,
+    "wait_for_response": _flag,
+    "timeout": _timeout,
+    "title": _text,
+    "show_history": _flag,
+    "chime_enabled": _flag,
+    "theme": _theme,
+    "options": _options,
+    "allow_multiple": _flag,
+    "secret": _flag,
+    "project": _text,
+}
+
+# What the desk may be told from outside.
+
+
+DEFAULT_PORT = 40105
+_NO_TOKEN = Secret("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopupSettings:
+    home: Path
+    voicemode: Path
+    """VoiceMode's base folder, whose conversation log the desk shares."""
+    project_path: str
+    history_limit: int = 5
+    """Exchanges of the running conversation shown above the message."""
+    show_seconds: float = 10.0
+    """A display that has not shown the window by then does not answer."""
+    display_only_seconds: float = 10.0
+    """How long a message without a question stays, unless the call says otherwise."""
+    typing_grace_seconds: float = 10.0
+    progress_seconds: float = 10.0
+    silence_seconds: float = 60.0
+    """A window that has not given a sign of life for so long hangs."""
+    questions: bool = True
+    """Whether the household's open questions are shown here."""
+    settle_seconds: float = 1.0
+    """Keys meant for another window must not answer a question that has only just come up."""
+    token: Secret = _NO_TOKEN
+    """Over HTTP, what a client must bear."""
+
+    @property
+    def drafts(self) -> Path:
+        return self.home / "desk" / "drafts"
+
+    @property
+    def turn(self) -> Path:
+        return self.home / "desk" / "turn"
+
+
+def from_settings(
+    settings: Settings, environ: Mapping[str, str], *, working_directory: Path, user_home: Path
+) -> PopupSettings:
+    """The household's settings, and VoiceMode's own word on where its log is."""
+    return PopupSettings(
+        home=settings.home,
+        voicemode=voicemode_directory(environ, working_directory=working_directory, user_home=user_home),
+        project_path=str(working_directory),
+        **dict(settings.desk),
+    )
+
+
+# What the server and the window's process say to each other: one JSON object per line.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """One line of a form: with choices something is picked, without them it is typed."""
+
+    name: str
+    label: str
+    hint: str = ""
+    required: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
+    """Each value with what the person reads."""
+    several: bool = False
+    value: tuple[str, ...] = field(default=(), repr=False)
+    """What stands in it at first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """Everything the window needs to know before it appears."""
+
+    message: str = field(repr=False)
+    title: str
+    project: str = ""
+    history: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Who (`stt` for the person, `tts` for the assistant) said what, oldest first."""
+    wait_for_response: bool = True
+    timeout_seconds: float | None = None
+    """For a question, when to give up; for a plain message, when to leave."""
+    grace_seconds: float = 10.0
+    palette: str = "light"
+    options: tuple[str, ...] = field(default=(), repr=False)
+    allow_multiple: bool = False
+    secret: bool = False
+    fields: tuple[FormField, ...] = field(default=(), repr=False)
+    """Of a form, in place of options and reply."""
+    has_reply: bool = True
+    """Whether words of one's own can be typed."""
+    text: str = field(default="", repr=False)
+    """What stands in the reply at first."""
+    problem: str = ""
+    """Why it is shown once more."""
+    needs_answer: bool = False
+    """Nothing at all, or a choice and words at once, cannot be submitted."""
+    settle_seconds: float = 0.0
+    """Keys meant for another window must not answer: nothing can be submitted before it was there for so long."""
+    submit_label: str = "Submit"
+    cancel_label: str = "Cancel"
+    decline_label: str = ""
+    """With it there is a button that refuses to answer, which is an answer."""
+    reply_limit: int = 10_000
+    draft_file: str
+    turn_file: str
+    turn_token: str
+    preview: bool = False
+    """Only to see what it looks like: it leaves by itself as soon as it is drawn."""
+
+    @property
+    def ends_by_choosing(self) -> bool:
+        """A press on an option is all there is to do, so there is nothing to submit."""
+        return bool(self.options) and not self.allow_multiple and not self.has_reply
+
+
+def encode(value: dict[str, Any]) -> bytes:
+    return json.dumps(value).encode("ascii") + b"\n"
+
+
+def encode_sheet(sheet: Sheet) -> bytes:
+    return encode(asdict(sheet))
+
+
+def decode_sheet(line: bytes | str) -> Sheet:
+    raw = json.loads(line)
+    raw["history"] = tuple((who, text) for who, text in raw["history"])
+    raw["options"] = tuple(raw["options"])
+    raw["fields"] = tuple(_field(one) for one in raw["fields"])
+    return Sheet(**raw)
+
+
+def _field(raw: dict[str, Any]) -> FormField:
+    choices = tuple((value, label) for value, label in raw["choices"])
+    return FormField(**raw | {"choices": choices, "value": tuple(raw["value"])})

@@ -1,1 +1,0 @@
-"""Asking people, and hearing what they answered."""

@@ -1,1 +1,0 @@
-"""The audit over HTTP, and how its people and places are named."""

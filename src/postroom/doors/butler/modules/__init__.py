@@ -1,1 +1,0 @@
-"""What a butler's file can switch on with a `[modules.*]` section."""

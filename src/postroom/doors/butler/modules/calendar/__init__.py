@@ -1,1 +1,0 @@
-"""A butler's calendar, kept at Google."""

@@ -1,1 +1,0 @@
-"""Who is calling, and from where: shared by every door."""

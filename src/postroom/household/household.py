@@ -1,0 +1,459 @@
+"""A whole household in one process, or some of its parts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Final
+
+from fastapi import APIRouter
+from prometheus_client import CollectorRegistry
+from starlette.types import ASGIApp
+
+from postroom.approvals.approvals import Approvals
+from postroom.attention.attention import Attention
+from postroom.butlers.daemon import NO_REMINDERS, Butler
+from postroom.butlers.loading import check_modules, loaded_modules
+from postroom.butlers.messenger.server import StraightToDelivery
+from postroom.butlers.messenger.server import build_server as build_messenger
+from postroom.butlers.server import add_core_tools, build_server, core_rules
+from postroom.butlers.sessions import Sessions
+from postroom.butlers.switchboard import RULES, add_switchboard_tools
+from postroom.butlers.tools import add_route_tool
+from postroom.connectors.tools import add_tools
+from postroom.delivery.plane import Plane
+from postroom.household.peers import Peers, RoutesOverWire, messenger_door, switchboard_door
+from postroom.household.wiring.attention import attending, build_attention, button_key, refuse_unknown_people
+from postroom.household.wiring.attention_doors import AttentionDoors, attention_doors
+from postroom.household.wiring.butlers import (
+    ButlerWorld,
+    build_board,
+    build_butler,
+    build_sessions,
+    cannot_answer,
+    living,
+    module_context,
+    start_sessions,
+)
+from postroom.household.wiring.channels import SandboxAddress
+from postroom.household.wiring.console import Console, RunningHousehold, operators_link, running_console
+from postroom.household.wiring.console_world import ConsoleWorld
+from postroom.household.wiring.conversations import conversing
+from postroom.household.wiring.delivery import (
+    DRAIN_SECONDS,
+    correction_desk,
+    messenger_parts,
+    running_plane,
+    sender_status,
+    showing_life,
+)
+from postroom.household.wiring.inbox import Inbox, releasing, running_inbox
+from postroom.household.wiring.intents import (
+    AddTools,
+    Correspondence,
+    World,
+    adapter,
+    assistant_server,
+    build_correspondence,
+    listening,
+    working,
+)
+from postroom.household.wiring.people import knowing_people, open_channels, pressing, sending_links
+from postroom.household.wiring.ports import Once, api_app, butler_app, once_of, script_door
+from postroom.household.wiring.questions import (
+    AskingParts,
+    approving,
+    ask_routers,
+    assistants_ask,
+    build_asking,
+    butler_asks,
+    hearing,
+    presenting,
+    start_resuming,
+)
+from postroom.household.wiring.store import (
+    ADAPTERS,
+    SANDBOX,
+    SANDBOX_IMAP,
+    SANDBOX_SMTP,
+    SWITCHBOARD,
+    WORKER,
+    OpenedStore,
+    file_taking,
+    fixed_ports,
+    open_in_time,
+    sandbox_ports,
+    shipped,
+)
+from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use, warn_of_users
+from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
+from postroom.kernel.running.clock import SharedClock
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.running.telemetry import LoopMeter
+from postroom.kernel.serving.servers import HttpServer, serving
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.message.channel import Channel, Outbound
+from postroom.sandbox.server import Sandbox, SandboxOptions
+from postroom.settings import Settings
+from postroom.settings.listeners import Listeners, bounds_of
+from postroom.settings.reach import Peer
+from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings,
+    parts: Sequence[str],
+    roster: Sequence[ButlerConfig] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[RunningHousehold]:
+    """`environment` is what modules and models may be given of it, by name."""
+    butlers = shipped(settings) if roster is None else roster
+    for config in butlers:
+        check_modules(config)
+    async with AsyncExitStack() as stack:
+        yield await _Builder(settings, butlers, parts, environment or {}, stack).build()
+
+
+class _Builder:
+    """Starts the parts in the order they need each other; the stack stops them in the opposite order."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        roster: Sequence[ButlerConfig],
+        parts: Sequence[str],
+        environment: Mapping[str, str],
+        stack: AsyncExitStack,
+    ) -> None:
+        self._settings = settings
+        self._roster = roster
+        self._environment = environment
+        self._parts = tuple(parts)
+        self._stack = stack
+        self._clock = SharedClock()
+        self._mint = IdMint()
+        self._registry = CollectorRegistry()
+        self._tokens = TokenFile(settings.tokens_file)
+        self._endpoints = Endpoints(settings, roster)
+        self._peers = Peers(self._tokens, self._endpoints, self._clock, stack)
+        self._loops = Loops(self._clock, LoopMeter(self._registry).failed)
+        self._household = RunningHousehold(settings=settings, parts=self._parts, loops=self._loops)
+        self._routers: list[APIRouter] = []
+        self._assistant_doors: list[AddTools] = []
+        self._servers: dict[str, GuardedServer] = {}
+        self._butlers: list[Butler] = []
+        self._listeners = Listeners(settings=settings, stack=stack)
+        self._serving: list[HttpServer] = []
+        self._plane: Plane | None = None
+        self._approvals: Approvals | None = None
+        self._asking: AskingParts  # as soon as there is a store
+        self._attention: Attention
+        self._notices: AttentionDoors
+        self._channels: Mapping[str, Channel] = {}
+        self._correspondence: Correspondence | None = None
+        self._console: Console | None = None
+        self._once: Once | None = None
+
+    async def build(self) -> RunningHousehold:
+        await self._bind()
+        butlers = (Principal(Role.BUTLER, config.name) for config in self._roster)
+        self._tokens.ensure([OPERATOR, *butlers, *(Principal(Role.CONNECTOR, name) for name in ADAPTERS)])
+        await self._stack.enter_async_context(keeping_last_use(self._tokens, self._loops))
+        if MESSENGER in self._parts:
+            warn_of_users(self._tokens.principals(), self._settings.approvals.approvers)
+        sandbox = await self._start_sandbox()
+        mine = [config for config in self._roster if config.name in self._parts]
+        if mine or {WORKER, "api"} & set(self._parts):
+            store = await self._stack.enter_async_context(open_in_time(self._settings, self._clock, self._loops))
+            await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
+            self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            await refuse_unknown_people(self._attention)
+            inbox = await self._open_inbox(store)
+            self._notices = attention_doors(self._settings, store, self._attention, self._clock)
+            self._asking = self._household.asking = build_asking(
+                self._settings, store, self._clock, self._mint, self._attention.book
+            )
+            if WORKER in self._parts:
+                await self._start_plane(store, sandbox, inbox)
+            await self._build_butlers(mine, store, sandbox, inbox)
+            await self._build_correspondence(store, inbox)
+            if "api" in self._parts:
+                await self._build_plain_doors(store)
+                await self._build_console(store, inbox, sandbox)
+            self._once = once_of(store.database, self._clock, self._mint)
+        await self._serve()
+        self._stack.push_async_callback(self._wind_down)
+        return self._household
+
+    async def _wind_down(self) -> None:
+        """First of all when stopping: sessions while every door they speak through is open, callers while connected."""
+        await asyncio.gather(*(one.sessions.stop() for one in self._butlers if isinstance(one.sessions, Sessions)))
+        if self._plane is not None:
+            await self._plane.stop(DRAIN_SECONDS)
+        for server in self._serving:
+            server.end()  # all at once: each of them grants its callers a few seconds
+
+    async def _bind(self) -> None:
+        known = fixed_ports(self._settings, self._roster)
+        wanted = {part: known[part] for part in self._parts if part in known}
+        await self._listeners.bind(wanted | (sandbox_ports(self._settings) if SANDBOX in self._parts else {}))
+        for part in wanted:
+            self._endpoints.bound(part, self._listeners.port(part))
+
+    async def _start_sandbox(self) -> SandboxAddress | None:
+        if not self._settings.in_sandbox:
+            return None
+        if SANDBOX not in self._parts:
+            return sandbox_elsewhere(self._settings)
+        address = await start_sandbox(self._settings, self._listeners, self._stack)
+        self._household.addresses |= addresses_of(address)
+        return address
+
+    async def _open_inbox(self, store: OpenedStore) -> Inbox:
+        notices, registry = self._attention.book, self._registry
+        inbox = self._household.inbox = await self._stack.enter_async_context(
+            running_inbox(self._settings, store, notices, registry, self._clock, self._mint, self._loops)
+        )
+        self._routers += [inbox.router(), inbox.confirmation_router()]
+        self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
+        return inbox
+
+    async def _build_butlers(
+        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox
+    ) -> None:
+        world = ButlerWorld(
+            settings=self._settings,
+            database=store.database,
+            endpoints=self._endpoints,
+            peers=self._peers,
+            clock=self._clock,
+            mint=self._mint,
+            files=file_taking(self._settings, store, self._roster, self._clock, self._mint),
+        )
+        for config in sorted(mine, key=lambda one: one.name != MESSENGER):
+            if config.name == MESSENGER:
+                plane = await self._start_plane(store, sandbox, inbox)
+                await self._build_messenger(config, world, store, plane)
+            elif config.name == SWITCHBOARD:
+                await self._build_switchboard(config, world)
+            else:
+                way = self._peers.outbound(SWITCHBOARD, caller=config.name)
+                butler = await self._butler(config, world, way, self._peers.to(SWITCHBOARD, caller=config.name))
+                self._servers[config.name] = build_server(butler, butler.verifier)
+        for butler in self._butlers:
+            server = self._servers[butler.name]
+            butler_asks(server, butler, self._asking)
+            self._notices.butlers(server, butler)
+            butler.modules.add_tools(server, server.policy)
+            self._peers.add(butler.name, server)
+        await self._peers.connect()
+        for butler in self._butlers:
+            await self._stack.enter_async_context(living(butler, world, self._loops))
+
+    async def _butler(self, config: ButlerConfig, world: ButlerWorld, outbound: Outbound, switchboard: Peer) -> Butler:
+        """Its own sessions' tokens are known to its own server and to no other."""
+        tokens = SessionTokens(config.name, self._tokens)
+        context = module_context(config, self._settings, self._environment, self._clock)
+        settings, endpoints, environment = self._settings, self._endpoints, self._environment
+        butler = build_butler(
+            config,
+            world,
+            outbound=outbound,
+            switchboard=switchboard,
+            sessions=build_sessions(
+                config, settings, endpoints, world.database, tokens, environment, self._clock, self._mint
+            ),
+            modules=await self._stack.enter_async_context(loaded_modules(config, context)),
+            verifier=tokens,
+        )
+        self._butlers.append(butler)
+        return butler
+
+    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
+        channels = open_channels(self._settings, sandbox, store, self._clock)
+        started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
+        attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
+        plane = await self._stack.enter_async_context(attended)
+        pages_url, loops = self._listeners.pages_url, self._loops
+        alone = self._parts == (WORKER,)
+        life = showing_life(store.database, self._clock, loops, alone=alone)
+        released = releasing(self._settings, store.database, inbox, plane, self._mint, pages_url, loops)
+        links = sending_links(store, plane, self._mint, pages_url, self._household.links_due, loops)
+        for working_one in (life, released, presenting(self._asking, store.database, plane, pages_url, loops), links):
+            await self._stack.enter_async_context(working_one)
+        self._plane, self._channels = plane, channels
+        return plane
+
+    async def _build_correspondence(self, store: OpenedStore, inbox: Inbox) -> None:
+        """The API works on intents; the messenger, which has the bot, hears what people answer."""
+        if not {"api", MESSENGER} & set(self._parts):
+            return
+        world = World(
+            settings=self._settings,
+            store=store,
+            tokens=self._tokens,
+            clock=self._clock,
+            mint=self._mint,
+            butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
+            links_due=inbox.notifications.email_due.ring,
+        )
+        routes = RoutesOverWire(await self._peers.operator(SWITCHBOARD))
+        outbound = self._peers.outbound(SWITCHBOARD, caller=None)
+        built = build_correspondence(world, outbound, routes, self._asking)
+        if "api" in self._parts:
+            await self._stack.enter_async_context(working(built, self._loops, self._asking))
+            self._correspondence = built
+            self._routers += built.routers
+            self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
+        if MESSENGER in self._parts:
+            way_out = self._plane or outbound
+            files = file_taking(self._settings, store, self._roster, self._clock, self._mint)
+            heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops, files)
+            notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
+            talking = conversing(
+                world, self._roster, self._asking, routes, self._peers, self._channels, way_out, self._loops, files
+            )
+            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices, talking, files)
+            await self._stack.enter_async_context(ears)
+
+    async def _build_plain_doors(self, store: OpenedStore) -> None:
+        door = await script_door(self._settings, store, self._peers, self._clock, self._mint, self._roster)
+        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), *self._notices.routers()]
+        self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
+        self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
+        self._assistant_doors.append(lambda server: self._notices.assistants(server, self._tokens))
+
+    async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
+        world = ConsoleWorld(
+            settings=self._settings,
+            store=store,
+            inbox=inbox,
+            asking=self._asking.asking,
+            attention=self._attention,
+            tokens=self._tokens,
+            clock=self._clock,
+            messenger=await self._peers.operator(MESSENGER),
+            mint=self._mint,
+            approvals=self._approvals,
+            outbound=self._peers.outbound(SWITCHBOARD, caller=None),
+            sandbox_url=sandbox.control_url if sandbox else None,
+            pages_url=self._listeners.pages_url,
+            links_due=self._household.links_due,
+            silent=cannot_answer(self._roster, self._environment),
+        )
+        self._console = await self._stack.enter_async_context(running_console(world, self._loops))
+        self._household.sign_in = partial(operators_link, world, self._listeners.url("api"))
+
+    async def _build_messenger(
+        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
+    ) -> None:
+        approvals = self._approvals = await self._stack.enter_async_context(
+            approving(self._settings, store, plane, self._asking, self._loops)
+        )
+        desk = correction_desk(self._settings, store, plane, self._asking.bells.every.ring, self._mint)
+        status = sender_status(store, plane, self._attention)
+        butler = await self._butler(config, world, plane, StraightToDelivery(status, desk))
+        parts = messenger_parts(
+            self._settings, store, plane, butler.verifier, self._clock, self._mint, desk, approvals, self._attention
+        )
+        server = build_messenger(parts, more_rules=core_rules(MESSENGER))
+        add_core_tools(server, butler)
+        server.not_here["remind"] = NO_REMINDERS
+        self._servers[MESSENGER] = server
+        self._peers.take(messenger_door(server, parts.execute))
+
+    async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
+        board = build_board(world)
+        own = Principal(Role.BUTLER, SWITCHBOARD)
+        butler = await self._butler(config, world, board.as_outbound(own), board.as_peer(own))
+        policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
+        server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
+        add_switchboard_tools(server, board, butler.verifier)
+        add_core_tools(server, butler)
+        add_route_tool(server, butler)
+        self._servers[SWITCHBOARD] = server
+        self._peers.take(switchboard_door(server, board.deliver))
+
+    async def _serve(self) -> None:
+        hosts, origins = self._settings.served_hosts, self._settings.allowed_origins
+        connections, sessions = bounds_of(self._settings.serving)
+        apps: dict[str, ASGIApp] = {
+            butler.name: butler_app(
+                butler.name, self._servers[butler.name], butler.verifier, self._settings, self._loops.troubles
+            )
+            for butler in self._butlers
+        }
+        if "api" in self._parts and self._once:
+            apps["api"] = api_app(
+                self._registry,
+                self._tokens,
+                routers=self._routers,
+                console=self._console.app if self._console else None,
+                server=assistant_server(self._tokens, self._assistant_doors),
+                failing=self._loops.troubles,
+                once=self._once,
+                sessions=sessions,
+                hosts=hosts,
+                origins=origins,
+                household=self._settings.household_id,
+            )
+        apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
+        for name, application in apps.items():
+            server = serving(application, self._listeners[name], connections)
+            self._serving.append(await self._stack.enter_async_context(server))
+            self._household.addresses[name] = self._listeners.url(name) + ("/mcp" if name in self._servers else "")
+        for butler in self._butlers:
+            await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
+        if asking := self._household.asking:
+            await start_resuming(asking, self._butlers, self._stack, self._loops)
+            self._stack.callback(asking.bells.close)  # those who wait are let go while they are still connected
+        if inbox := self._household.inbox:
+            self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
+        if self._correspondence:
+            self._stack.callback(self._correspondence.gateway.signal.close)
+        if self._console:
+            self._stack.callback(self._console.changes.stop)
+
+    def _adapter(self, name: str) -> ASGIApp:
+        own_url, api_url, failing = self._listeners.url(name), self._listeners.url("api"), self._loops.troubles
+        return adapter(
+            name, self._settings, own_url=own_url, api_url=api_url, at_home=self._correspondence, failing=failing
+        )
+
+
+# Start the sandbox on the ports that were bound for it.
+
+
+_REACHED_AT: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - one who listens everywhere listens there too
+
+
+async def start_sandbox(settings: Settings, listeners: Listeners, stack: AsyncExitStack) -> SandboxAddress:
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    options = SandboxOptions(
+        host=settings.host,
+        bot_api_socket=listeners[SANDBOX],
+        smtp_socket=listeners[SANDBOX_SMTP],
+        imap_socket=listeners[SANDBOX_IMAP],
+        ledger_path=settings.home / "sandbox.db",
+        household=settings.household_id,
+    )
+    sandbox = await stack.enter_async_context(Sandbox(options))
+    return SandboxAddress(_host(settings), sandbox.bot_api_port, sandbox.smtp_port, sandbox.imap_port)
+
+
+def sandbox_elsewhere(settings: Settings) -> SandboxAddress:
+    """In another process of this household."""
+    ports = settings.ports
+    return SandboxAddress(_host(settings), ports.sandbox, ports.sandbox_smtp, ports.sandbox_imap)
+
+
+def addresses_of(sandbox: SandboxAddress) -> dict[str, str]:
+    return {SANDBOX: sandbox.control_url, SANDBOX_SMTP: sandbox.smtp_url, SANDBOX_IMAP: sandbox.imap_url}
+
+
+def _host(settings: Settings) -> str:
+    return _REACHED_AT.get(settings.host, settings.host)

@@ -1,0 +1,342 @@
+"""Put attention together: the household's policy, what the doors call, and the loop beside the delivery plane."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from postroom.attention.attention import Attention, Auditor, Considering, in_policy, in_rotations, missing, notice_id
+from postroom.attention.carrying import Carrier
+from postroom.attention.keeper import Keeper
+from postroom.attention.laws import AttentionMeter
+from postroom.attention.model import Policy
+from postroom.attention.reading import NoticeReading, has_buttons, notice_markup
+from postroom.attention.rules.policy import parse_policy
+from postroom.attention.rules.times import Rotation, parse_rotation
+from postroom.attention.state import NoticeSend, decoded
+from postroom.attention.store import StoredNotices
+from postroom.attention.turn import Drafted, NoticeBook
+from postroom.delivery.accept import Acceptance
+from postroom.delivery.afterwards.corrections import Corrections
+from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, CorrectionAnswer, CorrectionStatus
+from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.delivery.plane import Plane
+from postroom.delivery.rules.breaker import CircuitState
+from postroom.delivery.rules.policy import caller_key
+from postroom.household.wiring.channels import known_channels
+from postroom.household.wiring.store import OpenedStore, connect_store, stored_people
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.schema import newest, revision
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.loop import FileMark, Loops
+from postroom.kernel.running.process import household_key
+from postroom.kernel.values.errors import SettingsError, TargetUnavailable, ValidationError
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, person_id_of
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import Status
+from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
+from postroom.overview.story import DeliveryReason
+from postroom.overview.why_held import why_held, why_notice
+from postroom.people.model import Person
+from postroom.people.store.people import StoredPeople
+from postroom.settings import Settings
+from postroom.settings.sole_worker import sqlite_path
+
+_ROTATIONS: Final = "attention.rotations."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdNames:
+    """Ids of people, by what one calls them."""
+
+    people: StoredPeople
+
+    async def owner(self) -> str | None:
+        found = await self.people.find(HOUSEHOLD_OWNER, OWNER)
+        return found[0].id if found else None
+
+    async def at(self, channel: str, address: str) -> str | None:
+        found = await self.people.at(HOUSEHOLD_OWNER, channel, address)
+        return found[0].id if len(found) == 1 else None
+
+    async def places(self, person: str) -> list[tuple[str, str]]:
+        found = await self.people.get(HOUSEHOLD_OWNER, person)
+        return [(one.channel, one.address) for one in found.addresses] if found is not None else []
+
+    async def called(self, name: str) -> str | None:
+        found = await self.people.find(HOUSEHOLD_OWNER, name)
+        return found[0].id if len(found) == 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaneDoorstep:
+    """`button_key`: of the buttons under what a person has to acknowledge; without one there are none."""
+
+    acceptance: Acceptance
+    button_key: bytes | None = None
+
+    async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
+        placed = await self.acceptance.placed(outgoing)
+        draft = await self.acceptance.drafted(placed, request_id=request_id)
+        identity = draft.identity
+        known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
+        return Drafted(
+            outgoing=self._with_buttons(placed, identity.key),
+            address=draft.new.address,
+            key=identity.key,
+            fingerprint=identity.fingerprint,
+            known=known,
+        )
+
+    def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
+        can = self.acceptance.channels[placed.channel].capabilities
+        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
+            return placed
+        return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
+
+
+def household_policy(settings: Settings) -> tuple[Policy | None, Mapping[str, Rotation]]:
+    """Raises SettingsError, which names every wrong field."""
+    written = dict(settings.attention)
+    named = written.pop("rotations", {})
+    try:
+        rotations = {name: _rotation(name, one) for name, one in _table(named).items()}
+        channels = frozenset(known_channels(settings))
+        policy = parse_policy(written, channels=channels, path="attention") if written else None
+    except ValidationError as error:
+        raise SettingsError("\n".join(f"{one.field}: {one.error}." for one in error.fields)) from None
+    return policy, rotations
+
+
+def _table(named: object) -> Mapping[str, object]:
+    if not isinstance(named, Mapping):
+        raise SettingsError("attention.rotations: must be a table of rotations by name.")
+    return named
+
+
+def _rotation(name: str, written: object) -> Rotation:
+    try:
+        return parse_rotation(written)
+    except ValidationError as error:
+        fields = [replace(one, field=f"attention.rotations.{name}.{one.field}") for one in error.fields]
+        raise ValidationError.of(fields) from None
+
+
+def wishes_mark(settings: Settings) -> FileMark:
+    """Touched when what people wish has changed, or where they live."""
+    return FileMark(settings.home / "attention.changed")
+
+
+def button_key(settings: Settings) -> bytes:
+    return household_key(settings.home, "notice buttons")
+
+
+def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Attention:
+    """One for a process; what leaves from here is considered once `attending` has given it a way out."""
+    policy, rotations = household_policy(settings)
+    book = NoticeBook(
+        store=StoredNotices(store.database),
+        people=HouseholdNames(people=store.people),
+        clock=clock,
+        household=policy,
+        rotations=rotations,
+        zone=settings.household.local_zone,
+        woken=store.attention,
+        mark=wishes_mark(settings),
+    )
+    return Attention(book=book)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionFindings:
+    """`unaccounted`: what breaks a law. `missing`: who is named and not there."""
+
+    unaccounted: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+async def attention_findings(settings: Settings) -> AttentionFindings | None:
+    """Over all that is kept; None where no notice was ever kept. Needs no running household."""
+    household_policy(settings)
+    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
+        return None
+    store = connect_store(settings)
+    try:
+        if await store.database.read(revision) != newest():
+            return None
+        attention = build_attention(settings, store, SystemClock())
+        missing = await attention.missing_people()
+        if not missing and not attention.book.known:
+            return None
+        broken = {*(await attention.figures()).unaccounted, *await attention.audit()}
+        return AttentionFindings(unaccounted=tuple(sorted(broken)), missing=missing)
+    finally:
+        await store.database.close()
+
+
+async def refuse_unknown_people(attention: Attention) -> None:
+    """At start, of the settings; raises SettingsError, which names every field with someone who is not there."""
+    book = attention.book
+    named = [*in_policy(book.household, book.rotations, "attention."), *in_rotations(book.rotations, _ROTATIONS)]
+    if wrong := await missing(book.people, named):
+        raise SettingsError("\n".join(f"{one.field}: {one.error}." for one in wrong))
+
+
+@asynccontextmanager
+async def attending(
+    attention: Attention,
+    store: OpenedStore,
+    started: AbstractAsyncContextManager[Plane],
+    registry: CollectorRegistry,
+    loops: Loops,
+    key: bytes,
+) -> AsyncIterator[Plane]:
+    """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
+    async with started as plane:
+        book, queue = attention.book, StoredNotices(store.database)
+        corrections = Corrections(plane=plane, record=StoredCorrections(store.database, plane.acceptance.mint))
+        carrier = Carrier(book=book, queue=queue, way_out=plane, amends=PlaneAmends(corrections=corrections))
+        doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=key)
+        attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
+        keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
+        auditor = Auditor(attention=attention, queue=queue, meter=AttentionMeter(registry))
+        await book.refresh()
+        async with (
+            loops.running("attention", keeper.look, wake=book.woken),
+            loops.running("attention_audit", auditor.look),
+        ):
+            yield replace(plane, attention=attention)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelsDown:
+    """Channels whose circuit is not closed."""
+
+    plane: Plane
+
+    async def __call__(self) -> frozenset[str]:
+        path = self.plane.acceptance
+        circuits = {name: await path.breakers.circuit(name) for name in path.channels}
+        return frozenset(name for name, one in circuits.items() if one.state is not CircuitState.CLOSED)
+
+
+# What attention has handed over, changed by the same corrections as everything else.
+
+
+ACTOR: Final = "attention"
+_ARRIVED: Final = (CorrectionStatus.REVISED, CorrectionStatus.RECALLED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaneAmends:
+    corrections: Corrections
+
+    async def under(self, outgoing: Outgoing) -> str | None:
+        key = caller_key(outgoing.origin_butler, outgoing.idempotency_key or "")
+        found = await self.corrections.plane.acceptance.ledger.find(key)
+        return found.id if found else None
+
+    async def take_back(self, delivery_id: str) -> bool:
+        return await self.corrections.take_back(DeliveryId(delivery_id), actor=ACTOR)
+
+    async def amend(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome | None:
+        """A second time finds the first one's delivery: by the send's key, and what is recalled by that it was."""
+        channel = self.corrections.plane.acceptance.channels.get(outgoing.channel)
+        if channel is None or not _can(channel.capabilities, outgoing):
+            return None
+        answer = await self.corrections.correct(_asked(outgoing), request_id=request_id, wait_seconds=wait_seconds)
+        return _outcome(outgoing, answer, request_id)
+
+
+def _can(can: Capabilities, outgoing: Outgoing) -> bool:
+    return can.edits or (can.deletes and outgoing.deletes)
+
+
+def _asked(outgoing: Outgoing) -> Correcting:
+    recalls = outgoing.deletes
+    return Correcting(
+        act=CorrectionAct.RECALL if recalls else CorrectionAct.REVISE,
+        delivery_id=outgoing.revises or DeliveryId(""),
+        actor=ACTOR,
+        sender=None,
+        message="" if recalls else outgoing.message,
+        subject=None if recalls else outgoing.subject,
+        format=None if recalls else outgoing.format,
+        idempotency_key=None if recalls else outgoing.idempotency_key,
+        own_card=True,
+    )
+
+
+def _outcome(outgoing: Outgoing, answer: CorrectionAnswer, request_id: str) -> Outcome | None:
+    """None when nothing came of it and nothing will: it is said in a message instead."""
+    if answer.delivery_id is None:
+        if isinstance(answer.error, TargetUnavailable):
+            return Outcome(status=AnswerStatus.ERROR, request_id=request_id, error=answer.error, retryable=True)
+        return None
+    arrived = answer.status in _ARRIVED
+    return Outcome(
+        status=AnswerStatus.OK if arrived else AnswerStatus.ACCEPTED,
+        request_id=request_id,
+        channel=outgoing.channel,
+        delivery_id=answer.delivery_id,
+        delivery_status=Status.DELIVERED if arrived else Status.PENDING,
+    )
+
+
+# The people of the household, as the pages of attention list them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdFolk:
+    store: OpenedStore
+    tokens: TokenFile
+    notices: Attention
+
+    async def get(self, person_id: str) -> Person | None:
+        return await self.store.people.get(HOUSEHOLD_OWNER, person_id)
+
+    async def household(self) -> Sequence[Person]:
+        """The owner, those who can sign in, those who approve, and those of whom attention keeps something."""
+        await self.notices.book.refresh()
+        signing_in = {person_id_of(one) for one in self.tokens.principals()} - {None}
+        ids = {OWNER, *self.store.household.approvers, *self.notices.book.known, *(one for one in signing_in if one)}
+        return list((await self.store.people.people(HOUSEHOLD_OWNER, sorted(ids))).values())
+
+
+# Why a notice waits, and what held a delivery before it was one.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeReasons:
+    reading: NoticeReading
+    people: StoredPeople
+    clock: Clock
+
+    async def of_notice(self, notice_id: str, origin: str | None) -> DeliveryReason | None:
+        """Of a sender only its own."""
+        view = await self.reading.notice(notice_id)
+        if view is None or (origin is not None and view.agent != origin):
+            return None
+        found = await self.people.find(HOUSEHOLD_OWNER, view.person)
+        person = found[0].name if len(found) == 1 and found[0].name else view.person
+        return DeliveryReason(id=notice_id, why=why_notice(view, person, self.clock.now_us()))
+
+    async def of_delivery(self, reason: DeliveryReason) -> DeliveryReason:
+        row = await self.reading.book.store.send_of_delivery(reason.id)
+        if row is None:
+            return reason
+        views = [await self.reading.notice(name) for name in decoded(NoticeSend, row.send).notices]
+        held = [why for view in views if view is not None and (why := why_held(view, self.clock.now_us()))]
+        return replace(reason, why=" ".join([reason.why, *held]))
+
+
+def notice_reasons(database: Database, clock: Clock) -> NoticeReasons:
+    people = stored_people(database, IdMint())
+    book = NoticeBook(store=StoredNotices(database), people=HouseholdNames(people=people), clock=clock)
+    return NoticeReasons(reading=NoticeReading(book=book), people=people, clock=clock)

@@ -1,0 +1,293 @@
+"""Put a butler together: configuration, memory, appointments, sessions, modules."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from postroom.butlers.calendar.google import Credentials, GoogleAccount, GoogleCalendar
+from postroom.butlers.calendar.module import CalendarConfig
+from postroom.butlers.daemon import Butler, ButlerSessions, heartbeats
+from postroom.butlers.loading import LoadedModules, credentials_by_name
+from postroom.butlers.model import Runtime
+from postroom.butlers.modules import Calendars, ModuleContext
+from postroom.butlers.runtimes.process import ProcessPrograms
+from postroom.butlers.runtimes.programs import RUNTIMES
+from postroom.butlers.scheduler import Scheduler
+from postroom.butlers.sessions import ModelSettings, NoSessions, SessionLimits, SessionParts, Sessions
+from postroom.butlers.store import CachedRegistry, StoredAppointments, StoredRegistry, StoredSessions, StoredState
+from postroom.butlers.switchboard import CorrectionRelay, Deliver, Router, StatusRelay, Switchboard
+from postroom.conversations.history import StoredTalk
+from postroom.delivery.files.taking import FileTaking
+from postroom.delivery.notify import Notifier, NotifyArguments
+from postroom.delivery.store.rows import StoredRefusedCalls
+from postroom.household.peers import Peers
+from postroom.household.wiring.channels import known_channels
+from postroom.household.wiring.store import SWITCHBOARD
+from postroom.kernel.database.engine import Database
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tokens import SessionTokens
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import Principal, Role
+from postroom.message.channel import Outbound
+from postroom.message.outgoing import Outcome
+from postroom.settings import Secret, Settings
+from postroom.settings.reach import Peer
+from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ButlerWorld:
+    """What all butlers of one process share."""
+
+    settings: Settings
+    database: Database
+    endpoints: Endpoints
+    peers: Peers
+    clock: Clock
+    mint: IdMint
+    files: FileTaking
+
+
+def build_butler(
+    config: ButlerConfig,
+    world: ButlerWorld,
+    *,
+    outbound: Outbound,
+    switchboard: Peer,
+    sessions: ButlerSessions,
+    modules: LoadedModules,
+    verifier: Verifier,
+) -> Butler:
+    notifier = Notifier(
+        channels=known_channels(world.settings),
+        outbound=outbound,
+        switchboard=switchboard,
+        default_wait_seconds=world.settings.delivery.notify_wait_seconds,
+        files=world.files,
+    )
+
+    async def by_appointment(arguments: Mapping[str, Any]) -> Outcome:
+        request_id = world.mint.mint(world.clock.now_us())
+        return await notifier.submit(NotifyArguments(**arguments), origin_butler=config.name, request_id=request_id)
+
+    async def trigger(prompt: str, source: str) -> None:
+        await sessions.submit(prompt, trigger=source, caller=Principal(Role.BUTLER, config.name))
+
+    scheduler = Scheduler(
+        butler=config.name,
+        schedules=config.butler.schedule,
+        appointments=StoredAppointments(world.database, config.name),
+        clock=world.clock,
+        mint=world.mint.mint,
+        notify=by_appointment,
+        trigger=trigger,
+    )
+    return Butler(
+        config=config,
+        port=world.endpoints.port(config.name),
+        notifier=notifier,
+        state=StoredState(world.database, config.name),
+        sessions=sessions,
+        modules=modules,
+        verifier=verifier,
+        scheduler=scheduler,
+        clock=world.clock,
+        mint=world.mint.mint,
+        started_at_us=world.clock.now_us(),
+    )
+
+
+@asynccontextmanager
+async def living(butler: Butler, world: ButlerWorld, loops: Loops) -> AsyncIterator[None]:
+    """Keeps its appointments and lets the switchboard know that it is there."""
+    async with AsyncExitStack() as stack:
+        if butler.config.name != "messenger":
+            scheduler = butler.scheduler
+            await scheduler.start()
+            await stack.enter_async_context(
+                loops.running(f"scheduler:{butler.name}", scheduler.look, wake=scheduler.changed)
+            )
+        if butler.name != "switchboard":
+            await stack.enter_async_context(
+                heartbeats(
+                    world.peers.to("switchboard", caller=butler.name),
+                    butler=butler.name,
+                    description=butler.config.butler.description,
+                    modules=tuple(butler.config.modules),
+                    clock=world.clock,
+                    loops=loops,
+                )
+            )
+        yield
+
+
+# Google's calendar, as a module's section and the household's secrets describe it.
+
+
+def google_calendars(clock: Clock) -> Calendars:
+    return partial(_google, clock=clock)
+
+
+def _google(config: CalendarConfig, secrets: Sequence[Secret], *, clock: Clock) -> GoogleCalendar:
+    client_id, client_secret, refresh_token = secrets
+    account = GoogleAccount(
+        calendar_id=config.calendar_id,
+        timezone=config.timezone,
+        api_base_url=config.api_base_url,
+        token_url=config.token_url,
+        timeout_seconds=config.timeout_seconds,
+        credentials=Credentials(client_id=client_id, client_secret=client_secret, refresh_token=refresh_token),
+    )
+    return GoogleCalendar(account, clock)
+
+
+# What the modules of one butler may use.
+
+
+def module_context(
+    config: ButlerConfig, settings: Settings, environment: Mapping[str, str], clock: Clock
+) -> ModuleContext:
+    return ModuleContext(
+        butler=config.name,
+        clock=clock,
+        calendars=google_calendars(clock),
+        environment={name: Secret(value) for name, value in environment.items()}
+        | credentials_by_name(settings, config),
+        in_sandbox=settings.in_sandbox,
+    )
+
+
+# Give a butler its model, if its file names one.
+
+
+def build_sessions(
+    config: ButlerConfig,
+    settings: Settings,
+    endpoints: Endpoints,
+    database: Database,
+    tokens: SessionTokens,
+    environment: Mapping[str, str],
+    clock: Clock,
+    mint: IdMint,
+) -> Sessions | NoSessions:
+    if config.runtime.type == "none":
+        return NoSessions(config.name)
+    limits, runtime = config.butler.runtime, RUNTIMES[config.runtime.type]
+    return Sessions(
+        ModelSettings(
+            butler=config.name,
+            description=config.butler.description,
+            runtime=runtime,
+            mcp_url=endpoints.url(config.name) or "",
+            workspace=settings.home / "sessions" / config.name,
+            conversations=frozenset(name for name, can in known_channels(settings).items() if can.replies),
+            model=limits.model,
+            arguments=limits.args,
+            credentials=credentials_of(config, runtime, environment),
+        ),
+        SessionLimits(
+            concurrent=limits.max_concurrent_sessions,
+            queued=limits.max_queued_sessions,
+            timeout_seconds=limits.timeout_seconds,
+        ),
+        SessionParts(
+            store=StoredSessions(database),
+            tokens=tokens,
+            programs=ProcessPrograms(path=environment.get("PATH", ""), clock=clock),
+            clock=clock,
+            mint=mint.mint,
+            is_over=StoredTalk(database).is_over,
+        ),
+    )
+
+
+async def start_sessions(butler: str, sessions: ButlerSessions, stack: AsyncExitStack, loops: Loops) -> None:
+    """After the butler's own server is up, because that is what a session talks to."""
+    if isinstance(sessions, Sessions):
+        has_started = False
+
+        async def look() -> None:
+            """The doors are open by now: a store that goes away at this moment ends nothing."""
+            nonlocal has_started
+            if not has_started:
+                await sessions.start()
+                has_started = True
+            await sessions.look()
+
+        stack.push_async_callback(sessions.stop)
+        await stack.enter_async_context(
+            loops.running(f"sessions:{butler}", look, wake=sessions.wake, stopping=sessions.stopping)
+        )
+
+
+def cannot_answer(roster: Iterable[ButlerConfig], environment: Mapping[str, str]) -> str:
+    """Why no butler on this machine can answer people; empty when one can."""
+    able = [one for one in roster if one.name not in (MESSENGER, SWITCHBOARD)]
+    wanting = {one.name: _lacks(one, environment) for one in able}
+    if not all(wanting.values()):
+        return ""
+    return "no butler can answer: " + ("; ".join(f"{name}: {why}" for name, why in wanting.items()) or "there is none")
+
+
+def _lacks(config: ButlerConfig, environment: Mapping[str, str]) -> str:
+    if config.runtime.type == "none":
+        return "its butler.toml names no [runtime] type"
+    runtime = RUNTIMES[config.runtime.type]
+    if shutil.which(runtime.name, path=environment.get("PATH", "")) is None:
+        return f"the program '{runtime.name}' is not installed"
+    given = config.butler.runtime.args or any(environment.get(name) for name in runtime.credential_names)
+    return "" if given else f"none of {', '.join(runtime.credential_names)} is set"
+
+
+def credentials_of(config: ButlerConfig, runtime: Runtime, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the butler's file names, and what the model's program logs in with."""
+    names = (*config.butler.env.required, *config.butler.env.optional, *runtime.credential_names)
+    return {name: environment[name] for name in names if environment.get(name)}
+
+
+# Put the switchboard together.
+
+
+_log = structlog.get_logger("postroom.switchboard")
+
+
+def build_board(world: ButlerWorld) -> Switchboard:
+    registry = CachedRegistry(StoredRegistry(world.database), world.clock)
+    messenger = world.peers.to("messenger", caller="switchboard")
+    return Switchboard(
+        deliver=Deliver(
+            messenger=world.peers.outbound("messenger", caller="switchboard"),
+            registry=registry,
+            refusals=StoredRefusedCalls(world.database, world.mint.mint),
+            clock=world.clock,
+            mint=world.mint.mint,
+            channels=known_channels(world.settings),
+            lost=_lost,
+        ),
+        status=StatusRelay(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
+        correction=CorrectionRelay(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
+        router=Router(
+            registry=registry,
+            peer_of=world.peers.registered,
+            clock=world.clock,
+            mint=world.mint.mint,
+            lost=_lost,
+        ),
+        registry=registry,
+        endpoint_of=world.endpoints.url,
+        clock=world.clock,
+    )
+
+
+def _lost(error: BaseException) -> None:
+    """Its kind and its place alone: the error may repeat what the row was to say."""
+    _log.warning("switchboard.note_lost", exc_info=error)

@@ -1,0 +1,155 @@
+"""The console: what its pages are made from, and what goes on while none is open."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from starlette.applications import Starlette
+
+from postroom.attention.attention import Attention
+from postroom.attention.model import CELLS
+from postroom.attention.store import StoredNotices
+from postroom.console.lists import Bulk
+from postroom.console.live import Changes, HouseholdPulse
+from postroom.conversations.store import TalkPulse
+from postroom.household.wiring.channels import Accounts
+from postroom.household.wiring.console_world import ConsoleWorld
+from postroom.household.wiring.inbox import Inbox
+from postroom.household.wiring.questions import AskingParts
+from postroom.inbox.store.notes import StoredNotes
+from postroom.kernel.database.engine import Database
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Loops, Signal
+from postroom.kernel.running.process import package_version
+from postroom.kernel.serving.servers import WhenAsked
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import OPERATOR, Principal, person_id_of
+from postroom.message.channel import ListedAccount
+from postroom.overview.counts import FailingChannel, StandingNow, StoredOverview, WaitingNow
+from postroom.people.book import inbox_of
+from postroom.people.signing_in.rules import sign_in_link
+from postroom.people.signing_in.store import StoredConsoleSessions
+from postroom.questions.store.questions import QuestionFigures
+from postroom.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    app: WhenAsked[Starlette]
+    changes: Changes
+
+
+@asynccontextmanager
+async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
+    """Its hundred modules are imported for the first page that somebody opens: many households run without any."""
+    database = world.store.database
+    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, QuestionFigures(database), TalkPulse(database))
+    changes, bulk = Changes(pulse, world.clock), Bulk(lambda: secrets.token_urlsafe(12))
+
+    def pages() -> Starlette:
+        from postroom.household.wiring.console_pages import console_pages
+
+        return console_pages(world, changes, bulk, loops.failing)
+
+    async with loops.running("console_changes", changes.look, wake=changes.anybody, stopping=changes.stopping):
+        try:
+            yield Console(app=WhenAsked(pages), changes=changes)
+        finally:
+            changes.stop()
+            await bulk.close()
+
+
+async def operators_link(world: ConsoleWorld, base_url: str) -> str:
+    links = StoredConsoleSessions(world.store.database)
+    return await sign_in_link(links, world.tokens, base_url, OPERATOR, world.clock.now_us())
+
+
+# What of a household runs in this process, and where it is reached.
+
+
+@dataclass(slots=True, kw_only=True)
+class RunningHousehold:
+    """What runs where."""
+
+    settings: Settings
+    parts: tuple[str, ...]
+    loops: Loops
+    addresses: dict[str, str] = field(default_factory=dict)
+    inbox: Inbox | None = None
+    asking: AskingParts | None = None
+    attention: Attention | None = None
+    links_due: Signal = field(default_factory=Signal)  # rung for the one who sends links to the console
+    sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
+
+
+# What runs and what waits, counted where the console's first page counts it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdStanding:
+    settings: Settings
+    database: Database
+    accounts: Accounts
+    may_decide: Callable[[Principal], bool]
+    clock: Clock
+    mint: IdMint
+    started_at_us: int
+
+    async def seen_by(self, who: Principal) -> StandingNow:
+        return StandingNow(
+            version=package_version(),
+            sandbox=self.settings.in_sandbox,
+            started_at_us=self.started_at_us,
+            waiting=await self._waiting(who),
+            failing=[failing for one in await self.accounts.listed() if (failing := failing_channel(one))],
+        )
+
+    async def _waiting(self, who: Principal) -> WaitingNow:
+        decides = self.settings.approvals_on and self.may_decide(who)
+        return WaitingNow(
+            questions=await _counted(partial(self._questions, who)),
+            approvals=await _counted(self._approvals) if decides else None,
+            unread=await _counted(partial(self._unread, who)),
+            held=await _counted(partial(self._held, who)),
+            dead_letters=await _counted(self._dead_letters) if who.is_owner else None,
+        )
+
+    async def _questions(self, who: Principal) -> int:
+        return await QuestionFigures(self.database).waiting_for(person_id_of(who) or "")
+
+    async def _approvals(self) -> int:
+        return await StoredOverview(self.database).awaiting_approval(self.clock.now_us())
+
+    async def _unread(self, who: Principal) -> int:
+        return await StoredNotes(self.database, self.mint.mint).unread(inbox_of(who) or "", self.clock.now_us())
+
+    async def _held(self, who: Principal) -> int:
+        held = [str(one) for one in CELLS["held"]]
+        return await StoredNotices(self.database).in_states(person_id_of(who) or "", held)
+
+    async def _dead_letters(self) -> int:
+        trouble = await StoredOverview(self.database).trouble()
+        return trouble.given_up + trouble.held
+
+
+async def _counted(count: Callable[[], Awaitable[int]]) -> int | None:
+    """Each stands alone: what cannot be read is not known."""
+    try:
+        return await count()
+    except StoreUnavailable:
+        return None
+
+
+def failing_channel(one: ListedAccount) -> FailingChannel | None:
+    if not one.configured:
+        return None
+    if one.health is None:
+        return FailingChannel(name=one.name, reason="the messenger does not answer")
+    if one.health.circuit != "closed":
+        return FailingChannel(name=one.name, reason=one.health.reason or f"its circuit is {one.health.circuit}")
+    return FailingChannel(name=one.name, reason=f"hears nothing: {one.trouble.sentence}") if one.trouble else None

@@ -1,0 +1,408 @@
+"""Put the console's pages together: what they read, and how they act."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from postroom.approvals.approvals import Approvals
+from postroom.approvals.page import ApprovalPages, OwnDecisions
+from postroom.approvals.rules_page import RulePages, approvals_section
+from postroom.approvals.ruling import expiration
+from postroom.approvals.store.approvals import StoredApprovals
+from postroom.attention.attention import Attention
+from postroom.attention.pages.page import HeldNotices, attention_section
+from postroom.console.frame import NameBook, Navigation, NavigationEntry, Protected, asked_path
+from postroom.console.lists import Bulk
+from postroom.console.live import Changes, ConsoleSessions
+from postroom.console.visit import (
+    ConsolePage,
+    ConsoleSection,
+    Form,
+    FormRefused,
+    Templates,
+    Visit,
+    check_token,
+    did_nothing,
+    message,
+    read_form,
+    session_secret,
+)
+from postroom.conversations.history import Histories, Lately, StoredLately, StoredPersonHistory
+from postroom.conversations.page import SessionsToday, TalkPages, conversations_section
+from postroom.conversations.store import StoredInbound
+from postroom.delivery.pages.deliveries import dead_letters_section, deliveries_section
+from postroom.household.peers import MemoryPeer, Nobody
+from postroom.household.wiring.attention import HouseholdFolk
+from postroom.household.wiring.channels import known_channels
+from postroom.household.wiring.console_world import ConsoleWorld
+from postroom.household.wiring.delivery import breaker_policy, retry_policy
+from postroom.household.wiring.inbox import Inbox
+from postroom.household.wiring.people import Admissions, build_pairing, devices_of
+from postroom.household.wiring.store import Approvers, OpenedStore, approval_policy
+from postroom.inbox.page import InboxPages, PreferencePages, inbox_section, preference_pages
+from postroom.inbox.store.notes import StoredShelves
+from postroom.kernel.audit import NewAudit, StoredAudit
+from postroom.kernel.database.engine import Database
+from postroom.kernel.guard.http import ROOT
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.guard.tools import approver
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Failing
+from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, person_id_of
+from postroom.message.channel import Outbound
+from postroom.message.delivery import Priority
+from postroom.overview.audit import Audit, entry_of
+from postroom.overview.counts import (
+    ConsoleDeadLetters,
+    ConsoleDeliveries,
+    ConsoleHealth,
+    ConsoleOverview,
+    StoredOverview,
+    StoredWhatWaits,
+)
+from postroom.overview.health import Machinery, health_section
+from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page, today_section
+from postroom.people.devices.page import DevicePages, app_routes, devices_section
+from postroom.people.names.matching import Concerned
+from postroom.people.names.normalise import keys_of
+from postroom.people.pages import ContactPages, PersonOverviews, contacts_section
+from postroom.people.signing_in.pages import (
+    AskedLinks,
+    SignInPages,
+    TokenSessions,
+    sign_in_page,
+    sign_out_page,
+    theme_page,
+)
+from postroom.people.signing_in.passkey_routes import PasskeyDoor
+from postroom.people.signing_in.store import StoredConsoleSessions
+from postroom.people.store.contacts import StoredContactSearch, StoredMemory
+from postroom.people.store.rows import StoredHeldAddresses
+from postroom.questions.page import QuestionPages, questions_section
+from postroom.questions.store.questions import QuestionFigures
+from postroom.settings import Settings
+from postroom.settings.reach import HttpPeer
+
+
+def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:
+    database = world.store.database
+    sessions = TokenSessions(StoredConsoleSessions(database, world.mint.mint), world.tokens)
+    admissions, audit = _admissions(world), StoredAudit(database, world.mint.mint)
+    parts = ConsoleParts(
+        sections=[*_sections(world, bulk, failing), *admissions.sections(sessions, audit)],
+        badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
+        sandbox_url=world.sandbox_url,
+        more_pages=[events_page(changes, world.clock, sessions)],
+        sessions=sessions,
+        links=admissions.links,
+        audit=audit,
+        passkeys=admissions.passkey_door(sessions, world.clock),
+        clock=world.clock,
+        names=NameBook(records=StoredHeldAddresses(database)),
+        zone_of=world.attention.zone_of,
+    )
+    return console_app(parts)
+
+
+def _admissions(world: ConsoleWorld) -> Admissions:
+    return Admissions(
+        settings=world.settings,
+        store=world.store,
+        tokens=world.tokens,
+        mint=world.mint,
+        base_url=world.pages_url or world.settings.api_url,
+        due=world.links_due,
+    )
+
+
+def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[ConsoleSection]:
+    """In the order of the navigation, within each of its groups."""
+    settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
+    channels = sorted(known_channels(settings))
+    attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
+    waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
+    tools = MessengerTools(world.messenger, world.tokens)
+    concerned = Concerned(search=StoredContactSearch(database, keys_of))
+    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
+    held = HeldNotices(attention=world.attention)
+    machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
+    approvers = Approvers(settings.approvals.approvers, world.store.household)
+    approvals = approvals_desk(settings, world.store, world.approvals, approvers, world.clock, world.mint)
+    overview = ConsoleOverview(database, channels, breaker)
+    today = TodayPage(
+        overview=overview,
+        waiting=waiting,
+        questions=questions,
+        notices=held,
+        approvals=approvals.pages,
+        silent=world.silent,
+    )
+    overviews = person_overviews(world.store, questions, world.attention)
+    return [
+        today_section(today),
+        questions_section(questions),
+        approvals.section,
+        inbox_desk(database, world.inbox, questions),
+        conversations_desk(settings, world.store, world.mint),
+        attention_section(
+            world.attention, HouseholdFolk(store=world.store, tokens=world.tokens, notices=world.attention)
+        ),
+        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
+        dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
+        health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery),
+        people_desk(
+            settings, world.store, world.clock, world.inbox.notifications.email_due.ring, world.mint, overviews
+        ),
+        devices_desk(settings, world.store, world.outbound, world.clock, world.mint),
+    ]
+
+
+class MessengerTools:
+    """As the person who is signed in: over a wire with that person's token, in this process without one."""
+
+    def __init__(self, peer: MemoryPeer | HttpPeer | Nobody, tokens: TokenFile) -> None:
+        self._peer = peer
+        self._tokens = tokens
+
+    async def call(
+        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
+    ) -> dict[str, Any]:
+        if isinstance(self._peer, MemoryPeer):
+            return await self._peer.call_as(caller, tool, arguments, timeout_seconds)
+        token = self._tokens.token_of(caller)
+        if token is None:
+            raise TargetUnavailable(f"{caller} has no token any more")
+        return await self._peer.call(tool, arguments, timeout_seconds, token=token)
+
+
+# The console's pages where a person works: inbox, approvals, people.
+
+
+def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> ConsoleSection:
+    acts = inbox.acts()
+    pages = InboxPages(shelves=StoredShelves(database), preferences=inbox.preferences, acts=acts, questions=questions)
+    preferences = PreferencePages(book=inbox.preferences, acts=acts, email_enabled=inbox.notifications.email_enabled)
+    return inbox_section(pages, preference_pages(preferences))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalsDesk:
+    """`pages` also show what waits on other pages."""
+
+    pages: ApprovalPages
+    section: ConsoleSection
+
+
+def approvals_desk(
+    settings: Settings,
+    store: OpenedStore,
+    approvals: Approvals | None,
+    approvers: Collection[str],
+    clock: Clock,
+    mint: IdMint,
+) -> ApprovalsDesk:
+    """Those of the messenger in this process; where it runs elsewhere, the same over the database that they share."""
+    is_on, may_decide, known = settings.approvals_on, approver(approvers), known_channels(settings)
+    approvals = approvals or Approvals(
+        record=StoredApprovals(store.database, mint.mint, expiration),
+        policy=approval_policy(settings),
+        channels={},
+        known_channels=known,
+        clock=clock,
+        mint=mint.mint,
+        released=lambda: None,  # its own look finds what was decided
+        files=store.files,
+    )
+    decisions = OwnDecisions(approvals=approvals, may_decide=may_decide)
+    letters = frozenset(name for name, can in known.items() if can.style == "letter")
+    pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters, files=store.files)
+    rules = RulePages(standing=decisions, is_on=is_on, channels=sorted(known))
+    return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, may_decide))
+
+
+def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> ConsoleSection:
+    pages = TalkPages(
+        people=store.people,
+        search=StoredContactSearch(store.database, keys_of),
+        history=Histories(store=StoredPersonHistory(store.database)),
+        lately=Lately(store=StoredLately(store.database, HOUSEHOLD_OWNER)),
+        sessions=_sessions_today(settings, store.database, mint),
+        channels=sorted(known_channels(settings)),
+    )
+    return conversations_section(pages)
+
+
+def _sessions_today(settings: Settings, database: Database, mint: IdMint) -> SessionsToday:
+    most = settings.conversations.sessions_per_day
+    return SessionsToday(counted=StoredInbound(database, mint.mint), per_day=most)
+
+
+def person_overviews(store: OpenedStore, questions: QuestionPages, attention: Attention) -> PersonOverviews:
+    history = Histories(store=StoredPersonHistory(store.database))
+    return PersonOverviews(history=history, questions=questions, attention=attention)
+
+
+def people_desk(
+    settings: Settings,
+    store: OpenedStore,
+    clock: Clock,
+    links_due: Callable[[], object],
+    mint: IdMint,
+    overviews: PersonOverviews,
+) -> ConsoleSection:
+    pairing = build_pairing(settings, store, clock, links_due)
+    pages = ContactPages(
+        people=pairing.people,
+        pairing=pairing,
+        search=StoredContactSearch(store.database, keys_of),
+        choices=StoredMemory(store.database, keys_of),
+        sessions=_sessions_today(settings, store.database, mint),
+        overviews=overviews,
+    )
+    return contacts_section(pages)
+
+
+def devices_desk(
+    settings: Settings, store: OpenedStore, outbound: Outbound | None, clock: Clock, mint: IdMint
+) -> ConsoleSection:
+    """Also where no account notifies: then the page says what to set."""
+    devices = devices_of(settings, store, outbound, clock, mint) if outbound is not None else None
+    return devices_section(DevicePages(devices=devices))
+
+
+# What runs here, for the folded part of the page Health: versions and kinds, never addresses or passwords.
+
+
+def machine_facts(settings: Settings) -> dict[str, str]:
+    return {
+        "Postroom": version("postroom"),
+        "Python": platform.python_version(),
+        "Database": "SQLite" if settings.database.startswith("sqlite") else "PostgreSQL",
+        "Shared state": "Redis" if settings.redis_url.reveal() else "in this process",
+    }
+
+
+# The console as one application: who is there, may they see this, and which page answers.
+
+
+_REFUSED = ("Nothing was done", "")
+_OWNER = ("For the owner", "This page shows the whole household. You are signed in as {who}.")
+_UNKNOWN = ("Not found", "There is nothing at this address.")
+_AWAY = ("The database is not available", "Nothing is lost: try again in a moment.")
+_BROKEN = ("Something went wrong", "The error is ours and has been written to the log.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleParts:
+    sections: Sequence[ConsoleSection]
+    badges: Badges
+    sandbox_url: str | None
+    more_pages: Sequence[ConsolePage]
+    sessions: ConsoleSessions
+    links: AskedLinks
+    audit: Audit
+    clock: Clock
+    names: NameBook
+    zone_of: Callable[[str], Awaitable[str]]
+    passkeys: Callable[[SignInPages], PasskeyDoor]
+
+
+def console_app(parts: ConsoleParts) -> Starlette:
+    templates = Templates(parts.sandbox_url)
+    coming_in = SignInPages(sessions=parts.sessions, links=parts.links, clock=parts.clock, templates=templates)
+    passkeys = parts.passkeys(coming_in)
+    pages = [page for section in parts.sections for page in section.pages]
+    pages += [*parts.more_pages, *passkeys.pages(), sign_out_page(parts.sessions), theme_page()]
+    doors = _Doors(parts, templates)
+    routes: list[BaseRoute] = [Mount("/static", StaticFiles(packages=[("postroom.console", "static")]))]
+    routes += [*app_routes(templates), *coming_in.routes(), *passkeys.routes()]
+    routes += [Route(page.path, doors.to(page), methods=[page.method]) for page in pages]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Protected)],
+        exception_handlers={HTTPException: doors.explain, FormRefused: doors.explain, StoreUnavailable: doors.explain},
+    )
+
+
+class _Doors:
+    """Every page is reached through here, so none can forget to ask."""
+
+    def __init__(self, parts: ConsoleParts, templates: Templates) -> None:
+        self._parts = parts
+        self._templates = templates
+
+    def to(self, page: ConsolePage) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            secret, now_us = session_secret(request), self._parts.clock.now_us()
+            session = await self._parts.sessions.find(secret, now_us) if secret else None
+            if session is None:
+                return sign_in_page(self._templates, request, wanted=asked_path(request), status=401)
+            visit = Visit(
+                request=request,
+                principal=session.principal,
+                secret=secret,
+                form=Form(),
+                now_us=now_us,
+                templates=self._templates,
+                navigation=await self._navigation(session.principal, now_us),
+                book=self._parts.names,
+                session=session,
+                zone=await self._parts.zone_of(person_id_of(session.principal) or ""),
+            )
+            if not page.open_to(visit.principal):
+                return self._says(request, 403, _OWNER[0], _OWNER[1].format(who=visit.shown_as))
+            return await (self._acted(page, visit) if page.method == "POST" else page.handler(visit))
+
+        return answer
+
+    async def _acted(self, page: ConsolePage, visit: Visit) -> Response:
+        """What was done is written down by the door that did it, so that no page can forget to."""
+        form = await read_form(visit.request)
+        check_token(form, visit.secret)
+        response = await page.handler(replace(visit, form=form))
+        if response.status_code < 400 and not did_nothing(response):
+            await self._noted(entry_of(page.path, replace(visit, form=form)))
+        return response
+
+    async def _noted(self, new: NewAudit | None) -> None:
+        """The act is done: a person who heard otherwise would do it again."""
+        with suppress(StoreUnavailable):
+            if new is not None:
+                await self._parts.audit.add(new, self._parts.clock.now_us())
+
+    async def explain(self, request: Request, error: Exception) -> Response:
+        """In a page, not in JSON: whoever reads this is a person."""
+        if isinstance(error, FormRefused):
+            return self._says(request, 403, _REFUSED[0], str(error))
+        if isinstance(error, StoreUnavailable):
+            return self._says(request, 503, *_AWAY)
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        return self._says(request, status, *(_UNKNOWN if status in (404, 405) else _BROKEN))
+
+    async def _navigation(self, who: Principal, now_us: int) -> Navigation:
+        waiting = await self._parts.badges.of(who, now_us)
+        return Navigation(
+            [
+                NavigationEntry(name=one.name, path=ROOT + one.path, group=one.group, waiting=waiting.get(one.path, 0))
+                for one in self._parts.sections
+                if one.is_open_to(who)
+            ]
+        )
+
+    def _says(self, request: Request, status: int, title: str, text: str) -> Response:
+        return message(self._templates, request, title, text, status=status)

@@ -1,0 +1,484 @@
+"""Look into the ledger: of a running household, or from outside it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import secrets
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+from sqlalchemy import Connection
+
+from postroom.approvals.approvals import Approvals
+from postroom.attention.attention import Attention, NoticeOutcomes
+from postroom.butlers.messenger.server import Execute, MessengerParts
+from postroom.butlers.messenger.tools import ChannelTools, CorrectionDesk
+from postroom.conversations.model import KeptMessage
+from postroom.conversations.store import StoredInbound
+from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.afterwards.corrections import Corrections
+from postroom.delivery.afterwards.dead_letters import DeadLetters
+from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.delivery.dispatcher import Dispatcher, Recovery
+from postroom.delivery.pipeline import Pipeline
+from postroom.delivery.plane import DeliveryMeter, Plane, SettledElsewhere
+from postroom.delivery.reading.counts import DeliveryHealth, StoredFigures
+from postroom.delivery.reading.file import Tracking
+from postroom.delivery.reading.search import StoredSent, settled_among
+from postroom.delivery.rules.breaker import BreakerPolicy
+from postroom.delivery.rules.limits import SCOPES, LimitPolicy
+from postroom.delivery.rules.policy import DeliveryPolicy
+from postroom.delivery.rules.retry import RetryPolicy
+from postroom.delivery.rules.target import as_it_stands
+from postroom.delivery.seams import Breakers, Ledger, Limits, Meter, Pace
+from postroom.delivery.settlement import Outcomes
+from postroom.delivery.store.dead_letters import StoredDeadLetters
+from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
+from postroom.household.wiring.attention import household_policy, notice_reasons
+from postroom.household.wiring.channels import known_channels
+from postroom.household.wiring.people import keep_in_step
+from postroom.household.wiring.questions import build_gate
+from postroom.household.wiring.store import Approvers, OpenedStore, carried_files, connect_store
+from postroom.inbox.store.mail import StoredPreferences
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.redis import KEY_PREFIX, redis_client
+from postroom.kernel.database.schema import known_revision
+from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.database.workers import LivingWorker, WorkerPulse
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.loop import Loops
+from postroom.kernel.text.visible import reveal
+from postroom.kernel.values.errors import SettingsError, StoreUnavailable
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.kernel.values.principal import Role
+from postroom.message.channel import Channel, KnownChannels
+from postroom.overview.story import (
+    DeliveryReason,
+    DryRun,
+    Explained,
+    NothingKnown,
+    StoredDeliveries,
+    StoredHistory,
+    nothing_traced,
+    traced,
+)
+from postroom.overview.why import SenderStatus
+from postroom.overview.why_held import inbound_document, why_inbound, why_note, why_question
+from postroom.people.people import HouseholdPeople
+from postroom.people.store.rows import StoredClosedAddresses
+from postroom.questions.store.questions import story
+from postroom.questions.waiting import QuestionStory, QuestionView
+from postroom.settings import Settings
+from postroom.settings.sole_worker import sole_worker
+
+# What the messenger's tools work with: the plane itself, and the record it wrote.
+
+
+def messenger_parts(
+    settings: Settings,
+    store: OpenedStore,
+    plane: Plane,
+    verifier: Verifier,
+    clock: Clock,
+    mint: IdMint,
+    corrections: CorrectionDesk,
+    approvals: Approvals | None = None,
+    attention: Attention | None = None,
+) -> MessengerParts:
+    """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
+    path, names = plane.acceptance, frozenset(plane.known_channels)
+    wait_seconds = settings.delivery.notify_wait_seconds
+    return MessengerParts(
+        execute=Execute(
+            plane=plane, status=sender_status(store, plane, attention), clock=clock, corrections=corrections
+        ),
+        channel_tools=ChannelTools(plane=plane, clock=clock, mint=mint.mint, wait_seconds=wait_seconds),
+        tracking=Tracking(record=StoredDeliveries(store.database), channel_names=names),
+        dead_letters=DeadLetters(
+            record=StoredDeadLetters(store.database),
+            channels=path.channels,
+            channel_names=names,
+            hand_over=plane.dispatcher.wake,
+            clock=clock,
+            mint=mint.mint,
+        ),
+        health=DeliveryHealth(
+            record=StoredFigures(store.database),
+            limits=path.limits,
+            breakers=path.breakers,
+            policy=path.policy,
+            channels=path.channels,
+            channel_names=names,
+            clock=clock,
+        ),
+        dry_run=DryRun(
+            acceptance=path,
+            known_channels=plane.known_channels,
+            clock=clock,
+            mint=mint.mint,
+            attention=attention,
+        ),
+        verifier=verifier,
+        approvals=approvals,
+        approvers=Approvers(settings.approvals.approvers, store.household),
+    )
+
+
+def correction_desk(
+    settings: Settings, store: OpenedStore, plane: Plane, closed: Callable[[], None], mint: IdMint
+) -> CorrectionDesk:
+    """`closed` wakes whoever closes the cards of what needs no answer any more."""
+    return CorrectionDesk(
+        corrections=Corrections(plane=plane, record=StoredCorrections(store.database, mint.mint), closed=closed),
+        clock=plane.acceptance.clock,
+        mint=mint.mint,
+        wait_seconds=settings.delivery.notify_wait_seconds,
+    )
+
+
+def sender_status(store: OpenedStore, plane: Plane, attention: Attention | None = None) -> SenderStatus:
+    return SenderStatus(
+        record=StoredDeliveries(store.database),
+        replays=plane.acceptance.ledger,
+        notices=NoticeOutcomes(attention=attention) if attention is not None else None,
+    )
+
+
+# Put the delivery plane together, and keep it running.
+
+
+DRAIN_SECONDS = 5.0
+
+
+def build_plane(
+    settings: Settings,
+    store: OpenedStore,
+    channels: Mapping[str, Channel],
+    shared: SharedState,
+    registry: CollectorRegistry,
+    clock: Clock,
+    mint: IdMint,
+) -> Plane:
+    known, people = known_channels(settings, channels), HouseholdPeople(store.people, clock)
+    policy = delivery_policy(settings, known)
+    meter = DeliveryMeter(registry)
+    outcomes = Outcomes(store.ledger, clock)
+    stopping = asyncio.Event()
+    pipeline = Pipeline(
+        ledger=store.ledger,
+        as_it_stands=partial(as_it_stands, StoredSent(store.database)),
+        channels=channels,
+        limits=shared.limits,
+        pace=shared.pace,
+        breakers=shared.breakers,
+        circuits=StoredCircuits(store.database),
+        policy=policy,
+        clock=clock,
+        meter=meter,
+        dice=random.random,
+        mint=mint.mint,
+        stopping=stopping,
+    )
+    dispatcher = Dispatcher(
+        ledger=store.ledger,
+        channels=channels,
+        pipeline=pipeline,
+        recovery=_recovery(store.ledger, shared.limits, policy, clock, meter, mint, known),
+        outcomes=outcomes,
+        policy=policy,
+        clock=clock,
+        meter=meter,
+        stopping=stopping,
+    )
+    acceptance = Acceptance(
+        ledger=store.ledger,
+        channels=channels,
+        book=people,
+        sent=StoredSent(store.database),
+        limits=shared.limits,
+        breakers=shared.breakers,
+        policy=policy,
+        writer=FirstWrite(ledger=store.ledger, dispatcher=dispatcher, pipeline=pipeline, clock=clock),
+        dispatcher=dispatcher,
+        clock=clock,
+        meter=meter,
+        mint=mint.mint,
+        files=carried_files(store, clock),
+        gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
+        closed=StoredClosedAddresses(store.database),
+        letters=StoredInbound(store.database, mint.mint),
+    )
+    return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
+
+
+def _recovery(
+    ledger: Ledger,
+    limits: Limits,
+    policy: DeliveryPolicy,
+    clock: Clock,
+    meter: Meter,
+    mint: IdMint,
+    known: KnownChannels,
+) -> Recovery:
+    return Recovery(
+        ledger=ledger,
+        limits=limits,
+        retry=policy.retry,
+        clock=clock,
+        meter=meter,
+        dice=random.random,
+        mint=mint.mint,
+        can=known,
+    )
+
+
+@asynccontextmanager
+async def running_plane(
+    settings: Settings,
+    store: OpenedStore,
+    channels: Mapping[str, Channel],
+    registry: CollectorRegistry,
+    clock: SystemClock,
+    mint: IdMint,
+    loops: Loops,
+) -> AsyncIterator[Plane]:
+    """Recovers first, works until told to stop, then drains: nothing is cut off in the middle of a call."""
+    async with sole_worker(settings), shared_state(settings, clock) as shared:
+        for name, circuit in (await StoredCircuits(store.database).load()).items():
+            await shared.breakers.restore(name, circuit)
+        await keep_in_step(settings, store.people, clock.now_us())
+        plane = build_plane(settings, store, channels, shared, registry, clock, mint)
+        await plane.dispatcher.start()
+        try:
+            async with (
+                dispatching(plane, loops),
+                store.listening(plane.dispatcher.wake, settled_elsewhere(plane, store.database, shared.limits), loops),
+            ):
+                yield plane
+        finally:
+            for channel in channels.values():
+                await channel.close()
+
+
+@asynccontextmanager
+async def showing_life(database: Database, clock: Clock, loops: Loops, *, alone: bool) -> AsyncIterator[None]:
+    """On PostgreSQL, where several may send, doctor and Health show which do; a file may be full, which is said."""
+    if isinstance(database, SqliteDatabase):
+        async with loops.running("store:writes", database.look, wake=database.refused):
+            yield
+        return
+    now_us = clock.now_us()
+    worker = LivingWorker(name=f"{socket.gethostname()} ({os.getpid()})", alone=alone, since_us=now_us, seen_us=now_us)
+    pulse = WorkerPulse(database=database, clock=clock, worker=worker)
+    async with loops.running("worker:pulse", pulse.look):
+        yield
+    with suppress(StoreUnavailable):
+        await pulse.stop()
+
+
+@asynccontextmanager
+async def dispatching(plane: Plane, loops: Loops, drain_seconds: float = DRAIN_SECONDS) -> AsyncIterator[None]:
+    dispatcher = plane.dispatcher
+    async with loops.running("dispatcher", dispatcher.look, wake=dispatcher.woken, stopping=dispatcher.stopping):
+        try:
+            yield
+        finally:
+            await plane.stop(drain_seconds)
+
+
+def settled_elsewhere(
+    plane: Plane, database: Database, limits: Limits
+) -> Callable[[list[DeliveryId] | None], Awaitable[None]]:
+    return SettledElsewhere(
+        dispatcher=plane.dispatcher,
+        outcomes=plane.outcomes,
+        limits=limits,
+        over=partial(_over, database, limits) if isinstance(limits, MemoryLimits) else None,
+    ).heard
+
+
+async def _over(database: Database, limits: MemoryLimits) -> list[DeliveryId]:
+    held = limits.held
+    return await database.read(lambda read: settled_among(read, held))
+
+
+# The settings, as the delivery plane understands them.
+
+
+def delivery_policy(settings: Settings, known: KnownChannels) -> DeliveryPolicy:
+    """What a channel asks for stands in `known`, with the household's own numbers in its place where there are any."""
+    return DeliveryPolicy(
+        limits=_limit_policy(settings, known),
+        retry=retry_policy(settings),
+        breaker=breaker_policy(settings),
+        timeouts_seconds={name: one.timeout_seconds for name, one in known.items() if one.timeout_seconds is not None},
+        default_timeout_seconds=settings.timeouts.default_seconds,
+        on_uncertain=settings.delivery.on_uncertain,
+        on_uncertain_by_channel=settings.delivery.on_uncertain_by_channel,
+        spacing_seconds={name: one.spacing_seconds for name, one in known.items()},
+        lease_seconds=settings.delivery.lease_seconds,
+        sweep_seconds=settings.delivery.sweep_seconds,
+        slots_per_channel=settings.delivery.slots_per_channel,
+        sign=settings.messages.sign,
+        mark_repeats=settings.messages.mark_repeats,
+    )
+
+
+def retry_policy(settings: Settings) -> RetryPolicy:
+    retry = settings.retry
+    return RetryPolicy(
+        max_attempts=retry.max_attempts,
+        base_seconds=retry.base_seconds,
+        max_seconds=retry.max_seconds,
+        jitter=retry.jitter,
+        attempts_by_priority=retry.attempts_by_priority,
+    )
+
+
+def breaker_policy(settings: Settings) -> BreakerPolicy:
+    breaker = settings.breaker
+    return BreakerPolicy(
+        failure_threshold=breaker.failure_threshold,
+        recovery_seconds=breaker.recovery_seconds,
+        half_open_probes=breaker.half_open_probes,
+        half_open_successes=breaker.half_open_successes,
+    )
+
+
+def _limit_policy(settings: Settings, known: KnownChannels) -> LimitPolicy:
+    limits = settings.limits
+    return LimitPolicy(
+        global_per_minute=limits.global_per_minute,
+        in_flight=limits.in_flight,
+        recipient_per_minute=limits.recipient_per_minute,
+        reply_multiplier=limits.reply_multiplier,
+        channels={**_per_minute(known), **limits.channels},
+    )
+
+
+def _per_minute(known: KnownChannels) -> dict[str, int]:
+    scoped = {
+        f"{name}.{scope}": limit
+        for name, one in known.items()
+        for scope, limit in zip(SCOPES, (one.bot_per_minute, one.user_per_minute), strict=True)
+    }
+    return {scope: limit for scope, limit in scoped.items() if limit is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerView:
+    """Raises SettingsError when nothing is known under an id."""
+
+    settings: Settings
+    database: Database
+    clock: Clock
+
+    async def trace(self, identifier: str, origin: str | None = None) -> dict[str, Any]:
+        kept, name = await self._written(identifier, origin)
+        inbound = {} if kept is None else {"inbound": inbound_document(kept, name)}
+        try:
+            found = await self.database.read(lambda connection: traced(StoredHistory(connection), identifier, origin))
+        except NothingKnown:
+            if kept is None:
+                raise
+            found = nothing_traced(identifier)
+        return found | inbound
+
+    async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
+        notices = notice_reasons(self.database, self.clock)
+        if (found := await notices.of_notice(identifier, origin)) is not None:
+            return [found]
+        kept, name = await self._written(identifier, origin)
+        written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name, self.clock.now_us()))]
+        try:
+            reasons = await self.database.read(
+                lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
+            )
+        except NothingKnown:
+            if not written:
+                raise
+            reasons = []
+        return written + [await notices.of_delivery(one) for one in reasons]
+
+    async def _written(self, identifier: str, origin: str | None) -> tuple[KeptMessage | None, str | None]:
+        """A message that a person wrote, with their name; not for those who see only what they sent."""
+        if origin is not None:
+            return None, None
+        return await StoredInbound(self.database, IdMint().mint).with_name(identifier)
+
+    def _explained(self, connection: Connection) -> Explained:
+        now_us, email_enabled = self.clock.now_us(), self.settings.email_copies_on
+        policy, _ = household_policy(self.settings)
+        return Explained(
+            attempts_for=retry_policy(self.settings).attempts_for,
+            why_note=lambda note: why_note(
+                *note,
+                email_enabled=email_enabled,
+                now_us=now_us,
+                household=policy,
+                zone=self.settings.household.local_zone,
+            ),
+            why_question=partial(_why_question, connection, now_us),
+            now_us=now_us,
+        )
+
+
+def _why_question(connection: Connection, now_us: int, identifier: str, origin: str | None) -> str | None:
+    """Of a sender only what it asked itself."""
+    found = story(connection, identifier)
+    if found is None or (origin is not None and found.question.asker not in (origin, f"{Role.BUTLER}:{origin}")):
+        return None
+    view = QuestionView(question=found.question, presentations=found.presentations)
+    known = QuestionStory(view=view, events=(), attempts=found.attempts if origin is None else ())
+    return reveal(why_question(known, now_us))
+
+
+@asynccontextmanager
+async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
+    """Without a running household."""
+    store = connect_store(settings)
+    try:
+        if await store.database.read(known_revision) is None:
+            raise SettingsError("This database is empty: no household has worked on it yet; `postroom up` starts one.")
+        yield LedgerView(settings=settings, database=store.database, clock=SystemClock())
+    finally:
+        await store.database.close()
+
+
+# Limits and circuits: in this process, or on Redis for all of them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedState:
+    limits: Limits
+    pace: Pace
+    breakers: Breakers
+
+
+@asynccontextmanager
+async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[SharedState]:
+    policy = breaker_policy(settings)
+    if not settings.redis_url:
+        limits = MemoryLimits(clock)
+        yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
+        return
+    async with redis_client(settings.redis_url) as client:
+        from postroom.delivery.store.limits_redis import RedisBreakers, RedisLimits
+        from postroom.kernel.database.redis_script import RedisReach
+
+        reach = RedisReach(client, clock)
+        shared = RedisLimits(client, KEY_PREFIX, clock, reach=reach)
+        breakers = RedisBreakers(client, KEY_PREFIX, policy, clock, _token, reach=reach)
+        yield SharedState(limits=shared, pace=shared, breakers=breakers)
+
+
+def _token() -> str:
+    return secrets.token_hex(8)

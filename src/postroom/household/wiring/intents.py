@@ -1,0 +1,320 @@
+"""An assistant's adapter: at home it calls the household directly, alone over HTTP."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fastapi import APIRouter
+from mcp.server.mcpserver import MCPServer
+from starlette.types import ASGIApp
+
+from postroom.connectors.app import DirectHousehold, HouseholdClient, adapter_app, adapter_parts, agency_of
+from postroom.connectors.profile import FACES
+from postroom.connectors.tools import AssistantParts
+from postroom.conversations.history import StoredTalk
+from postroom.conversations.inbound import (
+    ArrivingFiles,
+    Flood,
+    Forgotten,
+    Handler,
+    Inbound,
+    answering,
+    commanding,
+    hearing_handler,
+    keeping_handler,
+    of_messages,
+    originals_handler,
+    reopening_handler,
+    reply_handler,
+)
+from postroom.conversations.store import StoredConversations, StoredTroubles
+from postroom.delivery.files.taking import FileTaking
+from postroom.delivery.reading.search import StoredNews, StoredReplies
+from postroom.delivery.settlement import news_handler
+from postroom.household.wiring.channels import known_channels
+from postroom.household.wiring.conversations import TalkEars
+from postroom.household.wiring.people import build_pairing, pairing_handlers
+from postroom.household.wiring.questions import AskingParts, QuestionEar, following
+from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore
+from postroom.intents.adapt import Directory
+from postroom.intents.gateway import Intake, IntentReplies
+from postroom.intents.routes import GatewayParts, inbox_router, intent_router, webhook_router
+from postroom.intents.runner import ButlerRoutes, Courier, QuestionCards, Runner
+from postroom.intents.store import StoredIntents
+from postroom.intents.threads import StoredInbox, Threads
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Failing, Loops, Signal
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
+from postroom.message.channel import Channel, Listen, Outbound
+from postroom.people.acts import RegistryParts, pairing_router, people_router, registry_router
+from postroom.people.names.normalise import keys_of
+from postroom.people.names.resolve import Confirmer, Resolver
+from postroom.people.pairing import Pairing
+from postroom.people.store.contacts import StoredMemory
+from postroom.people.store.rows import StoredClosedAddresses
+from postroom.questions.shapes import document
+from postroom.questions.timekeeper import QuestionNews
+from postroom.settings import Settings
+
+
+def adapter(
+    name: str, settings: Settings, *, own_url: str, api_url: str, at_home: Correspondence | None, failing: Failing
+) -> ASGIApp:
+    face, elsewhere = FACES[name], settings.connector(name).household_url
+    reached = at_home.at_home if at_home else HouseholdClient(elsewhere or api_url)
+    return adapter_app(face, replace(adapter_parts(face, settings, reached, own_url=own_url), failing=failing))
+
+
+# The MCP server of the API port: the tools that assistants call on a person's behalf.
+
+
+DESCRIPTION: Final = "Reaches the people of a household: notifications that outlast the conversation"
+
+AddTools = Callable[[MCPServer[Any]], dict[str, Rule]]
+
+
+def assistant_server(verifier: Verifier, doors: Sequence[AddTools]) -> GuardedServer:
+    """Each door adds its tools and says who may call them; what has no rule may be called by nobody."""
+    policy = ToolPolicy({}, verifier)
+    server = GuardedServer("postroom", policy, description=DESCRIPTION)
+    for add_tools in doors:
+        policy.rules.update(add_tools(server))
+    return server
+
+
+# Put contacts and intents together, and keep them running.
+
+
+_GRACE_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correspondence:
+    """Everything the API port needs of contacts and intents."""
+
+    registry: RegistryParts
+    gateway: GatewayParts
+    assistant: AssistantParts
+    runner: Runner
+    replies: IntentReplies
+    pairing: Pairing
+    subscribers: StoredWebhooks
+
+    def news(self, asking: AskingParts) -> QuestionNews:
+        """What happens to questions, for those who subscribed to it."""
+        return QuestionNews(
+            feed=asking.store,
+            plans=asking.presentations,
+            subscribers=self.subscribers,
+            agents=self.gateway.agency.agents,
+            document=document,
+            signal=self.gateway.signal,
+        )
+
+    @property
+    def at_home(self) -> DirectHousehold:
+        """For adapters in this process."""
+        return DirectHousehold(self.gateway, self.assistant.resolver, self.assistant.confirmer)
+
+    @property
+    def routers(self) -> list[APIRouter]:
+        return [
+            registry_router(self.registry),
+            people_router(self.pairing.people),
+            pairing_router(self.pairing),
+            intent_router(self.gateway),
+            inbox_router(self.gateway),
+            webhook_router(self.gateway),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What the household lends: storage, time, the way out and the butlers."""
+
+    settings: Settings
+    store: OpenedStore
+    tokens: TokenFile
+    clock: Clock
+    mint: IdMint
+    butlers: frozenset[str]
+    links_due: Callable[[], object] = lambda: None  # wakes those who send links that prove an address
+
+
+def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
+    clock, mint = world.clock, world.mint.mint
+    contacts = world.store.people
+    memory = StoredMemory(world.store.database, keys_of)
+    intents, inbox = StoredIntents(world.store.database, mint), StoredInbox(world.store.database)
+    webhooks = StoredWebhooks(world.store.database)
+    agency, signal = agency_of(world.settings, world.tokens), Signal()
+    directory = Directory(
+        contacts=contacts,
+        household=world.store.household,
+        butlers=world.butlers,
+        channels=frozenset(known_channels(world.settings)),
+    )
+    confirmer = _confirmer(world, memory)
+    resolver = confirmer.resolver
+    intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
+    threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
+    courier = Courier(
+        store=intents,
+        directory=directory,
+        outbound=outbound,
+        routes=routes,
+        signal=signal,
+        clock=clock,
+        mint=mint,
+        channels=known_channels(world.settings),
+        cards=_cards(asking, outbound, signal),
+    )
+    gateway = GatewayParts(
+        intake=intake,
+        threads=threads,
+        subscriptions=webhooks,
+        agency=agency,
+        signal=signal,
+        clock=clock,
+        mint=mint,
+        decides=answers_for_themselves(Approvers(world.settings.approvals.approvers, world.store.household)),
+    )
+    return Correspondence(
+        registry=RegistryParts(
+            resolver=resolver, confirmer=confirmer, contacts=contacts, memory=memory, agency=agency, clock=clock
+        ),
+        gateway=gateway,
+        assistant=AssistantParts(gateway=gateway, resolver=resolver, confirmer=confirmer, verifier=world.tokens),
+        runner=Runner(
+            agenda=intents,
+            courier=courier,
+            webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
+            signal=signal,
+            clock=clock,
+            mint=mint,
+        ),
+        pairing=build_pairing(world.settings, world.store, clock, world.links_due),
+        subscribers=webhooks,
+        replies=_replies(world, intents, directory, outbound, signal),
+    )
+
+
+def _confirmer(world: World, memory: StoredMemory) -> Confirmer:
+    resolver = Resolver(
+        books=world.store.people,
+        memories=memory,
+        clock=world.clock,
+        new_token=lambda: secrets.token_urlsafe(24),
+    )
+    return Confirmer(resolver=resolver, store=memory, clock=world.clock, mint=world.mint.mint)
+
+
+def _replies(
+    world: World, intents: StoredIntents, directory: Directory, outbound: Outbound, signal: Signal
+) -> IntentReplies:
+    return IntentReplies(
+        store=intents,
+        sent=intents,
+        directory=directory,
+        outbound=outbound,
+        signal=signal,
+        clock=world.clock,
+        mint=world.mint.mint,
+    )
+
+
+def _cards(asking: AskingParts, outbound: Outbound, signal: Signal) -> QuestionCards:
+    """An answer on a card wakes those who look after intents."""
+    asking.bells.also(lambda question: signal.ring() if question.subject else None)
+    return QuestionCards(
+        questions=asking.questions,
+        store=asking.store,
+        shown=asking.presentations,
+        cards=asking.cards(""),  # for reminders, which have no links
+        outbound=outbound,
+        people=asking.planning.people,
+        channels=asking.planning.channels,
+        clock=asking.clock,
+        mint=asking.mint.mint,
+    )
+
+
+@asynccontextmanager
+async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> AsyncIterator[None]:
+    """Takes up what an earlier process left, works until told to stop."""
+    runner = built.runner
+    try:
+        async with (
+            loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
+            following(asking, "question_news", built.news(asking).take, loops),
+        ):
+            try:
+                yield
+            finally:
+                await runner.stop(_GRACE_SECONDS)
+    finally:
+        await runner.webhooks.close()
+
+
+@asynccontextmanager
+async def listening(
+    world: World,
+    channels: Mapping[str, Channel],
+    replies: IntentReplies,
+    outbound: Outbound,
+    loops: Loops,
+    questions: AbstractAsyncContextManager[QuestionEar],
+    notices: Handler,
+    talking: AbstractAsyncContextManager[TalkEars],
+    files: FileTaking,
+) -> AsyncIterator[None]:
+    """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
+    offsets = StoredIntents(world.store.database, world.mint.mint)
+    async with AsyncExitStack() as stack:
+        ear = await stack.enter_async_context(questions)
+        talk = await stack.enter_async_context(talking)
+        kept, clock, people = talk.kept, world.clock, HouseholdAsked(book=world.store.people)
+        pairing = pairing_handlers(world.settings, world.store, outbound, clock)
+        most = world.settings.conversations.messages_per_minute
+        flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)
+        handlers = [
+            keeping_handler(kept, clock),
+            news_handler(StoredNews(world.store.database)),
+            hearing_handler(StoredConversations(world.store.database), world.clock),
+            originals_handler(StoredReplies(world.store.database), world.clock),
+            reopening_handler(StoredClosedAddresses(world.store.database)),
+            *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),
+            commanding(kept, clock, notices, "it is about a notice", people),
+            commanding(kept, clock, talk.commands, "it is a command", people),
+            answering(kept, clock, ear.handle, "a question", people, talk.butlers),
+            answering(kept, clock, reply_handler(replies), "a message that waits for a reply", people, talk.butlers),
+            talk.talk,
+        ]
+        arriving = ArrivingFiles(
+            taking=files, people=people, threads=StoredTalk(world.store.database), outbound=outbound
+        )
+        forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
+        await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
+        for name, channel in channels.items():
+            if isinstance(channel, Listen):
+                inbound = Inbound(
+                    source=name,
+                    bot=channel,
+                    offsets=offsets,
+                    handlers=[flood, *handlers],
+                    clock=world.clock,
+                    watch=ear.watch,
+                    troubles=StoredTroubles(world.store.database),
+                    files=arriving,
+                )
+                # A poll may wait for half a minute; what it would have fetched is fetched next time.
+                await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))
+        yield

@@ -1,0 +1,380 @@
+"""The API port: health, metrics, and the routers other doors bring."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request as RequestsRequest
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from postroom.agents.coding.permission_tool import PERMISSION_TOOL
+from postroom.approvals.acts import approval_router
+from postroom.butlers.messenger.server import rules
+from postroom.channels.acts import channel_router
+from postroom.connectors.profile import PATH as LLMS
+from postroom.connectors.profile import llms_text
+from postroom.conversations.press_route import PATH as CHANNELS
+from postroom.conversations.store import StoredTroubles
+from postroom.delivery.files.taking import FileTaking
+from postroom.delivery.notify import (
+    MOST_UPLOAD_BYTES,
+    UPLOADS,
+    Notifier,
+    Sending,
+    correction_router,
+    delivery_router,
+    notify_router,
+    upload_router,
+)
+from postroom.household.peers import MemoryPeer, Nobody, Peers
+from postroom.household.wiring.channels import Accounts, known_channels, usable_channels
+from postroom.household.wiring.console import HouseholdStanding
+from postroom.household.wiring.delivery import LedgerView
+from postroom.household.wiring.store import SWITCHBOARD, Approvers, HouseholdAsked, OpenedStore, file_taking
+from postroom.inbox.copies import PATH as CONFIRM
+from postroom.kernel.audit import StoredAudit
+from postroom.kernel.database.engine import Database
+from postroom.kernel.guard.answered_once import AnsweredOnce, IdempotencyKeys, StoredIdempotencyKeys, declare_key
+from postroom.kernel.guard.http import ROOT as CONSOLE
+from postroom.kernel.guard.http import Guard, Verifier
+from postroom.kernel.guard.long_calls import FormSessions, LongCalls
+from postroom.kernel.guard.tools import visitors
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Failing, part_health
+from postroom.kernel.serving.json_door import answer_in_one_shape
+from postroom.kernel.serving.mcp import (
+    McpSessions,
+    SessionBounds,
+    asking_back,
+    is_session_of,
+    look_once_for_param_headers,
+    streaming,
+)
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import Principal
+from postroom.message.channel import KnownChannels, Outbound
+from postroom.overview.acts import household_router
+from postroom.overview.audit import Audit, AuditedCalls, audit_router
+from postroom.questions.acts import LONG_TOOLS
+from postroom.questions.links.links import PATH as ASK_LINK
+from postroom.settings import Settings
+from postroom.settings.listeners import bounds_of
+from postroom.settings.reach import HttpPeer
+from postroom.settings.roster import MESSENGER, ButlerConfig
+
+PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
+_KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
+OWN_KEY: Final = frozenset(
+    {"/v1/asks", "/v1/intents", "/v1/notify", UPLOADS}
+)  # the key becomes the key of what is made
+_PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
+_CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
+_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, CHANNELS)
+NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """What it takes to answer the same call once, and to write down who made it."""
+
+    keys: IdempotencyKeys
+    clock: Clock
+    mint: Callable[[int], str]
+    audit: Audit
+
+
+def once_of(database: Database, clock: Clock, mint: IdMint) -> Once:
+    keys, audit = StoredIdempotencyKeys(database), StoredAudit(database, mint.mint)
+    return Once(keys=keys, clock=clock, mint=mint.mint, audit=audit)
+
+
+def answered_by_key(path: str) -> bool:
+    return path.startswith(_KEYED) and NOTHING_MADE.fullmatch(path) is None and not has_own_key(path)
+
+
+def refuses_key(method: str, path: str) -> bool:
+    """A key that would change nothing is refused, so that none is ever taken for honoured."""
+    if method in ("GET", "HEAD", "OPTIONS") or not path.startswith(_KEYED):
+        return False
+    return method != "POST" or not (answered_by_key(path) or has_own_key(path))
+
+
+def has_own_key(path: str) -> bool:
+    return path in OWN_KEY or any(one.fullmatch(path) for one in (_PAIR, _CORRECTION))
+
+
+def api_app(
+    registry: CollectorRegistry,
+    verifier: Verifier,
+    *,
+    routers: Sequence[APIRouter] = (),
+    console: ASGIApp | None = None,
+    server: MCPServer[Any] | None = None,
+    failing: Failing,
+    once: Once,
+    sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    household: str = "",
+) -> ASGIApp:
+    """With an MCP server, assistants find its tools at /mcp of the same port; people find the console at /console."""
+    transport = McpTransport(server) if server else None
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with transport.running() if transport else nullcontext():
+            yield
+
+    app = FastAPI(title="Postroom", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
+
+    _add_open_pages(app, registry, failing, household)
+    answer_in_one_shape(app)
+    for router in routers:
+        app.router.routes.extend(router.routes)  # as they are: a router included is understood route by route again
+    if transport:
+        app.router.routes.extend(transport.routes)
+    declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))
+    noted = AuditedCalls(app, once.audit, once.clock)
+    reached = McpSessions(transport.around(noted) if transport else noted, sessions)
+    inner = AnsweredOnce(
+        reached,
+        keys=once.keys,
+        clock=once.clock,
+        mint=once.mint,
+        answered_by_key=answered_by_key,
+        refuses_key=refuses_key,
+    )
+    public, own_doors = PUBLIC, _OWN_DOORS
+    if console is not None:
+        app.mount(CONSOLE, console)
+        app.add_route("/", _to_console, include_in_schema=False)
+        public, own_doors = (*public, "/", CONSOLE), (*own_doors, CONSOLE)
+    return Guard(
+        inner,
+        verifier=verifier,
+        public=public,
+        own_doors=own_doors,
+        without_referrer=(ASK_LINK,),
+        streamed={UPLOADS: MOST_UPLOAD_BYTES},
+        hosts=hosts,
+        origins=origins,
+    )
+
+
+def _add_open_pages(app: FastAPI, registry: CollectorRegistry, failing: Failing, household: str) -> None:
+    """What needs no token."""
+
+    @app.get("/health", operation_id="health", summary="Whether this part is up")
+    async def health() -> dict[str, Any]:
+        return part_health("api", failing(), household)
+
+    @app.get("/metrics", operation_id="metrics", summary="Figures for Prometheus", response_class=Response)
+    async def metrics() -> Response:
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get(LLMS, operation_id="llms", summary="What a model should know before it calls", response_class=Response)
+    async def llms() -> Response:
+        return Response(llms_text(), media_type="text/plain; charset=utf-8")
+
+
+async def _to_console(_request: Request) -> Response:
+    return RedirectResponse(f"{CONSOLE}/", status_code=307)
+
+
+# The HTTP face of an MCP server: /mcp, /health and /openapi.json behind the guard.
+
+
+def butler_app(name: str, server: MCPServer[Any], verifier: Verifier, settings: Settings, failing: Failing) -> ASGIApp:
+    """Open to those who may visit this butler, within the household's bounds."""
+    _, sessions = bounds_of(settings.serving)
+    return mcp_app(
+        server,
+        verifier,
+        hosts=settings.served_hosts,
+        origins=settings.allowed_origins,
+        allow=visitors(name),
+        failing=failing,
+        sessions=sessions,
+        household=settings.household_id,
+    )
+
+
+def mcp_app(
+    server: MCPServer[Any],
+    verifier: Verifier,
+    *,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    allow: Callable[[Principal], bool],
+    failing: Failing = tuple,
+    sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
+    household: str = "",
+) -> ASGIApp:
+    transport = McpTransport(server)
+
+    async def health(_request: RequestsRequest) -> JSONResponse:
+        return JSONResponse(part_health(server.name, failing(), household))
+
+    async def openapi(_request: RequestsRequest) -> JSONResponse:
+        return JSONResponse(_document(server))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with transport.running():
+            yield
+
+    routes = [Route("/health", health), Route("/openapi.json", openapi), *transport.routes]
+    app = transport.around(Starlette(routes=routes, lifespan=lifespan))
+    return Guard(McpSessions(app, sessions), verifier=verifier, hosts=hosts, origins=origins, allow=allow)
+
+
+def _document(server: MCPServer[Any]) -> dict[str, Any]:
+    answer = {"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "object"}}}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"Postroom {server.name}", "version": "1", "description": server.description or ""},
+        "paths": {
+            "/health": {"get": {"operationId": "health", "summary": "Whether this part is up", "responses": answer}},
+            "/mcp": {
+                "post": {
+                    "operationId": "mcp",
+                    "summary": "Model Context Protocol, streamable HTTP",
+                    "security": [{"bearer": []}],
+                    "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                    "responses": answer,
+                }
+            },
+        },
+        "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+    }
+
+
+# The ways to the tools of one MCP server over HTTP: as JSON at once, or as a stream for what waits or asks back.
+
+
+class McpTransport:
+    """JSON answers cost half of what event streams cost, as measured; but they carry no progress."""
+
+    def __init__(self, server: MCPServer[Any]) -> None:
+        self._server = server
+        self.routes = server.streamable_http_app(
+            json_response=True,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+        ).routes
+        look_once_for_param_headers(server)
+        self._long = streaming(server)
+        self._forms = asking_back(server)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with self._server.session_manager.run(), self._long.run(), self._forms.run():
+            yield
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """`app` has the routes."""
+        long = LongCalls(app, self._long.handle_request, (*LONG_TOOLS, PERMISSION_TOOL))
+        return FormSessions(long, self._forms.handle_request, partial(is_session_of, self._forms))
+
+
+# Put the plain doors of the API port together: send a message, ask what became of it, decide what may be sent.
+
+
+Reached = MemoryPeer | HttpPeer | Nobody
+_TOOL_SECONDS: Final = 30.0
+
+
+async def script_door(
+    settings: Settings, store: OpenedStore, peers: Peers, clock: Clock, mint: IdMint, roster: Iterable[ButlerConfig]
+) -> ScriptDoor:
+    return ScriptDoor(
+        settings=settings,
+        store=store,
+        outbound=peers.outbound(SWITCHBOARD, caller=None),
+        switchboard=await peers.operator(SWITCHBOARD),
+        messenger=await peers.operator(MESSENGER),
+        clock=clock,
+        mint=mint,
+        channels=known_channels(settings),
+        files=file_taking(settings, store, roster, clock, mint),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptDoor:
+    settings: Settings
+    store: OpenedStore
+    outbound: Outbound
+    switchboard: Reached
+    messenger: Reached
+    clock: Clock
+    mint: IdMint
+    channels: KnownChannels
+    files: FileTaking
+
+    def routers(self) -> list[APIRouter]:
+        may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
+        return [
+            notify_router(self.sending().notify),
+            correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
+            upload_router(self.files),
+            delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
+            approval_router(self.messengers_tool, may_decide),
+            channel_router(self._accounts().listed),
+            household_router(self._standing(may_decide).seen_by),
+            audit_router(StoredAudit(self.store.database, self.mint.mint)),
+        ]
+
+    def _standing(self, may_decide: Callable[[Principal], bool]) -> HouseholdStanding:
+        return HouseholdStanding(
+            settings=self.settings,
+            database=self.store.database,
+            accounts=self._accounts(),
+            may_decide=may_decide,
+            clock=self.clock,
+            mint=self.mint,
+            started_at_us=self.clock.now_us(),
+        )
+
+    def _accounts(self) -> Accounts:
+        troubles = StoredTroubles(self.store.database)
+        return Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger, troubles=troubles)
+
+    def sending(self) -> Sending:
+        return Sending(
+            book=self.store.household,
+            people=HouseholdAsked(book=self.store.people),
+            channels={name: self.channels[name] for name in usable_channels(self.settings)},
+            notifier=Notifier(
+                channels=self.channels,
+                outbound=self.outbound,
+                switchboard=self.switchboard,
+                default_wait_seconds=self.settings.delivery.notify_wait_seconds,
+                files=self.files,
+            ),
+            clock=self.clock,
+            mint=self.mint,
+        )
+
+    async def messengers_own(
+        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, token: str
+    ) -> dict[str, Any]:
+        return await self.messenger.call(tool, arguments, timeout_seconds, token=token)
+
+    async def messengers_tool(self, tool: str, arguments: Mapping[str, Any], token: str) -> dict[str, Any]:
+        if not self.settings.approvals_on:
+            raise Refused(Code.NOT_FOUND, "approvals are off ([approvals] enabled = true turns them on)")
+        return await self.messenger.call(tool, arguments, _TOOL_SECONDS, token=token)

@@ -1,0 +1,481 @@
+"""Put the approval subsystem together, when the settings want it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi import APIRouter
+from mcp.server.mcpserver import MCPServer
+
+from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
+from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
+from postroom.approvals.card import Deciders, Watch, outside_console
+from postroom.approvals.ruling import expiration
+from postroom.approvals.store.approvals import StoredApprovals
+from postroom.attention.attention import QuestionTimes
+from postroom.attention.turn import NoticeBook
+from postroom.butlers.daemon import Butler
+from postroom.butlers.sessions import Sessions
+from postroom.connectors.app import agency_of
+from postroom.conversations.inbound import Handler
+from postroom.conversations.store import StoredConversations
+from postroom.delivery.afterwards.corrections import Corrections
+from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.delivery.files.taking import FileTaking
+from postroom.delivery.model import outcome_of
+from postroom.delivery.plane import Plane
+from postroom.delivery.rules.policy import caller_key
+from postroom.household.wiring.channels import known_channels, usable_channels
+from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore, approval_policy, approval_ride
+from postroom.intents.runner import answer_by
+from postroom.intents.store import IntentRide, StoredIntents
+from postroom.kernel.database.engine import Database
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, no_one
+from postroom.kernel.guard.tools import butler as tools_butler
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.loop import Loop, Loops
+from postroom.kernel.running.process import Seal, household_key
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.message.channel import Channel, Listen, Outbound
+from postroom.message.inbound import InboundEvent, InboundMessage, Press
+from postroom.message.outgoing import Outcome, Outgoing
+from postroom.people.model import Person
+from postroom.people.people import HouseholdPeople, HouseholdTrust
+from postroom.questions.acts import ASK_TOOLS, AskRouteParts, AskToolParts, add_ask_tools, ask_router
+from postroom.questions.asked_people import AskedPeople, Strangers, asked
+from postroom.questions.hearing import AnswersPresses, Hearing, Listening
+from postroom.questions.links.links import LinkParts, Links, link_router
+from postroom.questions.mcp.tasks import add_ready_prompts
+from postroom.questions.mcp.waiter import ClientForms
+from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
+from postroom.questions.presenter import Presenter
+from postroom.questions.questions import Asking, Planning, Questions
+from postroom.questions.rules.cards import ORIGIN, CardMaker
+from postroom.questions.rules.judge import CONSOLE, AnswerPolicy
+from postroom.questions.rules.plan import ChannelAbility, Channels
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import Ride, StoredQuestions
+from postroom.questions.timekeeper import Follower, QuestionFeed, Resuming, Timekeeper
+from postroom.questions.waiting import Bells
+from postroom.settings import Settings
+
+# The doors of questions, put together: the tools of every butler and of the assistants, REST, the stream and links.
+
+
+def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
+    """The butler itself asks, and its sessions do under their own tokens."""
+    add_ask_tools(server, _tool_parts(parts, one.verifier))
+    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=one.verifier))
+    add_ready_prompts(server)
+    server.policy.allow(dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), tools_butler(one.name)))
+
+
+def assistants_ask(server: MCPServer[Any], parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
+    """Everyone with a token asks, in the token's name."""
+    add_ask_tools(server, _tool_parts(parts, verifier))
+    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=verifier))
+    add_ready_prompts(server)
+    return dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), anyone)
+
+
+def _tool_parts(parts: AskingParts, verifier: Verifier) -> AskToolParts:
+    forms = ClientForms(asking=parts.asking, people=parts.in_client, zone_of=parts.zone_of)
+    return AskToolParts(forms=forms, verifier=verifier, state_key=parts.state_key)
+
+
+def ask_routers(parts: AskingParts, settings: Settings, store: OpenedStore) -> list[APIRouter]:
+    approvers = Approvers(settings.approvals.approvers, store.household)
+    asks = AskRouteParts(
+        asking=parts.asking,
+        feed=QuestionFeed(asking=parts.asking, lines=parts.store),
+        signal=parts.bells.every,
+        clock=parts.clock,
+        mint=parts.mint.mint,
+        may_answer=answers_for_themselves(approvers),
+    )
+    links = LinkParts(
+        links=parts.links, key=household_key(settings.home, "link pages"), clock=parts.clock, zone_of=parts.zone_of
+    )
+    return [ask_router(asks), link_router(links)]
+
+
+# The delivery plane, as the presenter of questions uses it.
+
+
+ACTOR: Final = "the household"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPost:
+    plane: Plane
+    corrections: Corrections
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+
+    async def under(self, key: str) -> DeliveryId | None:
+        found = await self.plane.acceptance.ledger.find(caller_key(ORIGIN, key))
+        return found.id if found else None
+
+    async def outcome(self, delivery_id: DeliveryId, wait_seconds: float) -> Outcome | None:
+        settled = await self.plane.outcomes.wait(delivery_id, wait_seconds, look_first=True)
+        snapshot = settled or await self.plane.acceptance.ledger.get(delivery_id)
+        return outcome_of(snapshot, request_id=snapshot.request_id) if snapshot else None
+
+    async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
+        sent = await self.plane.acceptance.sent.sent(delivery_id)
+        return sent.revision().standing if sent else ()
+
+    async def take_back(self, delivery_id: DeliveryId) -> bool:
+        return await self.corrections.take_back(delivery_id, actor=ACTOR)
+
+
+# Put questions together: what the doors call, what runs beside the delivery plane, and who hears the answers.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskingParts:
+    """One set for a process: those who wait hear at once of every commit made with it."""
+
+    asking: Asking
+    links: Links
+    questions: Questions
+    bells: Bells
+    store: StoredQuestions
+    presentations: StoredPresentations
+    planning: Planning
+    listening: Listening
+    marks: StoredIntents
+    token_key: bytes
+    state_key: bytes
+    in_client: Rule
+    policy: AnswerPolicy
+    clock: Clock
+    mint: IdMint
+    zone_of: Callable[[str], str]
+    times: QuestionTimes | None = None
+
+    def cards(self, base_url: str) -> CardMaker:
+        return CardMaker(
+            channels=self.planning.channels,
+            key=self.token_key,
+            base_url=base_url,
+            zone_of=self.zone_of,
+            outside=self.policy.outside_console,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionEar:
+    """For those who read what people send: what may answer a question goes to `handle`, every look to `watch`."""
+
+    handle: Handler
+    watch: Listening
+
+
+def build_asking(
+    settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint, book: NoticeBook | None = None
+) -> AskingParts:
+    times = QuestionTimes(book=book) if book is not None else None
+    bells, marks = Bells(lambda: opened.questions.are_heard), StoredIntents(opened.database, mint.mint)
+    opened.questions.follow(bells.ring_elsewhere)
+    rides: dict[SubjectKind, Ride] = {
+        SubjectKind.APPROVAL: approval_ride(settings, opened, mint),
+        SubjectKind.INTENT: IntentRide(record=marks, rule=answer_by(mint.mint)),
+    }
+    seal, most_open = Seal(household_key(settings.home, "secret answers")), settings.questions.open_per_asker
+    store = StoredQuestions(opened.database, seal, rides, most_open)
+    presentations = StoredPresentations(opened.database, mint.mint)
+    people = HouseholdAsked(book=opened.people)
+    listening = Listening(marks, store, clock, bells.every.ring)
+    policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
+    questions = Questions(store, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
+    planning = Planning(
+        plans=presentations,
+        people=people,
+        channels=abilities(settings),
+        clock=clock,
+        next_channel_seconds=settings.questions.next_channel_seconds,
+        times=times,
+    )
+    asking = Asking(
+        questions=questions,
+        store=store,
+        planning=planning,
+        bells=bells,
+        clock=clock,
+        mint=mint.mint,
+        times=times,
+        strangers=_strangers(settings, opened, people, mint),
+        agents=agency_of(settings, TokenFile(settings.tokens_file)).agents,
+    )
+    links = _links(asking, store, presentations, people)
+    return AskingParts(
+        asking=asking,
+        links=links,
+        questions=questions,
+        bells=bells,
+        store=store,
+        presentations=presentations,
+        planning=planning,
+        listening=listening,
+        marks=marks,
+        token_key=household_key(settings.home, "buttons"),
+        state_key=household_key(settings.home, "request state"),
+        in_client=_in_client(settings, opened),
+        policy=policy,
+        clock=clock,
+        mint=mint,
+        zone_of=book.zone_of if book is not None else lambda _: settings.household.local_zone,
+        times=times,
+    )
+
+
+def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, people: HouseholdAsked) -> Links:
+    return Links(
+        questions=asking.questions,
+        store=store,
+        cards=cards,
+        people=people,
+        clock=asking.clock,
+        mint=asking.mint,
+        strangers=asking.strangers,
+    )
+
+
+def _strangers(settings: Settings, opened: OpenedStore, people: HouseholdAsked, mint: IdMint) -> Strangers | None:
+    """None while approvals are off."""
+    record = StoredApprovals(opened.database, mint.mint, expiration)
+    return Strangers(people=people, is_edited=record.is_edited) if settings.approvals_on else None
+
+
+def _in_client(settings: Settings, opened: OpenedStore) -> Rule:
+    """Whose forms count, in a client that calls with their own token: those who may answer over HTTP with it."""
+    if not settings.ask.in_client:
+        return no_one
+    return answers_for_themselves(Approvers(settings.approvals.approvers, opened.household))
+
+
+def abilities(settings: Settings) -> Channels:
+    """Of every channel that may be named; those without credentials cannot be shown on."""
+    usable = usable_channels(settings)
+    return {
+        name: ChannelAbility(
+            buttons=one.buttons and (one.inbound or one.own_app),  # a button nobody hears would be a lie
+            most_buttons=one.most_buttons,
+            edits=one.edits,
+            inbound=one.inbound,
+            replies=one.replies,
+            threads=one.thread_identity is not None,
+            opens=one.own_app,
+            configured=name in usable,
+        )
+        for name, one in known_channels(settings).items()
+    }
+
+
+@asynccontextmanager
+async def presenting(
+    parts: AskingParts, database: Database, plane: Plane, base_url: str, loops: Loops
+) -> AsyncIterator[None]:
+    """
+    Runs where the delivery plane runs: there cards become deliveries.
+
+    What an earlier process had in hand is no one's at once where deliveries are, and not only after its lease.
+    """
+    record = StoredCorrections(database, parts.mint.mint)
+    corrections = Corrections(plane=plane, record=record, closed=parts.bells.every.ring)
+    presenter = Presenter(
+        planning=parts.planning,
+        claims=parts.presentations,
+        cards=parts.cards(base_url),
+        post=QuestionPost(plane, corrections),
+        clock=parts.clock,
+        wake=parts.bells.every,
+        times=parts.times,
+    )
+    now_us = parts.clock.now_us()
+    await parts.presentations.let_go(await plane.acceptance.ledger.orphaned_before_us(now_us), now_us)
+    try:
+        async with loops.running("questions", presenter.look, wake=parts.bells.every):
+            yield
+    finally:
+        await presenter.stop()
+
+
+@asynccontextmanager
+async def hearing(
+    parts: AskingParts,
+    channels: Mapping[str, Channel],
+    outbound: Outbound,
+    base_url: str,
+    loops: Loops,
+    files: FileTaking | None = None,
+) -> AsyncIterator[QuestionEar]:
+    """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
+    heard = ear(parts, channels, outbound, base_url, files)
+    for name, channel in channels.items():
+        if isinstance(channel, Listen):  # before anything can end for want of an answer
+            parts.listening.expect(name)
+    parts.listening.after_a_gap(heard.missed)
+    times = Timekeeper(
+        questions=parts.questions,
+        store=parts.store,
+        shown=parts.presentations,
+        cards=heard.cards,
+        outbound=outbound,
+        clock=parts.clock,
+        times=parts.times,
+    )
+    async with loops.running("question_times", times.look, wake=parts.bells.every):
+        yield QuestionEar(handle=_handler(heard), watch=parts.listening)
+
+
+def ear(
+    parts: AskingParts,
+    channels: Mapping[str, Channel],
+    outbound: Outbound,
+    base_url: str,
+    files: FileTaking | None = None,
+) -> Hearing:
+    """Judges what people press and write; `channels` are those whose presses are answered by a call."""
+    return Hearing(
+        questions=parts.questions,
+        store=parts.store,
+        shown=parts.presentations,
+        people=parts.planning.people,
+        cards=parts.cards(base_url),
+        outbound=outbound,
+        bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
+        clock=parts.clock,
+        mint=parts.mint.mint,
+        files=files,
+    )
+
+
+def _handler(heard: Hearing) -> Handler:
+    async def handle(event: InboundEvent) -> bool:
+        if isinstance(event, Press):
+            await heard.press(event)
+            return True
+        return isinstance(event, InboundMessage) and await heard.words(event)
+
+    return handle
+
+
+async def start_resuming(parts: AskingParts, butlers: list[Butler], stack: AsyncExitStack, loops: Loops) -> None:
+    """For each butler with a model: what it asked wakes it when it has ended."""
+    for butler in butlers:
+        if isinstance(butler.sessions, Sessions):
+            resuming = Resuming(butler=butler.name, feed=parts.store, sessions=butler.sessions)
+            await stack.enter_async_context(following(parts, f"resume:{butler.name}", resuming.take, loops))
+
+
+def following(
+    parts: AskingParts, name: str, take: Callable[[QuestionEvent], Awaitable[None]], loops: Loops
+) -> AbstractAsyncContextManager[Loop]:
+    """Hands every event of the feed to `take`, over restarts too."""
+    follower = Follower(name=name, feed=parts.store, marks=parts.marks, take=take, clock=parts.clock)
+    return loops.running(name, follower.look, wake=parts.bells.every)
+
+
+def build_gate(
+    settings: Settings,
+    database: Database,
+    people: HouseholdPeople,
+    channels: Mapping[str, Channel],
+    mint: IdMint,
+    mailboxes: Mailboxes | None = None,
+) -> ApprovalGate | None:
+    """None while approvals are off."""
+    if not settings.approvals_on:
+        return None
+    return ApprovalGate(
+        trust=HouseholdTrust(people, channels),
+        record=StoredApprovals(database, mint.mint, expiration),
+        policy=approval_policy(settings),
+        mailboxes=mailboxes,
+        conversations=StoredConversations(database),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdDeciders:
+    """The owner and, with them, the approvers who are trusted: a card to others would wait for an approval itself."""
+
+    people: AskedPeople
+    approvers: Collection[str]
+    channels: Collection[str]
+    named: str = ""  # the one channel that the settings want
+
+    async def __call__(self, *, owner_only: bool) -> Deciders:
+        owner = await self.people.owner()
+        others = [] if owner_only else [one for name in sorted(self.approvers) for one in await self.people.find(name)]
+        everyone = {one.id: one for one in [owner, *(one for one in others if one.trusted)]}
+        firsts = [channel for one in everyone.values() if (channel := self._first(one))]
+        return Deciders(
+            people=tuple(asked(one) for one in everyone.values()), channels=tuple(dict.fromkeys(firsts)) or (CONSOLE,)
+        )
+
+    def _first(self, person: Person) -> str | None:
+        own = (one.channel for one in sorted(person.addresses, key=lambda one: one.rank))
+        return next((name for name in own if name in self.channels and self.named in ("", name)), None)
+
+
+def deciders_of(
+    settings: Settings, opened: OpenedStore, people: AskedPeople, channels: Collection[str]
+) -> HouseholdDeciders | None:
+    """None when the settings want no cards."""
+    if not settings.ask_owner_on:
+        return None
+    return HouseholdDeciders(
+        people=people,
+        approvers=Approvers(settings.approvals.approvers, opened.household),
+        channels=channels,
+        named=settings.approvals.ask_channel,
+    )
+
+
+@asynccontextmanager
+async def approving(
+    settings: Settings, store: OpenedStore, plane: Plane, asking: AskingParts, loops: Loops
+) -> AsyncIterator[Approvals | None]:
+    """What people decide with; meanwhile overdue actions end and people are asked about new ones."""
+    gate, clock, channels = plane.acceptance.gate, plane.acceptance.clock, plane.acceptance.channels
+    if not isinstance(gate, ApprovalGate):
+        yield None
+        return
+
+    def released(question: Question) -> None:
+        if is_approval(question) and not question.is_open:
+            plane.dispatcher.wake()
+
+    mint = asking.mint.mint
+    record = StoredApprovals(store.database, mint, expiration)
+    watch = Watch(
+        record=record,
+        policy=gate.policy,
+        clock=clock,
+        mint=mint,
+        asked=asking.bells.every.ring,
+        deciders=deciders_of(settings, store, asking.planning.people, channels),
+        signal=gate.signal,
+    )
+    asking.bells.also(released)
+    async with loops.running("approvals", watch.look, wake=watch.signal):
+        yield Approvals(
+            record=record,
+            policy=gate.policy,
+            channels=channels,
+            known_channels=plane.known_channels,
+            clock=clock,
+            mint=mint,
+            released=plane.dispatcher.wake,
+            decided=asking.bells.every.ring,
+            files=store.files,
+        )

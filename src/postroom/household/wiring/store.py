@@ -1,0 +1,320 @@
+"""The people a household knows, as its parts ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+
+from postroom.approvals.card import ruling_by
+from postroom.approvals.rules import ApprovalPolicy, RiskPolicy
+from postroom.approvals.ruling import expiration
+from postroom.approvals.store.approvals import ApprovalRide, StoredApprovals
+from postroom.connectors.profile import FACES
+from postroom.delivery.files.folder import FolderFiles, opened_below
+from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
+from postroom.delivery.files.uploads import StoredUploads
+from postroom.delivery.seams import Ledger
+from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.kernel.database.engine import Database, server_time_us
+from postroom.kernel.database.signals import QuestionNotices
+from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
+from postroom.kernel.running.loop import Loops, Signal
+from postroom.kernel.values.errors import InternalError, SettingsError
+from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
+from postroom.message.wishes import Risk
+from postroom.people.model import Person, has_proved
+from postroom.people.names.normalise import keys_of
+from postroom.people.people import HouseholdPeople
+from postroom.people.store.people import StoredPeople
+from postroom.settings import Settings
+from postroom.settings.roster import MESSENGER, ButlerConfig, load_roster, port_for
+from postroom.settings.sole_worker import sqlite_path
+
+
+def stored_people(database: Database, mint: IdMint) -> StoredPeople:
+    return StoredPeople(database, mint.mint, keys_of)
+
+
+class Approvers(Collection[str]):
+    """Those the settings name, and those who have the role."""
+
+    def __init__(self, named: Collection[str], people: HouseholdPeople) -> None:
+        self._named = frozenset(named)
+        self._people = people
+
+    def __contains__(self, person_id: object) -> bool:
+        return person_id in self._named or person_id in self._people.approvers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named | self._people.approvers)
+
+    def __len__(self) -> int:
+        return len(self._named | self._people.approvers)
+
+
+@asynccontextmanager
+async def watched(people: StoredPeople, household: HouseholdPeople, loops: Loops) -> AsyncIterator[None]:
+    await household.known()
+    people.tell(household.known)
+    async with loops.running("people", household.look):
+        yield
+
+
+# What the settings want of approvals, and what an answer to the question about one decides.
+
+
+def approval_policy(settings: Settings) -> ApprovalPolicy:
+    chosen = settings.approvals
+    return ApprovalPolicy(
+        expiry_hours=chosen.expiry_hours,
+        risk=RiskPolicy(default=chosen.risk, by_channel=chosen.risk_by_channel),
+        replies_pass=chosen.replies == "heard",
+        most_pending_per_origin=chosen.max_pending_per_origin,
+        sweep_seconds=chosen.sweep_seconds,
+        phone=None if chosen.phone == "none" else Risk(chosen.phone),
+    )
+
+
+def approval_ride(settings: Settings, opened: OpenedStore, mint: IdMint) -> ApprovalRide:
+    approvers = Approvers(settings.approvals.approvers, opened.household)
+    return ApprovalRide(record=StoredApprovals(opened.database, mint.mint, expiration), rule=ruling_by(approvers))
+
+
+# Where attached files lie, who may hand in which, and what acceptance asks about them.
+
+
+def open_files(settings: Settings) -> FolderFiles:
+    """Nothing is made before it is used."""
+    return FolderFiles(_folder(settings, Path(settings.messages.files)))
+
+
+def file_taking(
+    settings: Settings, store: OpenedStore, roster: Iterable[ButlerConfig], clock: Clock, mint: IdMint
+) -> FileTaking:
+    return FileTaking(
+        store=store.files,
+        record=StoredUploads(store.database),
+        open_outbox=opened_below,
+        clock=clock,
+        mint=mint.mint,
+        arrived_life_us=settings.retention.question_days * DAY_US,
+        most_bytes_a_day=settings.messages.file_megabytes_per_day * 1_000_000,
+        outbox=_folders(settings, settings.messages.outbox),
+        outboxes={config.name: _folders(settings, config.butler.messages.outbox) for config in roster},
+    )
+
+
+def carried_files(store: OpenedStore, clock: Clock) -> CarriedFiles:
+    return CarriedFiles(record=StoredUploads(store.database), store=store.files, clock=clock)
+
+
+def _folders(settings: Settings, given: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(_folder(settings, one) for one in given)
+
+
+def _folder(settings: Settings, given: Path) -> Path:
+    return Path(settings.home / given.expanduser()).absolute()
+
+
+# The parts a household has, by name.
+
+
+SWITCHBOARD: Final = "switchboard"
+WORKER: Final = "worker"
+ADAPTERS: Final = tuple(FACES)
+SANDBOX: Final = "sandbox"
+SANDBOX_SMTP: Final = "sandbox_smtp"
+SANDBOX_IMAP: Final = "sandbox_imap"
+
+
+def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
+    """Every part this household has; without a roster, the shipped one."""
+    names = [config.name for config in (shipped(settings) if roster is None else roster)]
+    ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
+    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
+
+
+def fixed_ports(settings: Settings, roster: Iterable[ButlerConfig]) -> dict[str, int]:
+    """Where each part that has a port is to be found; 0 is any free one."""
+    ports = settings.ports
+    butlers = {config.name: port_for(settings, config) for config in roster}
+    return butlers | {name: getattr(ports, name) for name in ("api", *ADAPTERS)}
+
+
+def sandbox_ports(settings: Settings) -> dict[str, int]:
+    ports = settings.ports
+    return {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp, SANDBOX_IMAP: ports.sandbox_imap}
+
+
+def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
+    return load_roster(settings.model_copy(update={"roster": None}), {})
+
+
+# The people of the household, as those who can be asked.
+
+
+_AT_A_TIME: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdAsked:
+    """Only who has proved an address is found by it: from there answers come that decide."""
+
+    book: StoredPeople
+
+    async def find(self, who: str) -> Sequence[Person]:
+        return await self.book.find(HOUSEHOLD_OWNER, who)
+
+    async def at(self, channel: str, address: str) -> Person | None:
+        found = await self.book.at(HOUSEHOLD_OWNER, channel, address)
+        return next((person for person in found if has_proved(person, channel, address)), None)
+
+    async def owner(self) -> Person:
+        found = await self.book.find(HOUSEHOLD_OWNER, OWNER)
+        if not found:
+            raise InternalError("the household has no owner")
+        return found[0]
+
+    async def names(self) -> Sequence[str]:
+        page = await self.book.page(HOUSEHOLD_OWNER, after=None, limit=_AT_A_TIME)
+        return [name for person in page for name in (person.name, *person.aliases)]
+
+
+# Open the database the settings name, ready to use.
+
+
+Listening = Callable[
+    [Callable[[], None], Callable[[list[DeliveryId] | None], Awaitable[None]], Loops],
+    AbstractAsyncContextManager[None],
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedStore:
+    """`listening` hears of rows other processes left pending or settled; alone there is nothing to hear."""
+
+    database: Database
+    ledger: Ledger
+    listening: Listening
+    questions: QuestionNotices  # what others do to questions, as long as it is heard
+    attention: Signal  # rung when others set a policy or decided what is to be handed over, where that is heard
+    people: StoredPeople  # one for the process, so that what it changes is known at once
+    household: HouseholdPeople
+    files: FolderFiles
+
+
+@asynccontextmanager
+async def open_store(settings: Settings) -> AsyncIterator[OpenedStore]:
+    """Migrated to the newest schema."""
+    store = connect_store(settings)
+    try:
+        await store.database.migrate()
+        yield store
+    finally:
+        await store.database.close()
+
+
+def connect_store(settings: Settings) -> OpenedStore:
+    """As it is, without migrating; PostgreSQL needs the `postgres` extra."""
+    scheme = urlsplit(settings.database).scheme
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    match scheme:
+        case "sqlite":
+            return _sqlite(settings)
+        case "postgresql" | "postgres":
+            return _postgres(settings)
+        case _:
+            raise SettingsError(f"database_url: '{scheme}' is not one of sqlite, postgresql.")
+
+
+def _sqlite(settings: Settings) -> OpenedStore:
+    path = sqlite_path(settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600, exist_ok=True)
+    database = SqliteDatabase(path)
+    return _opened(database, SqliteLedger(database), lambda *_: nullcontext(), open_files(settings))
+
+
+def _postgres(settings: Settings) -> OpenedStore:
+    try:
+        from postroom.delivery.store.postgres import PostgresLedger
+        from postroom.kernel.database import postgres_signals as notices
+        from postroom.kernel.database.postgres import PostgresDatabase
+    except ImportError:
+        raise SettingsError("database_url: PostgreSQL needs the extra: pip install 'postroom[postgres]'.") from None
+    asked = settings.postgres
+    database = PostgresDatabase(
+        settings.database,
+        pool_size=asked.pool_size,
+        other_pool_size=asked.other_pool_size,
+        prepared=asked.prepared_statements,
+        listen_url=asked.listen_url.reveal() or None,
+    )
+    questions, attention = QuestionNotices(), Signal()
+    heard = partial(notices.listening, database, questions, attention=attention)
+    listening = notices.polling if asked.notices == "poll" else heard
+    return _opened(database, PostgresLedger(database), listening, open_files(settings), questions, attention)
+
+
+def _opened(
+    database: Database,
+    ledger: Ledger,
+    listening: Listening,
+    files: FolderFiles,
+    questions: QuestionNotices | None = None,
+    attention: Signal | None = None,
+) -> OpenedStore:
+    people = stored_people(database, IdMint())
+    household = HouseholdPeople(people, SystemClock())
+    return OpenedStore(
+        database=database,
+        ledger=ledger,
+        listening=listening,
+        questions=questions or QuestionNotices(),
+        attention=attention or Signal(),
+        people=people,
+        household=household,
+        files=files,
+    )
+
+
+# Machines that share a database go by its clock.
+
+
+LOOK_SECONDS: Final = 10.0
+_log = structlog.get_logger("postroom.clock")
+
+
+@asynccontextmanager
+async def open_in_time(settings: Settings, clock: SharedClock, loops: Loops) -> AsyncIterator[OpenedStore]:
+    async with open_store(settings) as store, keeping_time(settings, store.database, clock, loops):
+        yield store
+
+
+@asynccontextmanager
+async def keeping_time(settings: Settings, database: Database, clock: SharedClock, loops: Loops) -> AsyncIterator[None]:
+    """From the first lease on, and again now and then; a database of one machine has no clock of its own."""
+    if settings.database.startswith("sqlite"):
+        yield
+        return
+
+    async def look() -> int:
+        asked_us = clock.now_us()
+        theirs_us = await database.read(server_time_us)
+        off_us = clock.follow(theirs_us, asked_us=asked_us, heard_us=clock.now_us())
+        if off_us:
+            _log.warning("clock.differs", seconds=round(off_us / SECOND_US, 1), goes_by="the database")
+        return clock.now_us() + seconds(LOOK_SECONDS)
+
+    await look()
+    async with loops.running("clock", look):
+        yield

@@ -1,0 +1,313 @@
+"""The proof that an address is the person's own: a link in a message to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import time
+from enum import StrEnum
+from typing import Any, Final, NewType
+
+from postroom.attention.model import PersonRow
+from postroom.message.delivery import Priority
+from postroom.message.outgoing import INBOX_AGENT
+from postroom.message.wire import MAX_MESSAGE_CHARACTERS, WISH_SCHEMAS
+from postroom.message.wishes import AttentionWish, HoldReason, Urgency
+from postroom.people.model import Purpose
+
+LINK_LIFE_SECONDS: Final = 24 * 3600.0
+MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedToConfirm:
+    """A message to be sent: the secret stands in its link and is kept nowhere, its digest names the message."""
+
+    digest: str
+    address: str
+    secret: str = field(repr=False)
+    attempts: int
+    purpose: Purpose = Purpose.INBOX
+    channel: str = "email"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressClaim:
+    """What a link confirms: that this address is this person's."""
+
+    user_id: str
+    address: str
+    purpose: Purpose = Purpose.INBOX
+    channel: str = "email"
+
+
+# The parts of an inbox as a person sorts them: every notification lies on exactly one.
+
+
+MOST_SHELVED: Final = 1_000  # a person reads "more than 1,000" on a shelf as well as any figure above it
+
+
+class Shelf(StrEnum):
+    UNREAD = "unread"
+    READ = "read"
+    SNOOZED = "snoozed"
+    ARCHIVED = "archived"
+    DISMISSED = "dismissed"
+
+
+# What a notification is, and what its reader wants.
+
+
+NotificationId = NewType("NotificationId", str)
+
+MAX_NOTIFICATION_CHARACTERS: Final = 500
+
+
+class NotificationType(StrEnum):
+    REMINDER = "reminder"
+    INFO = "info"
+    WARNING = "warning"
+
+
+# A warning is worth waking somebody for, if that somebody allows it.
+PRIORITY_OF: Final = {
+    NotificationType.REMINDER: Priority.MEDIUM,
+    NotificationType.INFO: Priority.MEDIUM,
+    NotificationType.WARNING: Priority.HIGH,
+}
+
+
+class DeliveryChannel(StrEnum):
+    """Where a person wants notifications; the row itself is kept in every case."""
+
+    IN_APP = "in_app"
+    EMAIL = "email"
+    BOTH = "both"
+
+    @property
+    def has_bell(self) -> bool:
+        return self is not DeliveryChannel.EMAIL
+
+    @property
+    def has_email(self) -> bool:
+        return self is not DeliveryChannel.IN_APP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification:
+    """
+    `has_bell` is False for people who chose e-mail alone: kept as history, never counted as unread.
+
+    `agent` is who left it: the program of the token, if it is a program's. `wish` is what it asked for the e-mail copy.
+    """
+
+    id: NotificationId
+    user_id: str
+    message: str
+    type: NotificationType
+    priority: Priority
+    created_at_us: int
+    updated_at_us: int
+    conversation_id: str | None = None
+    correlation_id: str | None = None
+    link: str | None = None
+    has_bell: bool = True
+    seen_at_us: int | None = None
+    read_at_us: int | None = None
+    archived_at_us: int | None = None
+    dismissed_at_us: int | None = None
+    snoozed_until_us: int | None = None
+    agent: str = INBOX_AGENT
+    wish: AttentionWish | None = None
+
+
+class NotificationChange(StrEnum):
+    """What a person can do to one notification."""
+
+    SEE = "see"
+    READ = "read"
+    UNREAD = "unread"
+    ARCHIVE = "archive"
+    UNARCHIVE = "unarchive"
+    SNOOZE = "snooze"
+    DISMISS = "dismiss"
+
+
+class View(StrEnum):
+    """Which part of the inbox is looked at; what was dismissed is in none of them."""
+
+    ACTIVE = "active"
+    SNOOZED = "snoozed"
+    ARCHIVED = "archived"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """
+    As they are for somebody who never said anything: in the app, at any hour.
+
+    `email_pending` is an address that counts for nothing until it is confirmed. Quiet hours are kept in the person's
+    attention policy: `attention` is the row it is in, where there is one, and has precedence over the times here.
+    `all_windows`: in words, when those are more than one daily window, of which the times here are the first. `zone` is
+    the one in the person's record, for who has named none here.
+    """
+
+    delivery_channel: DeliveryChannel = DeliveryChannel.IN_APP
+    email: str | None = None
+    email_pending: str | None = None
+    quiet_hours_start: time | None = None
+    quiet_hours_end: time | None = None
+    quiet_hours_timezone: str = ""
+    high_priority_passes: bool = False
+    attention: PersonRow | None = None
+    all_windows: str | None = None
+    zone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a list that newer arrivals do not shift: the notification a page ended with."""
+
+    created_at_us: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationQuery:
+    """Which notifications are asked for, newest first."""
+
+    view: View = View.ACTIVE
+    type: NotificationType | None = None
+    is_read: bool | None = None
+    conversation_id: str | None = None
+    after: Cursor | None = None
+    limit: int = 20
+
+
+# The e-mail copy of a notification: whether it goes, with what it goes, and how that ended.
+
+
+MUTED: Final = "muted"
+_AROUND_A_NOTE: Final = 64  # its time, its type and the lines between, at most
+_AROUND_ALL: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """`zone`: in which the letter names its times."""
+
+    address: str
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    until_us: int
+    reasons: tuple[HoldReason, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    reason: str
+
+
+Verdict = Send | Defer | Drop
+Judge = Callable[[Notification, Preferences], Verdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """
+    What leaves as one e-mail. `fence` is the right to hand it over.
+
+    Address and zone are those of the moment it was decided, so that a second
+    worker writes the same letter to the same person under the same key.
+    """
+
+    id: str
+    fence: int
+    attempts: int
+    user_id: str
+    address: str
+    zone: str
+    notifications: Sequence[Notification]
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """`delivery_id` is unknown when an earlier hand-over turned out to have succeeded."""
+
+    delivery_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    at_us: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    reason: str
+
+
+Ending = HandedOver | TryAgain | GivenUp
+
+
+def digests(waited: Sequence[Notification]) -> Iterator[Sequence[Notification]]:
+    """Everything in one e-mail; in several only when it is longer than a message may be."""
+    start, room = 0, MAX_MESSAGE_CHARACTERS - _AROUND_ALL
+    for place, one in enumerate(waited):
+        needed = len(one.message) + len(one.link or "") + _AROUND_A_NOTE
+        if needed > room:
+            yield waited[start:place]
+            start, room = place, MAX_MESSAGE_CHARACTERS - _AROUND_ALL
+        room -= needed
+    yield waited[start:]
+
+
+# The words of the send_notification contract that a model sees.
+
+
+NAME: Final = "send_notification"
+
+DESCRIPTION: Final = (
+    "Send a notification to the user. Use this when the user asks to be reminded about something, "
+    "when you identify information worth flagging for later, or when you want to surface a warning. "
+    "Notifications persist beyond the current conversation and can be delivered via email if the user has opted in."
+)
+
+MESSAGE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_NOTIFICATION_CHARACTERS,
+    "description": f"The notification message (1-{MAX_NOTIFICATION_CHARACTERS} characters)",
+}
+TYPE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "string",
+    "enum": [str(one) for one in NotificationType],
+    "default": str(NotificationType.INFO),
+    "description": 'Notification type: "reminder", "info", or "warning". Default: "info"',
+}
+URGENCY_SCHEMA: Final[dict[str, Any]] = {
+    "type": "string",
+    "enum": [str(one) for one in Urgency],
+    "description": "How soon it should be seen, if not as its type says; the person's policy has the last word",
+}
+CONTRACT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA},
+    "required": ["message"],
+    "additionalProperties": False,
+}
+WISHES: Final = {**WISH_SCHEMAS, "urgency": URGENCY_SCHEMA}
+PARAMETERS: Final[dict[str, Any]] = {
+    **CONTRACT,
+    "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA, **WISHES},
+}
+
+# What surrounds a call travels beside its arguments, where no model can read or write it.
+USER_META: Final = "postroom/user_id"
+CONVERSATION_META: Final = "postroom/conversation_id"
+CORRELATION_META: Final = "postroom/correlation_id"

@@ -1,0 +1,228 @@
+"""A person's wishes about being told, checked before they are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import time
+from typing import Any, Final
+
+from postroom.attention.model import Policy, QuietWindow
+from postroom.attention.rules.policy import merged
+from postroom.attention.turn import read_policy
+from postroom.inbox.model import DeliveryChannel, Preferences
+from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.zones import is_zone
+from postroom.message.wishes import Urgency
+
+_WALL_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?", re.ASCII)
+
+AddressCheck = Callable[[str], str | None]
+
+
+def changed(
+    current: Preferences, wishes: Mapping[str, Any], address: AddressCheck, *, confirmed: bool = False
+) -> Preferences:
+    """
+    The preferences with these fields put in their place; raises ValidationError naming every wrong one.
+
+    `confirmed` is whether a new address counts at once, because the operator gave it.
+    """
+    complaints: list[FieldError] = []
+    values: dict[str, Any] = {}
+    for name, wish in wishes.items():
+        try:
+            values[name] = _READ[name](wish, address)
+        except ValueError as error:
+            complaints.append(FieldError(name, str(error), "invalid"))
+    if not complaints:
+        if "email" in values:
+            values |= _address_kept(current.email, values["email"], confirmed)
+        wished = replace(current, **values)
+        complaints = _half_set(wished)
+        if not complaints:
+            return wished
+    raise ValidationError.of(complaints)
+
+
+def warnings_of(preferences: Preferences, *, email_enabled: bool) -> list[str]:
+    """Wishes that are kept and cannot come true as things stand, or be shown whole; empty when there are none."""
+    return [*_about_windows(preferences), *_about_email(preferences, email_enabled)]
+
+
+def _about_windows(preferences: Preferences) -> list[str]:
+    if preferences.all_windows is None:
+        return []
+    return [
+        f"Quiet hours are {preferences.all_windows} by the attention policy; other times set here replace them all."
+    ]
+
+
+def _about_email(preferences: Preferences, email_enabled: bool) -> list[str]:
+    if not preferences.delivery_channel.has_email:
+        return []
+    silent = "" if preferences.delivery_channel.has_bell else ", and the bell stays silent"
+    if not email_enabled:
+        return [f"E-mail is switched off in this household (inbox.email_enabled): no copy is mailed{silent}."]
+    if preferences.email is None:
+        return [f"No e-mail address is confirmed yet: no copy is mailed{silent}."]
+    return []
+
+
+def _address_kept(current: str | None, wished: str | None, confirmed: bool) -> dict[str, str | None]:
+    """A new address waits until it is confirmed; the one before it counts meanwhile."""
+    if confirmed or wished in (None, current):
+        return {"email": wished, "email_pending": None}
+    return {"email": current, "email_pending": wished}
+
+
+def _half_set(wished: Preferences) -> list[FieldError]:
+    names = ("quiet_hours_start", "quiet_hours_end")
+    missing = [name for name in names if getattr(wished, name) is None]
+    if len(missing) != 1:
+        return []
+    return [FieldError(missing[0], "quiet hours need both a start and an end", "half_set")]
+
+
+def _channel(wish: Any, _address: AddressCheck) -> DeliveryChannel:
+    if wish not in list(DeliveryChannel):
+        raise ValueError(f"must be one of {', '.join(DeliveryChannel)}")
+    return DeliveryChannel(wish)
+
+
+def _email(wish: Any, address: AddressCheck) -> str | None:
+    if wish is None:
+        return None
+    found = address(wish) if isinstance(wish, str) else None
+    if found is None:
+        raise ValueError("must be a single e-mail address")
+    return found
+
+
+def _wall_time(wish: Any, _address: AddressCheck) -> time | None:
+    if wish is None:
+        return None
+    if not isinstance(wish, str) or not _WALL_TIME.fullmatch(wish):
+        raise ValueError("must be a time of day such as 22:00")
+    return time.fromisoformat(wish)
+
+
+def _zone(wish: Any, _address: AddressCheck) -> str:
+    if wish is None:
+        return ""  # the person's own
+    if not isinstance(wish, str) or not is_zone(wish):
+        raise ValueError("must be the name of a time zone such as Europe/Berlin")
+    return wish
+
+
+def _flag(wish: Any, _address: AddressCheck) -> bool:
+    if not isinstance(wish, bool):
+        raise ValueError("must be true or false")
+    return wish
+
+
+_READ: Final[Mapping[str, Callable[[Any, AddressCheck], Any]]] = {
+    "delivery_channel": _channel,
+    "email": _email,
+    "quiet_hours_start": _wall_time,
+    "quiet_hours_end": _wall_time,
+    "quiet_hours_timezone": _zone,
+    "high_priority_passes": _flag,
+}
+
+# Quiet hours as a person sets them in the inbox: the windows of that person's attention policy, and no others.
+
+
+_EMPTY: Final = Policy()
+_PASSING: Final = Urgency.TIME_SENSITIVE  # what `high` is among urgencies
+
+
+def own_policy(preferences: Preferences) -> Policy | None:
+    """The person's own; times that stand in the preferences alone count as one."""
+    row = preferences.attention
+    own = read_policy(row.policy) if row is not None else None
+    if own is None and preferences.quiet_hours_start is not None:
+        return _with_windows(replace(_EMPTY, zone=preferences.quiet_hours_timezone or None), preferences, None)
+    return own
+
+
+def shown(preferences: Preferences, household: Policy | None, zone: str) -> Preferences:
+    """As the person's policy and the household's have it."""
+    rules = merged(household, own_policy(preferences))
+    first = rules.quiet_hours[0] if rules.quiet_hours else None
+    passes = _PASSING in rules.let_pass
+    return replace(
+        preferences,
+        quiet_hours_start=first.start if first else None,
+        quiet_hours_end=first.end if first else None,
+        quiet_hours_timezone=zone_of(preferences, household, zone),
+        high_priority_passes=passes if first else passes or preferences.high_priority_passes,
+        attention=None,
+        all_windows=_in_words(rules.quiet_hours),
+    )
+
+
+def zone_of(preferences: Preferences, household: Policy | None, zone: str) -> str:
+    """In which the person's times are named: as a policy says, or they themselves; else the household's `zone`."""
+    policies = (own_policy(preferences), household)
+    named = next((one.zone for one in policies if one is not None and one.zone is not None), None)
+    return named or preferences.quiet_hours_timezone or preferences.zone or zone
+
+
+def with_quiet_hours(
+    own: Policy | None, before: Preferences, after: Preferences, household: Policy | None
+) -> Policy | None:
+    """The person's policy once what is shown changed from one to the other; what was not changed stays as it is."""
+    if _quiet(before) == _quiet(after):
+        return own
+    kept, said = own or _EMPTY, after.quiet_hours_timezone
+    if said != before.quiet_hours_timezone and (said or after.quiet_hours_start is not None):
+        kept = replace(kept, zone=said or None)
+    changed = _with_windows(kept, after, household, _times(before) != _times(after))
+    return _without_the_rest(changed)
+
+
+def _quiet(wishes: Preferences) -> tuple[object, ...]:
+    return *_times(wishes), wishes.quiet_hours_timezone, wishes.high_priority_passes
+
+
+def _times(wishes: Preferences) -> tuple[object, ...]:
+    return wishes.quiet_hours_start, wishes.quiet_hours_end
+
+
+def _with_windows(own: Policy, wishes: Preferences, household: Policy | None, new_times: bool = True) -> Policy:
+    start, end = wishes.quiet_hours_start, wishes.quiet_hours_end
+    if start is None or end is None:
+        theirs = household is not None and bool(household.quiet_hours)
+        return replace(own, quiet_hours=() if theirs else None)
+    windows = (QuietWindow(start, end),) if new_times else own.quiet_hours
+    passing = _let_pass(own, household, passes=wishes.high_priority_passes)
+    return replace(own, quiet_hours=windows, let_pass=passing)
+
+
+def _let_pass(own: Policy, household: Policy | None, *, passes: bool) -> tuple[Urgency, ...] | None:
+    counts = own.let_pass if own.let_pass is not None else household.let_pass if household is not None else None
+    before = counts or ()
+    if passes == (_PASSING in before):
+        return own.let_pass
+    return (*before, _PASSING) if passes else tuple(one for one in before if one is not _PASSING)
+
+
+def _without_the_rest(policy: Policy) -> Policy | None:
+    """A zone and what may pass say nothing by themselves: who takes quiet hours away has no policy, if that was all."""
+    if policy.quiet_hours is None and replace(policy, zone=None, let_pass=None) == _EMPTY:
+        return None
+    return policy
+
+
+def _in_words(windows: tuple[QuietWindow, ...]) -> str | None:
+    """None for what a start and an end say completely."""
+    if all(one.days is None for one in windows) and len(windows) < 2:
+        return None
+    return ", ".join(_words(one) for one in windows)
+
+
+def _words(window: QuietWindow) -> str:
+    days = "" if window.days is None else f"{' '.join(window.days)} "
+    return f"{days}{window.start:%H:%M}-{window.end:%H:%M}"

@@ -1,0 +1,423 @@
+"""Links that confirm an address, for e-mail copies or as a person's own: sent once, good once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final, assert_never
+
+import structlog
+from sqlalchemy import Connection, Row, RowMapping, and_, case, delete, exists, func, insert, or_, select, update
+
+from postroom.attention.model import Loaded, NoticeChanges, Wanted
+from postroom.attention.store import load, lock_person, write
+from postroom.inbox.model import (
+    LINK_LIFE_SECONDS,
+    MOST_A_DAY,
+    AddressClaim,
+    AskedToConfirm,
+    Batch,
+    Defer,
+    Drop,
+    Ending,
+    GivenUp,
+    HandedOver,
+    Judge,
+    Preferences,
+    Send,
+    TryAgain,
+    digests,
+)
+from postroom.inbox.store.notes import notification_of, preference_values, read_preferences, wishes_of
+from postroom.inbox.store.waiting import OPEN as _OPEN
+from postroom.inbox.store.waiting import (
+    deferred_emails,
+    judge_again,
+    lock_inbox,
+    notification_preferences,
+    notifications,
+    try_lock_inbox,
+)
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.rows import read
+from postroom.kernel.values.errors import FieldError, Refused, ValidationError
+from postroom.kernel.values.ids import seconds
+from postroom.people.book import person_of_inbox
+from postroom.people.model import Purpose
+from postroom.people.signing_in.rules import digest as rules_digest
+from postroom.people.signing_in.rules import new_secret
+from postroom.people.store.addresses import IS_INBOX, KEPT_US
+from postroom.people.store.people import StoredPeople
+from postroom.people.store.tables import email_confirmations, person_addresses
+from postroom.people.store.writing import PersonWriter
+
+_TABLE: Final = email_confirmations.c
+_DAY_US: Final = seconds(24 * 3600.0)
+_MOST_AT_ONCE: Final = 20
+_WANTED_FOR_COPIES: Final = exists().where(
+    notification_preferences.c.user_id == _TABLE.user_id, notification_preferences.c.email_pending == _TABLE.address
+)
+_WANTED_AS_PROOF: Final = exists().where(
+    person_addresses.c.person_id == _TABLE.user_id,
+    person_addresses.c.channel == _TABLE.channel,
+    person_addresses.c.address == _TABLE.address,
+    person_addresses.c.verified_at.is_(None),
+)
+_WANTED: Final = or_(and_(IS_INBOX, _WANTED_FOR_COPIES), and_(~IS_INBOX, _WANTED_AS_PROOF))
+_log = structlog.get_logger("postroom.pairing")
+
+
+class StoredConfirmations:
+    def __init__(self, database: Database, people: StoredPeople) -> None:
+        self._database = database
+        self._people = people
+
+    async def take(self, *, now_us: int, lease_until_us: int, copies: bool = True) -> Sequence[AskedToConfirm]:
+        due = and_(_TABLE.handed_over_at.is_(None), _TABLE.confirmed_at.is_(None), _TABLE.due_at <= now_us)
+        asked = or_(IS_INBOX, _TABLE.expires_at > now_us) if copies else and_(~IS_INBOX, _TABLE.expires_at > now_us)
+        found = select(email_confirmations).where(due, asked, _WANTED).limit(_MOST_AT_ONCE)
+
+        def work(connection: Connection) -> list[AskedToConfirm]:
+            return [*_taken(connection, connection.execute(found).all(), now_us, lease_until_us)]
+
+        return await self._database.write(work)
+
+    async def settle(self, asked: AskedToConfirm, ending: Ending, now_us: int) -> None:
+        mine = update(email_confirmations).where(_TABLE.digest == asked.digest)
+        await self._database.write(lambda connection: connection.execute(mine.values(_ended(ending, now_us))))
+
+    async def claim(self, secret: str, now_us: int) -> AddressClaim | None:
+        row = await self._database.read(lambda connection: _open(connection, secret, now_us))
+        return _claim_of(row) if row else None
+
+    async def confirm(self, secret: str, now_us: int) -> AddressClaim | None:
+        claimed = await self.claim(secret, now_us)
+        if claimed is None:
+            return None
+        if claimed.purpose is Purpose.PAIRING:
+            return await self._prove(secret, claimed, now_us)
+        return await self._database.write(lambda connection: _copies_go_there(connection, secret, claimed, now_us))
+
+    async def _prove(self, secret: str, claimed: AddressClaim, now_us: int) -> AddressClaim | None:
+        def work(connection: Connection, writer: PersonWriter) -> AddressClaim | None:
+            if not _used(connection, secret, now_us):
+                return None
+            writer.prove(connection, claimed.user_id, claimed.channel, claimed.address, now_us)
+            return claimed
+
+        try:
+            return await self._people.write(work)
+        except Refused as error:
+            _log.warning("pairing.refused", channel=claimed.channel, reason=error.message)
+            return None
+
+
+def _copies_go_there(connection: Connection, secret: str, claimed: AddressClaim, now_us: int) -> AddressClaim | None:
+    """Both rows change together, while no other hand changes this person's preferences."""
+    lock_inbox(connection, claimed.user_id)
+    if not _used(connection, secret, now_us):
+        return None
+    own = update(notification_preferences).where(notification_preferences.c.user_id == claimed.user_id)
+    connection.execute(own.values(email=claimed.address, email_pending=None, updated_at=now_us))
+    return claimed
+
+
+def _used(connection: Connection, secret: str, now_us: int) -> bool:
+    """From now on; False when it is good no more."""
+    if _open(connection, secret, now_us) is None:
+        return False
+    mine = and_(_TABLE.digest == rules_digest(secret), _TABLE.confirmed_at.is_(None))
+    return bool(connection.execute(update(email_confirmations).where(mine).values(confirmed_at=now_us)).rowcount)
+
+
+def ask_to_confirm(connection: Connection, user_id: str, address: str, now_us: int) -> None:
+    """Once for an address while its link is good; raises ValidationError for somebody who asks too often."""
+    mine = (IS_INBOX, _TABLE.user_id == user_id, _TABLE.created_at > now_us - _DAY_US)
+    is_open = and_(_TABLE.confirmed_at.is_(None), or_(_TABLE.expires_at.is_(None), _TABLE.expires_at > now_us))
+    same = select(_TABLE.id).where(IS_INBOX, _TABLE.user_id == user_id, _TABLE.address == address, is_open)
+    if connection.execute(same).first() is not None:
+        return
+    if connection.execute(select(func.count()).where(*mine)).scalar_one() >= MOST_A_DAY:
+        error = f"at most {MOST_A_DAY} addresses a day can be asked to confirm; try again tomorrow"
+        raise ValidationError.of([FieldError("email", error, "rate_limited")])
+    connection.execute(delete(email_confirmations).where(_TABLE.created_at < now_us - KEPT_US))
+    connection.execute(
+        insert(email_confirmations),
+        {
+            "id": new_secret(),
+            "user_id": user_id,
+            "address": address,
+            "attempts": 0,
+            "due_at": now_us,
+            "created_at": now_us,
+        },
+    )
+
+
+def awaits_confirmation(connection: Connection, channel: str, address: str) -> bool:
+    """Whether a message that asks this address is on its way out just now."""
+    here = and_(_TABLE.channel == channel, _TABLE.address == address)
+    asked = and_(here, _TABLE.digest.is_not(None), _TABLE.handed_over_at.is_(None))
+    return connection.execute(select(_TABLE.id).where(asked, _WANTED).limit(1)).first() is not None
+
+
+def _taken(
+    connection: Connection, rows: Sequence[Row[Any]], now_us: int, lease_until_us: int
+) -> Iterator[AskedToConfirm]:
+    for row in rows:
+        secret = new_secret()
+        values = {
+            "digest": rules_digest(secret),
+            "due_at": lease_until_us,
+            "expires_at": now_us + seconds(LINK_LIFE_SECONDS) if row.purpose == Purpose.INBOX else row.expires_at,
+            "attempts": row.attempts + 1,
+        }
+        mine = and_(_TABLE.id == row.id, _TABLE.attempts == row.attempts)
+        if connection.execute(update(email_confirmations).where(mine).values(values)).rowcount:
+            yield read(AskedToConfirm, row, digest=rules_digest(secret), secret=secret)
+
+
+def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:
+    good = and_(_TABLE.digest == rules_digest(secret), _TABLE.confirmed_at.is_(None), _TABLE.expires_at > now_us)
+    return connection.execute(select(email_confirmations).where(good, _WANTED)).first()
+
+
+def _claim_of(row: Row[Any]) -> AddressClaim:
+    return read(AddressClaim, row)
+
+
+def _ended(ending: Ending, now_us: int) -> dict[str, Any]:
+    match ending:
+        case HandedOver() | GivenUp():
+            return {"handed_over_at": now_us}
+        case TryAgain(at_us):
+            return {"due_at": at_us}
+        case _:
+            assert_never(ending)
+
+
+# E-mail copies on their way to the ledger: taken under a lease, settled under a fence.
+
+
+_EMAILS_TABLE: Final = deferred_emails.c
+
+Mint = Callable[[int], str]
+
+
+class StoredEmails:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def take(
+        self, *, now_us: int, lease_until_us: int, digest: bool, judge: Judge, mint: Mint
+    ) -> Sequence[Batch]:
+        def work(connection: Connection) -> list[Batch]:
+            take = _Take(connection, now_us, lease_until_us, digest, judge, mint)
+            return [*take.again(), *take.fresh()]
+
+        return await self._database.write(work)
+
+    async def settle(self, batch: Batch, ending: Ending, now_us: int) -> bool:
+        mine = and_(_EMAILS_TABLE.batch_id == batch.id, _EMAILS_TABLE.fence == batch.fence, _OPEN)
+        settled = update(deferred_emails).where(mine).values(_emails_ended(ending, now_us))
+        return await self._database.write(lambda connection: connection.execute(settled).rowcount > 0)
+
+    async def next_due_us(self) -> int | None:
+        later = case(
+            (_EMAILS_TABLE.lease_until > _EMAILS_TABLE.deliver_after, _EMAILS_TABLE.lease_until),
+            else_=_EMAILS_TABLE.deliver_after,
+        )
+        due = select(func.min(later)).where(_OPEN)
+        return await self._database.read(lambda connection: connection.execute(due).scalar())
+
+
+class _Take:
+    """One transaction: what it judges and leases is committed before any of it can leave."""
+
+    def __init__(
+        self, connection: Connection, now_us: int, lease_until_us: int, digest: bool, judge: Judge, mint: Mint
+    ) -> None:
+        self._connection = connection
+        self._now_us = now_us
+        self._lease_until_us = lease_until_us
+        self._digest = digest
+        self._judge = judge
+        self._mint = mint
+        free = or_(_EMAILS_TABLE.lease_until.is_(None), _EMAILS_TABLE.lease_until < now_us)
+        self._due = and_(_OPEN, _EMAILS_TABLE.deliver_after <= now_us, free)
+
+    def again(self) -> Iterator[Batch]:
+        """Decided before, but never settled: as they were, only under a new fence."""
+        batched = and_(self._due, _EMAILS_TABLE.batch_id.is_not(None))
+        found = select(_EMAILS_TABLE.batch_id, _EMAILS_TABLE.fence).where(batched).distinct().limit(_MOST_AT_ONCE)
+        for batch_id, fence in self._connection.execute(found).all():
+            mine = and_(batched, _EMAILS_TABLE.batch_id == batch_id, _EMAILS_TABLE.fence == fence)
+            taken = update(deferred_emails).where(mine).values(fence=fence + 1, lease_until=self._lease_until_us)
+            if self._connection.execute(taken).rowcount:
+                yield self._batch(batch_id)
+
+    def fresh(self) -> Iterator[Batch]:
+        waiting = and_(self._due, _EMAILS_TABLE.batch_id.is_(None))
+        users = select(_EMAILS_TABLE.user_id).where(waiting).group_by(_EMAILS_TABLE.user_id).limit(_MOST_AT_ONCE)
+        for user_id in self._connection.execute(users).scalars().all():
+            if try_lock_inbox(self._connection, user_id):
+                yield from self._of_user(user_id, waiting)
+
+    def _of_user(self, user_id: str, waiting: Any) -> Iterator[Batch]:
+        preferences = wishes_of(self._connection, user_id)
+        found = (
+            select(notifications, _EMAILS_TABLE.id.label("email_id"), _EMAILS_TABLE.quiet)
+            .join(deferred_emails, _EMAILS_TABLE.notification_id == notifications.c.id)
+            .where(waiting, _EMAILS_TABLE.user_id == user_id)
+            .order_by(notifications.c.created_at, notifications.c.id)
+        )
+        leaving: list[tuple[RowMapping, Send]] = []
+        for row in self._connection.execute(found).mappings().all():
+            verdict = self._judge(notification_of(row), preferences)
+            if isinstance(verdict, Send):
+                leaving.append((row, verdict))
+            else:
+                self._keep(row, verdict)
+        for batch_id, rows in self._batches(leaving):
+            self._lease(batch_id, rows)
+            yield self._batch(batch_id)
+
+    def _keep(self, row: RowMapping, verdict: Defer | Drop) -> None:
+        match verdict:
+            case Defer(until_us):
+                values: dict[str, Any] = {"deliver_after": until_us, "quiet": True}
+            case Drop(reason):
+                values = {"cancelled_at": self._now_us, "error_message": reason}
+        self._connection.execute(update(deferred_emails).where(_EMAILS_TABLE.id == row["email_id"]).values(values))
+
+    def _batches(
+        self, leaving: Sequence[tuple[RowMapping, Send]]
+    ) -> Iterator[tuple[str, Sequence[tuple[RowMapping, Send]]]]:
+        """What waited leaves together; everything else by itself, under its notification's own id."""
+        waited = [pair for pair in leaving if pair[0]["quiet"]]
+        if not self._digest or len(waited) < 2:
+            yield from ((pair[0]["id"], [pair]) for pair in leaving)
+            return
+        rest = iter(waited)
+        for digest in digests([notification_of(row) for row, _ in waited]):
+            yield self._mint(self._now_us), list(islice(rest, len(digest)))
+        yield from ((pair[0]["id"], [pair]) for pair in leaving if not pair[0]["quiet"])
+
+    def _lease(self, batch_id: str, rows: Sequence[tuple[RowMapping, Send]]) -> None:
+        leased = update(deferred_emails).where(_EMAILS_TABLE.id.in_([row["email_id"] for row, _ in rows]))
+        values = {"batch_id": batch_id, "address": rows[0][1].address, "zone": rows[0][1].zone}
+        self._connection.execute(
+            leased.values(**values, fence=_EMAILS_TABLE.fence + 1, lease_until=self._lease_until_us)
+        )
+
+    def _batch(self, batch_id: str) -> Batch:
+        found = (
+            select(
+                notifications, _EMAILS_TABLE.fence, _EMAILS_TABLE.attempts, _EMAILS_TABLE.address, _EMAILS_TABLE.zone
+            )
+            .join(deferred_emails, _EMAILS_TABLE.notification_id == notifications.c.id)
+            .where(_EMAILS_TABLE.batch_id == batch_id)
+            .order_by(notifications.c.created_at, notifications.c.id)
+        )
+        rows = self._connection.execute(found).mappings().all()
+        return Batch(
+            id=batch_id,
+            fence=rows[0]["fence"],
+            attempts=rows[0]["attempts"],
+            user_id=rows[0]["user_id"],
+            address=rows[0]["address"],
+            zone=rows[0]["zone"],
+            notifications=tuple(notification_of(row) for row in rows),
+        )
+
+
+def _emails_ended(ending: Ending, now_us: int) -> dict[str, Any]:
+    match ending:
+        case HandedOver(delivery_id):
+            return {"delivered_at": now_us, "delivery_id": delivery_id, "error_message": None, "lease_until": None}
+        case TryAgain(at_us, reason):
+            more = {"attempts": _EMAILS_TABLE.attempts + 1, "lease_until": None}
+            return {"deliver_after": at_us, "error_message": reason, **more}
+        case GivenUp(reason):
+            return {"failed_at": now_us, "error_message": reason, "lease_until": None}
+        case _:
+            assert_never(ending)
+
+
+# What people want, one row each.
+
+
+PolicyEdit = Callable[[Preferences, Loaded], tuple[Preferences, NoticeChanges | None]]
+
+
+class StoredPreferences:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, user_id: str) -> Preferences:
+        return await self._database.read(lambda connection: wishes_of(connection, user_id))
+
+    async def change(self, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int) -> Preferences:
+        return await self._database.write(lambda connection: _change(connection, user_id, edit, now_us))
+
+    async def change_both(self, user_id: str, wanted: Wanted, edit: PolicyEdit, now_us: int) -> Preferences:
+        """The preferences and what attention keeps of the same person, as one step."""
+        return await self._database.write(lambda connection: _change_both(connection, user_id, wanted, edit, now_us))
+
+    async def is_users_own(self, channel: str, address: str) -> bool:
+        """Whether somebody has this address, confirmed, as the place for copies of their own notifications."""
+        if channel != "email":
+            return False
+        found = select(notification_preferences.c.user_id).where(notification_preferences.c.email == address).limit(1)
+        return await self._database.read(lambda connection: connection.execute(found).first() is not None)
+
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        """Whether this address is just being asked to confirm that it is somebody's own."""
+        return await self._database.read(lambda connection: awaits_confirmation(connection, channel, address))
+
+
+def _change_both(connection: Connection, user_id: str, wanted: Wanted, edit: PolicyEdit, now_us: int) -> Preferences:
+    """Whoever takes both locks takes the person's first."""
+    person = person_of_inbox(user_id)
+    lock_person(connection, person)
+    lock_inbox(connection, user_id)
+    loaded = load(connection, person, wanted)
+    after, changes = edit(wishes_of(connection, user_id), loaded)
+    if changes is not None:
+        write(connection, loaded, changes)
+    return _change(connection, user_id, lambda _: after, now_us)
+
+
+def _change(
+    connection: Connection, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int
+) -> Preferences:
+    lock_inbox(connection, user_id)
+    known, before = read_preferences(connection, user_id), wishes_of(connection, user_id)
+    after = edit(before)
+    values = preference_values(_as_said(known, before, after)) | {"updated_at": now_us}
+    if known is None:
+        connection.execute(insert(notification_preferences), values | {"user_id": user_id, "created_at": now_us})
+    else:
+        mine = notification_preferences.c.user_id == user_id
+        connection.execute(update(notification_preferences).where(mine).values(values))
+    if _quiet_hours(before) != _quiet_hours(after):
+        judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
+    if after.email_pending is not None:
+        ask_to_confirm(connection, user_id, after.email_pending, now_us)
+    return wishes_of(connection, user_id)
+
+
+def _as_said(known: Preferences | None, before: Preferences, after: Preferences) -> Preferences:
+    """An address that is only the owner's own, and not one named for copies, goes on to follow the owner's."""
+    is_lent = (known or Preferences()).email is None and before.email is not None
+    return replace(after, email=None) if is_lent and after.email == before.email else after
+
+
+def _quiet_hours(wishes: Preferences) -> tuple[object, ...]:
+    return (
+        wishes.quiet_hours_start,
+        wishes.quiet_hours_end,
+        wishes.quiet_hours_timezone,
+        wishes.high_priority_passes,
+    )

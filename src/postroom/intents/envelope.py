@@ -1,0 +1,208 @@
+"""From what an assistant passed on to one canonical envelope."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from postroom.intents.model import ASK, REPLY
+from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.fields import printable
+from postroom.kernel.values.json import unsendable
+from postroom.people.model import InputMode
+
+_SHORT_NAMES: Final = {"ask": ASK, "reply": REPLY, "intent.ask": ASK, "intent.reply": REPLY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantCall:
+    """What an assistant asked for, in our words whatever the face called it."""
+
+    from_agent: str
+    to_agent: str | None = None
+    recipient_name: str | None = None
+    intent_type: str = ASK
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    message: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    context: str | None = None
+    deadline_at: str | None = None
+    status: str | None = None
+    clarification_question: str | None = None
+    correlation_id: str | None = None
+    idempotency_key: str | None = None
+    input_mode: InputMode = InputMode.TEXT
+    resolve_only: bool = False
+    confirm_send: bool = False
+    resolution_token: str | None = None
+    workflow_macro_id: str | None = None
+    workflow_macro_params: Mapping[str, Any] | None = None
+    workflow_owner_agent: str | None = None
+    conversation_id: str | None = None
+    call_id: str | None = None
+    connector: str = ""
+
+
+def intent_type_of(name: str | None) -> str:
+    """`ask` and `reply` will do; anything else is left to the schema to refuse."""
+    return ASK if name is None else _SHORT_NAMES.get(name, name)
+
+
+def build_envelope(
+    call: AssistantCall, to_agent: str, *, intent_id: str, correlation_id: str, created_at: str
+) -> dict[str, Any]:
+    """Valid by the schemas, or refused with every field that is not."""
+    payload = _payload(call, created_at)
+    envelope: dict[str, Any] = {
+        "version": "v1",
+        "intent_type": call.intent_type,
+        "intent_id": intent_id,
+        "correlation_id": call.correlation_id or correlation_id,
+        "created_at": created_at,
+        "from_agent": call.from_agent,
+        "to_agent": to_agent,
+        "payload": payload,
+        "metadata": _metadata(call),
+    }
+    if key := call.idempotency_key or _natural_key(call, to_agent, payload):
+        envelope["idempotency_key"] = key
+    check_envelope(envelope)
+    return envelope
+
+
+def _payload(call: AssistantCall, now: str) -> dict[str, Any]:
+    payload = dict(call.payload)
+    if call.intent_type == REPLY:
+        _fill(payload, answer=call.answer or call.message, status=call.status or "answered", responded_at=now)
+        _fill(payload, clarification_question=call.clarification_question)
+        payload["responded_by"] = call.from_agent
+    else:
+        _fill(payload, question=call.question or call.message, requested_at=now)
+        _fill(payload, context=call.context, deadline_at=call.deadline_at)
+        payload["requested_by"] = call.from_agent
+    if workflow := _workflow(call):
+        payload["workflow"] = workflow
+    return payload
+
+
+def _fill(payload: dict[str, Any], **values: str | None) -> None:
+    """The flat fields help out where the payload itself says nothing."""
+    for name, value in values.items():
+        if value is not None:
+            payload.setdefault(name, value)
+
+
+def _workflow(call: AssistantCall) -> dict[str, Any]:
+    parts = {
+        "macro_id": call.workflow_macro_id,
+        "params": dict(call.workflow_macro_params) if call.workflow_macro_params is not None else None,
+        "owner_agent": call.workflow_owner_agent,
+    }
+    return {name: value for name, value in parts.items() if value is not None}
+
+
+def _metadata(call: AssistantCall) -> dict[str, str]:
+    parts = {
+        "input_mode": str(call.input_mode),
+        "connector": call.connector or None,
+        "conversation_id": call.conversation_id,
+        "call_id": call.call_id,
+    }
+    return {name: value for name, value in parts.items() if value is not None}
+
+
+def _natural_key(call: AssistantCall, to_agent: str, payload: Mapping[str, Any]) -> str | None:
+    """A host that repeats a call repeats its id; the content is in it, since some hosts reuse ids."""
+    if call.call_id is None:
+        return None
+    said = payload.get("question") or payload.get("answer")
+    parts = [call.connector, call.conversation_id, call.call_id, call.from_agent, to_agent, call.intent_type, said]
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
+
+
+# The protocol's JSON Schemas, with their formats checked.
+
+
+ENVELOPE: Final = "intent.envelope.v1"
+_MOST_COMPLAINTS: Final = 20
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    text = files("postroom.intents").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
+    return document
+
+
+@cache
+def _validator(name: str) -> Any:
+    return validator(schema(name))
+
+
+def validator(document: Mapping[str, Any]) -> Any:
+    import jsonschema_rs  # three megabytes, for those to whom agents write
+
+    return jsonschema_rs.validator_for(dict(document), validate_formats=True)
+
+
+def check_envelope(envelope: Mapping[str, Any]) -> None:
+    """Whether it can be carried at all; then the envelope and, by its type, the payload, every complaint at once."""
+    refuse(unsendable(envelope, ""))
+    intent_type = envelope.get("intent_type")
+    complaints = complaints_of(_validator(ENVELOPE), envelope)
+    if intent_type not in (ASK, REPLY):
+        complaints.append(FieldError("intent_type", f"must be {ASK} or {REPLY}", "enum"))
+    elif isinstance(envelope.get("payload"), Mapping):
+        complaints += complaints_of(_validator(str(intent_type)), envelope["payload"], "payload")
+    refuse(complaints)
+
+
+def refuse(complaints: list[FieldError]) -> None:
+    if complaints:
+        raise Refused.of(Code.SCHEMA_INVALID, complaints[:_MOST_COMPLAINTS])
+
+
+def complaints_of(checker: Any, value: object, path: str = "") -> list[FieldError]:
+    return [_complaint(error, path) for error in checker.iter_errors(value)]
+
+
+def _complaint(error: Any, path: str) -> FieldError:
+    """In our words: the library's would repeat the value, which may be what somebody said."""
+    kind = error.kind.as_dict()
+    name = str(error.kind.name)
+    parts = [path, *map(str, error.instance_path)]
+    if name == "required":
+        parts.append(str(kind["property"]))
+    if name == "additionalProperties":
+        parts.append(", ".join(printable(one) for one in kind["unexpected"]))
+    return FieldError(".".join(part for part in parts if part) or "body", _sentence(name, kind), name)
+
+
+def _sentence(name: str, kind: Mapping[str, Any]) -> str:
+    match name:
+        case "required":
+            return "is required"
+        case "additionalProperties":
+            return "unknown field"
+        case "maxLength":
+            return f"must have at most {kind['limit']} characters"
+        case "minLength":
+            return f"must have at least {kind['limit']} characters"
+        case "format":
+            return f"must be a {kind['format']}"
+        case "enum":
+            return "must be one of " + ", ".join(map(str, kind["options"]))
+        case "const":
+            return f"must be {kind['expected_value']}"
+        case "type":
+            return "must be of type " + " or ".join(sorted(map(str, kind["types"])))
+        case "pattern":
+            return "does not have the right form"
+        case _:
+            return "is not valid"

@@ -1,0 +1,266 @@
+"""What an intent is, and the one table of moves it may make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from postroom.kernel.values.errors import Code, Refused
+from postroom.message.inbound import Assurance
+from postroom.questions.model import (
+    APPROVE,
+    DENY,
+    AnsweredBy,
+    Question,
+    QuestionAnswer,
+    QuestionChange,
+    QuestionMove,
+    Subject,
+    SubjectKind,
+    ended,
+)
+
+ASK: Final = "intent.ask.v1"
+REPLY: Final = "intent.reply.v1"
+APPROVAL: Final = "macro.approval.v1"
+MAX_STEPS: Final = 100
+
+
+class IntentStatus(StrEnum):
+    CREATED = "CREATED"
+    SUBMITTED = "SUBMITTED"  # durably stored
+    DELIVERED = "DELIVERED"
+    ACKNOWLEDGED = "ACKNOWLEDGED"
+    IN_PROGRESS = "IN_PROGRESS"
+    WAITING = "WAITING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELED = "CANCELED"
+    TIMED_OUT = "TIMED_OUT"
+
+
+class WaitingReason(StrEnum):
+    HUMAN = "WAITING_FOR_HUMAN"
+    TOOL = "WAITING_FOR_TOOL"
+    AGENT = "WAITING_FOR_AGENT"
+    TIME = "WAITING_FOR_TIME"
+
+
+class IntentEventType(StrEnum):
+    CREATED = "intent.created"
+    SUBMITTED = "intent.submitted"
+    DELIVERED = "intent.delivered"
+    ACKNOWLEDGED = "intent.acknowledged"
+    IN_PROGRESS = "intent.in_progress"
+    WAITING = "intent.waiting"
+    COMPLETED = "intent.completed"
+    FAILED = "intent.failed"
+    CANCELED = "intent.canceled"
+    TIMED_OUT = "intent.timed_out"
+    TRANSFER = "intent.transfer"
+    REMINDER = "intent.reminder"
+    ESCALATED = "intent.escalated"
+    DELIVERY_FAILED = "intent.delivery_failed"
+    MESSAGE = "intent.message"  # said in a thread that was over
+
+
+_S = IntentStatus
+_ENDS: Final = (_S.FAILED, _S.CANCELED, _S.TIMED_OUT)
+TRANSITIONS: Final[dict[IntentStatus, tuple[IntentStatus, ...]]] = {
+    _S.CREATED: (_S.SUBMITTED,),
+    _S.SUBMITTED: (_S.IN_PROGRESS, _S.DELIVERED, _S.WAITING, *_ENDS),
+    _S.DELIVERED: (_S.IN_PROGRESS, _S.ACKNOWLEDGED, _S.WAITING, *_ENDS),
+    _S.ACKNOWLEDGED: (_S.IN_PROGRESS, _S.WAITING, *_ENDS),
+    _S.IN_PROGRESS: (_S.WAITING, _S.COMPLETED, *_ENDS),
+    _S.WAITING: (_S.IN_PROGRESS, *_ENDS),
+    _S.COMPLETED: (),
+    _S.FAILED: (),
+    _S.CANCELED: (),
+    _S.TIMED_OUT: (),
+}
+TERMINAL: Final = frozenset(status for status, after in TRANSITIONS.items() if not after)
+
+# The receipt speaks the specification's four words; the full status stands beside them.
+RECEIPT: Final[dict[IntentStatus, str]] = {
+    _S.CREATED: "accepted",
+    _S.SUBMITTED: "accepted",
+    _S.DELIVERED: "running",
+    _S.ACKNOWLEDGED: "running",
+    _S.IN_PROGRESS: "running",
+    _S.WAITING: "running",
+    _S.COMPLETED: "done",
+    _S.FAILED: "failed",
+    _S.CANCELED: "failed",
+    _S.TIMED_OUT: "failed",
+}
+
+
+def steps_to(status: IntentStatus, goal: IntentStatus) -> tuple[IntentStatus, ...]:
+    """
+    The moves from one status to another, each of them in the table.
+
+    An answer may come before anybody noted that work began, so the move in
+    between is made, and the log stays legal. Raises Refused when there is no way.
+    """
+    if goal in TRANSITIONS[status]:
+        return (goal,)
+    between = _S.IN_PROGRESS
+    if goal is _S.COMPLETED and between in TRANSITIONS[status]:
+        return (between, goal)
+    raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {status} cannot become {goal}")
+
+
+def event_of(status: IntentStatus) -> IntentEventType:
+    return IntentEventType(f"intent.{status.lower()}")
+
+
+class StepKind(StrEnum):
+    ASK = "ask"
+    REMIND = "remind"
+    ESCALATE = "escalate"
+    EXPIRE = "expire"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do for an intent that is still open at that moment."""
+
+    kind: StepKind
+    at_us: int
+    to_agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentIntent:
+    id: str
+    intent_type: str
+    correlation_id: str
+    from_agent: str
+    to_agent: str
+    handler: str
+    payload: Mapping[str, Any]
+    metadata: Mapping[str, str]
+    idempotency_key: str | None
+    fingerprint: str
+    submitted_by: str
+    reply_to: str | None
+    deadline_at_us: int | None
+    macro_id: str | None
+    status: IntentStatus
+    waiting_reason: WaitingReason | None
+    seq: int
+    plan: tuple[Step, ...]
+    position: int
+    next_at_us: int | None
+    carried: bool  # a delivery is under way whose end nobody here has seen
+    result: Mapping[str, Any] | None
+    created_at_us: int
+    updated_at_us: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.status not in TERMINAL
+
+    @property
+    def text(self) -> str:
+        """What was said, whichever kind it is."""
+        return str(self.payload.get("question") or self.payload.get("answer") or "")
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """Everybody this intent was put to: they may answer. An approval is put to its approver alone."""
+        steps = self.plan[: max(self.position, 1)]
+        first = self.plan[0].to_agent if self.macro_id == APPROVAL else self.to_agent
+        return frozenset({first, self.handler, *(one.to_agent for one in steps if one.kind in _ASKING)})
+
+    @property
+    def concerned(self) -> frozenset[str]:
+        """Whoever hears of it: the sender, who was asked or is about to be, and who wants the answer."""
+        about_to_be = {step.to_agent for step in self.plan if step.kind is StepKind.ASK}
+        others = {self.from_agent, self.to_agent, *([self.reply_to] if self.reply_to else [])}
+        return self.asked | about_to_be | others
+
+
+_ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentEvent:
+    """Something that happened to an intent; `seq` counts from 1 without a gap."""
+
+    id: str
+    intent_id: str
+    seq: int
+    event_type: IntentEventType
+    status: IntentStatus
+    at_us: int
+    actor: str | None = None
+    waiting_reason: WaitingReason | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentChange:
+    """An intent as it becomes, and the events that tell of it."""
+
+    intent: AgentIntent
+    events: tuple[IntentEvent, ...]
+    says: Mapping[str, Any] | None = None  # a message somebody added to the thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What there is to do about intents at one moment; `unreadable` are ids of rows that make no intent."""
+
+    due: tuple[AgentIntent, ...]
+    carried: tuple[AgentIntent, ...]
+    next_due_us: int | None
+    unreadable: tuple[str, ...] = ()
+
+
+# What an agent asks a person through an intent, as a question; and how the intent's end ends it.
+
+
+_DECISIONS: Final = {"approved": APPROVE, "rejected": DENY}
+_ELSEWHERE: Final = "api"
+
+
+def subject_of(intent_id: str) -> Subject:
+    return Subject(SubjectKind.INTENT, intent_id)
+
+
+def agent_of(question: Question) -> str:
+    """The address under which the person was asked."""
+    return str(question.state["agent"]) if isinstance(question.state, Mapping) else ""
+
+
+def ended_by(question: Question, intent: AgentIntent) -> QuestionChange:
+    """It was answered another way, or is not asked any more; every card says so."""
+    at_us, result = intent.updated_at_us, intent.result or {}
+    if not question.is_open:
+        return QuestionChange(question=question)
+    if intent.status is IntentStatus.TIMED_OUT:
+        return ended(question, QuestionMove.EXPIRE, at_us)
+    if intent.status is not IntentStatus.COMPLETED:
+        return ended(question, QuestionMove.CANCEL, at_us)
+    return ended(
+        question, QuestionMove.ANSWER, at_us, answer=_answer(result), answered_by=_answerer(question, intent, result)
+    )
+
+
+def _answer(result: Mapping[str, Any]) -> QuestionAnswer:
+    decision = _DECISIONS.get(str(result.get("decision")))
+    return QuestionAnswer(value=decision) if decision else QuestionAnswer(text=str(result.get("answer") or ""))
+
+
+def _answerer(question: Question, intent: AgentIntent, result: Mapping[str, Any]) -> AnsweredBy:
+    agent = str(result.get("responded_by") or intent.handler)
+    own = agent == agent_of(question) and question.people
+    return AnsweredBy(
+        person_id=question.people[0].id if own else agent,
+        name=question.people[0].name if own else agent.rpartition("/")[2],
+        channel=_ELSEWHERE,
+        assurance=Assurance.CHANNEL,
+    )

@@ -1,0 +1,523 @@
+"""Answers an intent in the transaction in which a question about it is answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    Row,
+    Table,
+    Text,
+    UniqueConstraint,
+    and_,
+    bindparam,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
+
+from postroom.butlers.store import sessions
+from postroom.delivery.store.tables import delivery_receipts, delivery_requests
+from postroom.intents.model import (
+    ASK,
+    TERMINAL,
+    AgentIntent,
+    IntentChange,
+    IntentEvent,
+    IntentEventType,
+    IntentStatus,
+    Round,
+    Step,
+    StepKind,
+    ended_by,
+    subject_of,
+)
+from postroom.kernel.database.engine import Database, Repeated, wait_for_turn, write_twice
+from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.json import strict_json
+from postroom.kernel.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
+from postroom.questions.model import Attempt, Question, Subject, Verdict, VerdictKind
+from postroom.questions.store.steps import end_question, hold_questions
+from postroom.questions.store.tables import presentations, questions
+
+Rule = Callable[[AgentIntent, Question, Attempt, Verdict], IntentChange]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentRide:
+    """`rule` says what the answer makes of the intent."""
+
+    record: StoredIntents
+    rule: Rule
+
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        self.record.hold(connection, subject)
+
+    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
+        intent_id = question.subject.id if question.subject else ""
+        try:
+            self.record.change_within(
+                connection,
+                intent_id,
+                lambda intent: self.rule(intent, question, attempt, verdict),
+                but=question.id,
+            )
+        except Refused as refused:
+            return Verdict(kind=VerdictKind.LATE, code=str(refused.code), reason=refused.message)
+        return verdict
+
+
+# Intents on disk: every change and its events in one commit.
+
+
+ORIGIN = "intents"
+CARDS_ORIGIN = "questions"
+_GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, however much else happens
+
+
+class StoredIntents:
+    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+        self._database = database
+        self._repeated = Repeated(database)
+        self._mint = mint
+
+    async def insert(self, change: IntentChange) -> tuple[AgentIntent, bool]:
+        """The intent, or the one that came before it under the same id or the same sender's key."""
+
+        def work(connection: Connection) -> tuple[AgentIntent, bool]:
+            if known := _known(connection, change.intent):
+                return known, False
+            connection.execute(insert(intents), intent_row(change.intent))
+            self._append(connection, change)
+            return change.intent, True
+
+        return await write_twice(self._database, work)
+
+    async def get(self, intent_id: str) -> AgentIntent | None:
+        row = await self._database.read(lambda connection: _row(connection, intent_id))
+        return read_intent(row) if row else None
+
+    async def update(self, intent_id: str, decide: Callable[[AgentIntent], IntentChange]) -> IntentChange:
+        """`decide` sees the intent as it is, and may run again; nobody else changes it meanwhile."""
+
+        def work(connection: Connection) -> IntentChange:
+            row = _row(connection, intent_id, lock=True)
+            if row is None:
+                raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+            return self._changed(connection, read_intent(row), decide)
+
+        return await write_twice(self._database, work)
+
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        _row(connection, subject.id, lock=True)
+
+    def change_within(
+        self, connection: Connection, intent_id: str, decide: Callable[[AgentIntent], IntentChange], *, but: str
+    ) -> None:
+        """In the transaction that ends one question about it, `but`; the others end here. Raises Refused."""
+        row = _row(connection, intent_id)
+        if row is None:
+            raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+        self._changed(connection, read_intent(row), decide, but)
+
+    async def events(self, intent_id: str, *, since: int, limit: int) -> Sequence[IntentEvent]:
+        asked = (
+            select(intent_events)
+            .where(intent_events.c.intent_id == intent_id, intent_events.c.seq > since)
+            .order_by(intent_events.c.seq)
+            .limit(limit)
+        )
+        return await self._database.read(lambda connection: [read_event(row) for row in connection.execute(asked)])
+
+    async def round(self, now_us: int, limit: int, *, without: Sequence[str] = ()) -> Round:
+        """What is due, what is under way longest unseen, and when there will be more; all of it `without` some."""
+
+        def work(connection: Connection) -> Round:
+            near = intents.c.id.not_in(without) if without else true()
+            due = select(intents).where(intents.c.next_at <= now_us, near).order_by(intents.c.next_at).limit(limit)
+            unseen = intents.c.updated_at <= now_us - _GLANCE_US
+            carried = select(intents).where(CARRIED, unseen, near).order_by(intents.c.updated_at).limit(limit)
+            later = select(intents.c.next_at).where(intents.c.next_at > now_us).order_by(intents.c.next_at).limit(1)
+            bad: list[str] = []
+            return Round(
+                due=_readable(connection.execute(due), bad),
+                carried=_readable(connection.execute(carried), bad),
+                next_due_us=connection.execute(later).scalar(),
+                unreadable=tuple(bad),
+            )
+
+        return await self._database.read(work)
+
+    async def open_asks(self, correlation_id: str, from_agent: str) -> Sequence[AgentIntent]:
+        asked = select(intents).where(
+            intents.c.correlation_id == correlation_id,
+            intents.c.from_agent == from_agent,
+            intents.c.intent_type == ASK,
+            intents.c.status.not_in([str(status) for status in TERMINAL]),
+        )
+        return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
+
+    async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
+        """Status, reason for waiting and final error class of each delivery made for this intent, cards included."""
+        table = delivery_requests.c
+        about = questions.c.subject == str(subject_of(intent_id))
+        cards = select(literal("ask:") + presentations.c.id).join(questions).where(about)
+        own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
+        card = and_(table.request_id.in_(cards), table.origin_butler == CARDS_ORIGIN)
+        asked = (
+            select(table.status, table.waiting_reason, table.terminal_error_class)
+            .where(or_(own, card))
+            .order_by(table.id)
+        )
+        return await self._database.read(
+            lambda connection: [(row.status, row.waiting_reason or "", row[2]) for row in connection.execute(asked)]
+        )
+
+    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None, str]]:
+        """Status, last words, error class and butler of each session that works on this intent."""
+        asked = (
+            select(sessions.c.status, sessions.c.transcript, sessions.c.error_class, sessions.c.butler)
+            .where(sessions.c.request_id == intent_id, sessions.c.trigger_source == "route")
+            .order_by(sessions.c.id)
+        )
+        rows = await self._database.read(lambda connection: [tuple(row) for row in connection.execute(asked)])
+        return [(status, _last_words(transcript), failure, butler) for status, transcript, failure, butler in rows]
+
+    async def behind(self, channel: str, address: str, provider_id: str) -> str | None:
+        """The intent whose message this was, when it went to this address."""
+        table = delivery_requests.c
+        asked = (
+            select(table.request_id)
+            .join(delivery_receipts, delivery_receipts.c.delivery_request_id == table.id)
+            .where(
+                delivery_receipts.c.provider_delivery_id == provider_id,
+                table.origin_butler == bindparam("origin", ORIGIN, literal_execute=True),  # as its index has it
+                table.channel == channel,
+                table.address == address,
+            )
+            .order_by(table.id.desc())
+            .limit(1)
+        )
+        return await self._database.read(lambda connection: connection.execute(asked).scalar())
+
+    async def offset(self, source: str) -> int | None:
+        asked = select(inbound_offsets.c.position).where(inbound_offsets.c.source == source)
+        return await self._repeated.read(source, lambda connection: connection.execute(asked).scalar())
+
+    async def save_offset(self, source: str, position: int) -> None:
+        def work(connection: Connection) -> None:
+            mine = inbound_offsets.c.source == source
+            if not connection.execute(update(inbound_offsets).where(mine).values(position=position)).rowcount:
+                connection.execute(insert(inbound_offsets), {"source": source, "position": position})
+
+        await write_twice(self._database, work)
+
+    def _changed(
+        self, connection: Connection, before: AgentIntent, decide: Callable[[AgentIntent], IntentChange], but: str = ""
+    ) -> IntentChange:
+        """The questions about an intent that is over are held before its events are written, and end after them."""
+        change = decide(before)
+        over = before.is_open and not change.intent.is_open
+        asked = hold_questions(connection, [str(subject_of(before.id))]) if over else []
+        if change.intent != before:
+            values = changing_columns(change.intent)
+            connection.execute(update(intents).where(intents.c.id == before.id).values(values))
+        self._append(connection, change, before)
+        for question in asked:
+            if question.id != but:
+                end_question(connection, question, ended_by(question, change.intent))
+        return change
+
+    def _append(self, connection: Connection, change: IntentChange, before: AgentIntent | None = None) -> None:
+        """The events last, because from there to the commit everybody else waits."""
+        if change.says is not None:
+            connection.execute(insert(intent_messages), self._message(change.intent, change.says))
+        if change.events:
+            tell_subscribers(connection, change, self._mint)
+            newcomers = _newcomers(connection, change.intent, before)
+            wait_for_turn(connection)
+            events = [event_row(event) for event in change.events]
+            connection.execute(insert(intent_events).values(position=NEXT_POSITION), events)
+            if newcomers:
+                connection.execute(insert(intent_members).values(position=LAST_POSITION), newcomers)
+
+    def _message(self, intent: AgentIntent, says: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "id": self._mint(intent.updated_at_us),
+            "intent_id": intent.id,
+            "author": str(says["author"]),
+            "message": str(says["message"]),
+            "created_at": intent.updated_at_us,
+        }
+
+
+def _last_words(transcript: str | None) -> str:
+    record = json.loads(transcript) if transcript else {}
+    return str(record.get("text") or "")
+
+
+def _row(connection: Connection, intent_id: str, *, lock: bool = False) -> Row[Any] | None:
+    asked = select(intents).where(intents.c.id == intent_id)
+    return connection.execute(asked.with_for_update() if lock else asked).first()
+
+
+def _readable(rows: Iterable[Row[Any]], bad: list[str]) -> tuple[AgentIntent, ...]:
+    """One damaged row must not hide the others."""
+    found: list[AgentIntent] = []
+    for row in rows:
+        try:
+            found.append(read_intent(row))
+        except (ValueError, TypeError, KeyError):
+            bad.append(row.id)
+    return tuple(found)
+
+
+def _known(connection: Connection, intent: AgentIntent) -> AgentIntent | None:
+    row = _row(connection, intent.id)
+    if row is None and intent.idempotency_key is not None:
+        asked = select(intents).where(
+            intents.c.from_agent == intent.from_agent, intents.c.idempotency_key == intent.idempotency_key
+        )
+        row = connection.execute(asked).first()
+    return read_intent(row) if row else None
+
+
+def _newcomers(connection: Connection, intent: AgentIntent, before: AgentIntent | None) -> list[dict[str, str]]:
+    """Whoever an intent concerns finds it in the inbox."""
+    new = intent.concerned - (before.concerned if before else frozenset())
+    if before and new:
+        known = select(intent_members.c.agent).where(intent_members.c.intent_id == intent.id)
+        new = new.difference(connection.execute(known).scalars())
+    return [{"agent": agent, "intent_id": intent.id} for agent in sorted(new)]
+
+
+# Intents as rows, and rows as intents.
+
+
+def intent_row(intent: AgentIntent) -> dict[str, Any]:
+    return {
+        "id": intent.id,
+        "intent_type": intent.intent_type,
+        "correlation_id": intent.correlation_id,
+        "from_agent": intent.from_agent,
+        "to_agent": intent.to_agent,
+        "payload": _text(intent.payload),
+        "metadata": _text(intent.metadata),
+        "idempotency_key": intent.idempotency_key,
+        "fingerprint": intent.fingerprint,
+        "submitted_by": intent.submitted_by,
+        "reply_to": intent.reply_to,
+        "deadline_at": intent.deadline_at_us,
+        "macro_id": intent.macro_id,
+        "created_at": intent.created_at_us,
+        **changing_columns(intent),
+    }
+
+
+def changing_columns(intent: AgentIntent) -> dict[str, Any]:
+    return {
+        "handler": intent.handler,
+        "status": str(intent.status),
+        "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
+        "seq": intent.seq,
+        "plan": json.dumps([[str(step.kind), step.at_us, step.to_agent] for step in intent.plan]),
+        "position": intent.position,
+        "next_at": intent.next_at_us,
+        "carried": intent.carried,
+        "result": _text(intent.result) if intent.result is not None else None,
+        "updated_at": intent.updated_at_us,
+    }
+
+
+def read_intent(row: Row[Any]) -> AgentIntent:
+    return read(
+        AgentIntent,
+        row,
+        payload=json.loads(row.payload),
+        metadata=json.loads(row._mapping["metadata"]),
+        plan=tuple(Step(StepKind(kind), at_us, to_agent) for kind, at_us, to_agent in json.loads(row.plan)),
+        result=json.loads(row.result) if row.result is not None else None,
+    )
+
+
+def event_row(event: IntentEvent) -> dict[str, Any]:
+    return values(event, payload=_text(event.payload))
+
+
+def read_event(row: Row[Any]) -> IntentEvent:
+    return read(IntentEvent, row, payload=json.loads(row.payload))
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return strict_json(dict(document), separators=(",", ":"))
+
+
+# Intents, what happened to them, what was said, and whom to tell about it.
+
+
+_DUE = text("next_at IS NOT NULL")
+CARRIED = text("carried")
+
+intents = Table(
+    "intents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("intent_type", Text, nullable=False),
+    Column("correlation_id", Text, nullable=False),
+    Column("from_agent", Text, nullable=False),
+    Column("to_agent", Text, nullable=False),
+    Column("handler", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("idempotency_key", Text),
+    Column("fingerprint", Text, nullable=False),
+    Column("submitted_by", Text, nullable=False),
+    Column("reply_to", Text),
+    Column("deadline_at", BigInteger),
+    Column("macro_id", Text),
+    Column("status", Text, nullable=False),
+    Column("waiting_reason", Text),
+    Column("seq", Integer, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("next_at", BigInteger),
+    Column("carried", Boolean, nullable=False),
+    Column("result", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    UniqueConstraint("from_agent", "idempotency_key"),
+    CheckConstraint(one_of("status", IntentStatus), name="status"),
+    Index("ix_intents_correlation_id", "correlation_id"),
+    Index("ix_intents_from_agent_id", "from_agent", "id"),
+    Index("ix_intents_to_agent_id", "to_agent", "id"),
+    partial_index("ix_intents_next_at", "next_at", where=_DUE),
+    partial_index("ix_intents_carried", "updated_at", where=CARRIED),
+    schema=SHARED,
+)
+
+intent_members = Table(
+    "intent_members",
+    metadata,
+    Column("agent", Text, primary_key=True),
+    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Index("ix_intent_members_agent_position", "agent", "position"),
+    schema=SHARED,
+)
+
+intent_events = Table(
+    "intent_events",
+    metadata,
+    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("event_type", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", Text),
+    Column("waiting_reason", Text),
+    Column("payload", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    UniqueConstraint("id"),
+    CheckConstraint(one_of("status", IntentStatus), name="status"),
+    Index("ix_intent_events_position", "position", unique=True),
+    schema=SHARED,
+)
+
+intent_messages = Table(
+    "intent_messages",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), nullable=False),
+    Column("author", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_intent_messages_intent_id_id", "intent_id", "id"),
+    schema=SHARED,
+)
+
+
+inbound_offsets = Table(
+    "inbound_offsets",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    schema=SHARED,
+)
+
+# One order for the events of all intents: that in which they are committed.
+
+
+_events = intent_events.alias()
+
+LAST_POSITION: Final = select(func.max(_events.c.position)).scalar_subquery()
+NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
+
+# What those who want to hear of an intent are told.
+
+
+def tell_subscribers(connection: Connection, change: IntentChange, mint: Callable[[int], str]) -> None:
+    """In the same commit as the change itself, so that no news is lost and none is invented."""
+    asked = select(webhook_subscriptions).where(
+        webhook_subscriptions.c.owner_agent.in_(sorted(change.intent.concerned)), webhook_subscriptions.c.active
+    )
+    rows = [
+        {
+            "id": mint(event.at_us),
+            "subscription_id": row.id,
+            "event_type": str(kind),
+            "body": _body(event, kind, row.owner_agent),
+            "status": "pending",
+            "attempts": 0,
+            "next_at": event.at_us,
+            "created_at": event.at_us,
+        }
+        for row in connection.execute(asked)
+        for event in change.events
+        if (kind := _kind(event, change)) in json.loads(row.event_types)
+    ]
+    if rows:
+        connection.execute(insert(webhook_deliveries), rows)
+
+
+def _kind(event: IntentEvent, change: IntentChange) -> WebhookEvent:
+    if event.event_type is IntentEventType.CREATED:
+        return WebhookEvent.THREAD_CREATED
+    answered = change.says is not None and event is change.events[-1]
+    return WebhookEvent.REPLY_RECEIVED if answered else WebhookEvent.THREAD_UPDATED
+
+
+def _body(event: IntentEvent, kind: WebhookEvent, owner_agent: str) -> str:
+    """What happened, never what was said: whoever may read it can ask."""
+    return json.dumps(
+        {
+            "event_id": event.id,
+            "event_type": str(kind),
+            "owner_agent": owner_agent,
+            "thread_id": event.intent_id,
+            "intent_event": str(event.event_type),
+            "lifecycle_status": str(event.status),
+            "seq": event.seq,
+            "at": to_text(event.at_us),
+        },
+        separators=(",", ":"),
+    )

@@ -1,0 +1,339 @@
+"""Rows as columns of text that the server takes apart: the driver then looks at one value for each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+from sqlalchemy import Connection as SqlConnection
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from postroom.kernel.database import schema as migrate
+from postroom.kernel.running.clock import Overdue
+from postroom.kernel.values.errors import StoreUnavailable
+
+_SECRET: Final = secrets.token_hex(8)  # nobody who writes a text knows it
+_BETWEEN: Final = f"\x1f{_SECRET}"
+_NOTHING: Final = f"\x1e{_SECRET}"
+MARKS: Final = (_BETWEEN, _NOTHING)
+_ARRAY: Final = re.compile(r"\$(\d+)::(\w+)\[\]")
+
+
+def taking_apart(statement: str) -> str:
+    """The statement with its arrays made from columns; it takes `MARKS` after everything else."""
+    last = max(int(number) for number in re.findall(r"\$(\d+)", statement))
+
+    def array(found: re.Match[str]) -> str:
+        apart = f"(string_to_array(${found[1]}, ${last + 1}, ${last + 2}))[2:]"
+        return apart if found[2] == "text" else f"{apart}::{found[2]}[]"
+
+    return _ARRAY.sub(array, statement)
+
+
+def columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[str]:
+    """A column that is empty in every row stays empty: `unnest` fills it up."""
+    if not rows:
+        return [""] * width
+    joined, marks = _alone(rows[0]) if len(rows) == 1 else _together(rows)
+    if "".join(joined).count(_SECRET) != marks:
+        raise ValueError("a text cannot hold the mark between texts")
+    return joined
+
+
+def _alone(row: Sequence[Any]) -> tuple[list[str], int]:
+    """As whoever calls alone hands it in. A mark before the first, for without it an empty text would be no text."""
+    joined = ["" if one is None else f"{_BETWEEN}{one!s}" for one in row]
+    return joined, len(joined) - joined.count("")
+
+
+def _together(rows: Sequence[Sequence[Any]]) -> tuple[list[str], int]:
+    """A column has one type, so its first value tells."""
+    joined, marks, height = [], 0, len(rows)
+    for column in zip(*rows, strict=True):
+        if (nothing := column.count(None)) == height:
+            joined.append("")
+            continue
+        plain = not nothing and type(column[0]) is str
+        given = column if plain else [_NOTHING if one is None else str(one) for one in column]
+        joined.append(_BETWEEN + _BETWEEN.join(given))
+        marks += height + nothing
+    return joined, marks
+
+
+# A few connections, handed out and back without a task or a timer for each time.
+
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+_LONGEST_REST_SECONDS = 300.0  # what lies between us and the server may have forgotten an older one
+
+
+class DatabaseConnections:
+    """
+    Opened when they are needed, at most so many; whoever finds them all lent out waits in line.
+
+    A short statement costs less than a general pool's ceremony around it. Whoever borrows
+    one gives it back, or ends it when it is not certain in what state it is.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        *,
+        most: int,
+        longest_rest_seconds: float = _LONGEST_REST_SECONDS,
+    ) -> None:
+        self._connect = connect
+        self._most = most
+        self._longest_rest_seconds = longest_rest_seconds
+        self._free: list[tuple[Connection, float]] = []  # and since when; the last one back goes out first
+        self._lent: set[Connection] = set()
+        self._opening = 0
+        self._line: deque[asyncio.Future[None]] = deque()
+        self._closed = False
+
+    async def borrow(self) -> Connection:
+        while not (connection := self._take()):
+            if self._closed:
+                raise asyncpg.InterfaceError("the connections are closed")
+            if len(self._lent) + self._opening < self._most:
+                connection = await self._open()
+                break
+            await self._wait()
+        self._lent.add(connection)
+        return connection
+
+    def give_back(self, connection: Connection) -> None:
+        self._lent.discard(connection)
+        if not connection.is_closed():
+            if self._closed or connection.is_in_transaction():
+                connection.terminate()
+            else:
+                self._free.append((connection, _now()))
+        self._next()
+
+    async def close(self, seconds: float) -> None:
+        """Politely to those that are free; the others have had their time."""
+        self._closed = True
+        for connection, _ in self._free:
+            try:
+                await connection.close(timeout=seconds)
+            except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                connection.terminate()
+        self._free.clear()
+        for connection in self._lent:
+            connection.terminate()
+        while self._line:
+            self._next()
+
+    def _take(self) -> Connection | None:
+        while self._free:
+            connection, since = self._free.pop()
+            if connection.is_closed():
+                continue
+            if _now() - since <= self._longest_rest_seconds:
+                return connection
+            connection.terminate()
+        return None
+
+    async def _open(self) -> Connection:
+        self._opening += 1
+        try:
+            return await self._connect()
+        except BaseException:
+            self._next()  # whoever waits may try what we could not
+            raise
+        finally:
+            self._opening -= 1
+
+    async def _wait(self) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                with suppress(ValueError):  # whoever was to be next may have been looked for in between
+                    self._line.remove(turn)
+            else:
+                self._next()  # it was our turn already: it is somebody else's now
+            raise
+
+    def _next(self) -> None:
+        while self._line:
+            if not (turn := self._line.popleft()).done():
+                turn.set_result(None)
+                return
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+# PostgreSQL: connections of their own for the hot statements and SQLAlchemy for everything else.
+
+
+Result = TypeVar("Result")
+_PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
+_HOT_SECONDS = 10.0  # others wait behind a hot statement
+_CLOSE_SECONDS = 2.0
+_CACHED_STATEMENTS = 100
+# A prepared statement keeps the plan it was given when the ledger was new and small, and a small table is read whole;
+# then every settlement reads all there is, until the server gathers statistics. Each hot statement has its index, so
+# one plan serves for all values: as its statistics fall, the server might otherwise plan a claim anew each time, which
+# takes five times as long as the claim.
+_BY_INDEX = "SET enable_seqscan = off; SET jit = off; SET plan_cache_mode = force_generic_plan"
+_UNNAMED: dict[str, Any] = {
+    "statement_cache_size": 0,
+    "prepared_statement_cache_size": 0,
+    "prepared_statement_name_func": lambda: "",
+}
+
+UNREACHABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InvalidAuthorizationSpecificationError,  # a password is being changed, or the rules of who may come in
+    asyncpg.LockNotAvailableError,  # somebody has it for longer than we wanted to wait
+    asyncpg.InvalidCatalogNameError,  # the database is being put back
+)
+ROLLED_BACK = (
+    asyncpg.TransactionRollbackError,  # a deadlock, or somebody else was first: nothing of it was written
+    asyncpg.InvalidCachedStatementError,  # a table was changed since the statement was planned
+)
+AWAY = (*UNREACHABLE, *ROLLED_BACK)  # for a moment: the same call may be made again
+
+
+class PostgresDatabase:
+    """
+    `prepared` is off behind a pooler that hands every transaction to another server
+    connection: a statement prepared on one of them is unknown on the next.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 8,
+        other_pool_size: int = 10,
+        prepared: bool = True,
+        listen_url: str | None = None,
+    ) -> None:
+        self._url = url
+        self._listen_url = listen_url or url
+        self._prepared = prepared
+        self._hot = DatabaseConnections(self._connect_hot, most=pool_size)
+        self._overdue = Overdue()
+        self._engine: AsyncEngine = create_async_engine(
+            _sqlalchemy_url(url),
+            connect_args={} if prepared else _UNNAMED,
+            pool_size=(other_pool_size + 1) // 2,
+            max_overflow=other_pool_size // 2,
+            hide_parameters=True,  # what people wrote to each other has no place in an error text
+        )
+        event.listen(self._engine.sync_engine, "checkout", _refuse_closed)
+        self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
+
+    async def hot(self, work: Callable[[Connection], Coroutine[Any, Any, Result]]) -> Result:
+        """Hand-written statements straight on the driver."""
+        try:
+            return await self._overdue.limit(self._run_hot(work), _HOT_SECONDS)
+        except AWAY as error:
+            raise StoreUnavailable(type(error).__name__) from error
+
+    async def _run_hot(self, work: Callable[[Connection], Coroutine[Any, Any, Result]]) -> Result:
+        connection = await self._hot.borrow()
+        try:
+            return await work(connection)
+        except (asyncio.CancelledError, *UNREACHABLE):
+            connection.terminate()  # giving it back in good order would need an answer, and another server may give it
+            raise
+        finally:
+            self._hot.give_back(connection)
+
+    async def connect(self) -> Connection:
+        """A connection of one's own, for listening."""
+        try:
+            return await asyncpg.connect(self._listen_url, timeout=_PATIENCE_SECONDS)
+        except UNREACHABLE as error:
+            raise StoreUnavailable(type(error).__name__) from error
+
+    async def read(self, work: Callable[[SqlConnection], Result]) -> Result:
+        """However many statements it takes, they see one moment: what moves meanwhile is never seen twice or missed."""
+
+        async def run() -> Result:
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._reading.connect() as connection:
+                return await connection.run_sync(work)
+
+        return await _translating(run())
+
+    async def write(self, work: Callable[[SqlConnection], Result]) -> Result:
+        async def run() -> Result:
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._engine.begin() as connection:
+                return await connection.run_sync(work)
+
+        return await _translating(run())
+
+    async def migrate(self, show: migrate.Shown | None = None) -> tuple[str | None, str | None]:
+        async def run() -> tuple[str | None, str | None]:
+            async with self._engine.connect() as connection:
+                before_and_after = await connection.run_sync(migrate.upgrade, show)
+                await connection.commit()
+                return before_and_after
+
+        return await _translating(run())
+
+    async def close(self) -> None:
+        await self._hot.close(_CLOSE_SECONDS)
+        await self._engine.dispose()
+
+    async def _connect_hot(self) -> Connection:
+        if not self._prepared:  # what is set behind a pooler is set for others, and plans are not kept there
+            return await asyncpg.connect(self._url, timeout=_HOT_SECONDS, statement_cache_size=0)
+        return await planning_by_index(
+            await asyncpg.connect(self._url, timeout=_HOT_SECONDS, statement_cache_size=_CACHED_STATEMENTS)
+        )
+
+
+def _refuse_closed(connection: Any, _record: object, _proxy: object) -> None:
+    """The pool makes another. The driver has seen the end of it by itself: asking the server would be three calls."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError
+
+
+async def planning_by_index(connection: Connection) -> Connection:
+    try:
+        await connection.execute(_BY_INDEX, timeout=_HOT_SECONDS)
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def _translating(running: Awaitable[Result]) -> Result:
+    try:
+        return await running
+    except AWAY as error:
+        raise StoreUnavailable(type(error).__name__) from error
+    except DBAPIError as error:
+        if error.connection_invalidated or isinstance(getattr(error.orig, "__cause__", None), AWAY):
+            raise StoreUnavailable(type(error.orig).__name__) from error
+        raise
+
+
+def _sqlalchemy_url(url: str) -> str:
+    return urlsplit(url)._replace(scheme="postgresql+asyncpg").geturl()

@@ -1,0 +1,205 @@
+"""Where on its port the console lives."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Final, Protocol
+
+from fastapi import Depends, HTTPException, Request
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from postroom.kernel.serving.servers import answering
+from postroom.kernel.values.principal import HEADER, PRINCIPAL, Principal, checked_key
+
+ROOT: Final = "/console"
+
+# The gate of every HTTP port: Host, Origin, body size and bearer token.
+
+
+MAX_BODY_BYTES: Final = 1024 * 1024
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+RESERVED_ID: Final = "postroom.reserved_id"  # of what a call under a key makes
+
+
+class Verifier(Protocol):
+    def verify(self, token: str) -> Principal | None: ...
+
+
+class Guard:
+    """
+    Refuses what should not reach a door, and tells the door who is calling.
+
+    A browser sends Host and Origin of the page it shows, so checking both keeps
+    foreign pages away from servers on the same machine. Paths listed as public
+    are served without a token, to the same hosts and origins only. Below a path
+    listed in `own_doors` stands a door that asks in its own way who is there. Pages
+    below a path in `without_referrer` keep their address, which is a secret, from all
+    others: of such a page a browser calls the origin "null", also to us. A path in `streamed` has its own limit of
+    bytes, and reads its body piece by piece, itself counting those of one that does not say how long it is.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        verifier: Verifier,
+        public: Iterable[str] = ("/health", "/openapi.json"),
+        own_doors: Iterable[str] = (),
+        without_referrer: Iterable[str] = (),
+        hosts: Iterable[str] = (),
+        origins: Iterable[str] = (),
+        allow: Callable[[Principal], bool] = lambda _: True,
+        streamed: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self._app = app
+        self._verifier = verifier
+        self._public = frozenset(public)
+        self._own_doors = tuple(f"{path}/" for path in own_doors)
+        self._without_referrer = tuple(f"{path}/" for path in without_referrer)
+        self._hosts = _LOOPBACK | {host.lower() for host in hosts}
+        self._origins = frozenset(origins)
+        self._allow = allow
+        self._streamed = streamed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":  # no door speaks it, so none needs to be guarded
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if refusal := self._refusal(scope, headers):
+            await _answer(send, *refusal)
+            return
+        if scope["path"] not in self._streamed and ("content-length" not in headers or "transfer-encoding" in headers):
+            body = await read_body(receive)
+            if body is None:
+                await _answer(send, 413, "the body is too large")
+                return
+            receive = replayed(body, receive)
+        await answering(self._app, scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or _hostname(hosts[0]) not in self._hosts:
+            return 421, "this host is not served here"
+        hidden = {"null"} if scope["path"].startswith(self._without_referrer) else set()
+        if any(origin not in hidden and not self._is_own(origin, hosts[0]) for origin in origins):
+            return 403, "this origin is not allowed"
+        if _declared_size(headers) > self._streamed.get(scope["path"], MAX_BODY_BYTES):
+            return 413, "the body is too large"
+        return self._stranger(scope, headers)
+
+    def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+        principal = self._principal(headers)
+        if scope["path"] not in self._public and not scope["path"].startswith(self._own_doors):
+            if principal is None:
+                return 401, "a valid bearer token is required"
+            if not self._allow(principal):
+                return 403, f"{principal} has no business here"
+        scope[PRINCIPAL] = principal
+        return None
+
+    def _principal(self, headers: Headers) -> Principal | None:
+        token = presented_token(headers)
+        return None if token is None else self._verifier.verify(token)
+
+    def _is_own(self, origin: str, host: str) -> bool:
+        return origin in self._origins or origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+
+
+def presented_token(headers: Headers) -> str | None:
+    """A bearer token, or the same token as an API key; a wrong one is never made good by the other."""
+    if (authorization := headers.get("authorization")) is not None:
+        scheme, _, token = authorization.partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else None
+    key = headers.get("x-api-key")
+    return key.strip() if key else None
+
+
+def _hostname(host: str) -> str:
+    name, separator, port = host.lower().rpartition(":")
+    return name if separator and port.isascii() and port.isdigit() else host.lower()
+
+
+def _declared_size(headers: Headers) -> int:
+    length = headers.get("content-length", "0")
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else sys.maxsize
+
+
+async def read_body(receive: Receive) -> bytes | None:
+    """A body that says nothing of its size is read before anybody works on it; None when it is too large or cut."""
+    body = b""
+    while len(body) <= MAX_BODY_BYTES:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            return body if len(body) <= MAX_BODY_BYTES else None
+    return None
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """The body that was read, then whatever else comes."""
+    told = False
+
+    async def replay() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+async def _answer(send: Send, status: int, detail: str) -> None:
+    body = json.dumps({"error": detail}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="postroom"'))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+# The principal behind a request to a FastAPI route.
+
+
+def principal_of(request: Request) -> Principal:
+    principal = request.scope.get(PRINCIPAL)
+    if not isinstance(principal, Principal):
+        raise HTTPException(401, "a valid bearer token is required")
+    return principal
+
+
+Caller = Annotated[Principal, Depends(principal_of)]
+
+
+def allowing(rule: Callable[[Principal], bool]) -> Callable[[Principal], Principal]:
+    """A dependency that lets only some principals pass: `caller: Annotated[Principal, Depends(allowing(person))]`."""
+
+    def check(caller: Caller) -> Principal:
+        if not rule(caller):
+            raise HTTPException(403, f"{caller} may not do this")
+        return caller
+
+    return check
+
+
+def idempotency_key_of(request: Request) -> str | None:
+    return checked_key(request.headers.getlist(HEADER))
+
+
+def reserved_id_of(request: Request) -> str | None:
+    found = request.scope.get(RESERVED_ID)
+    return found if isinstance(found, str) else None
+
+
+IdempotencyKey = Annotated[str | None, Depends(idempotency_key_of)]
+ReservedId = Annotated[str | None, Depends(reserved_id_of)]

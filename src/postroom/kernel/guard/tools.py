@@ -1,0 +1,302 @@
+"""The principal behind an MCP call, whether it came over HTTP or from inside the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, cast
+
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool as ToolsTool
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST, CallToolResult, GetPromptResult, InputRequiredResult
+from pydantic_core import to_jsonable_python
+
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.running.process import package_version
+from postroom.kernel.running.telemetry import needs_a_span
+from postroom.kernel.serving.mcp import (
+    REVISION,
+    OwnWordsServer,
+    Tool,
+    add_tool,
+    arguments_of,
+    declared_arguments,
+    in_our_words,
+    tool_of,
+)
+from postroom.kernel.values.fields import unknown_argument
+from postroom.kernel.values.principal import PRINCIPAL, TOKEN_META, Principal, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """
+    Another part of this process, whose token has been looked at.
+
+    It stands where a request and a tool's context stand otherwise: all our tools want from theirs is the caller.
+    """
+
+    caller: Principal | None
+
+
+def caller_of(context: ServerRequestContext[Any, Any], verifier: Verifier) -> Principal | None:
+    if isinstance(context.request, Inside):
+        return context.request.caller
+    if context.request is not None:
+        principal = context.request.scope.get(PRINCIPAL)
+    else:
+        meta: Any = context.meta or {}
+        principal = verifier.verify(str(meta.get(TOKEN_META, "")))
+    return principal if isinstance(principal, Principal) else None
+
+
+def caller(context: Context[Any, Any] | Inside, verifier: Verifier) -> Principal:
+    principal = context.caller if isinstance(context, Inside) else caller_of(context.request_context, verifier)
+    if principal is None:
+        raise MCPError(code=INVALID_REQUEST, message="a valid token is required")
+    return principal
+
+
+# An MCP server behind the policy of its tools, and the way in for other parts of the same process.
+
+
+_MOST_SAID: Final = 200
+
+
+class GuardedServer(OwnWordsServer):
+    """
+    From inside comes the same token to the same policy, the same checks of arguments and the same tool as over HTTP.
+
+    Only what a wire needs is left out: a session, every message written as JSON and read again,
+    an answer twice over as text and as structure, and spans that nobody would ever see.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        policy: ToolPolicy,
+        *,
+        description: str | None = None,
+        more: Sequence[ServerMiddleware[Any]] = (),
+    ) -> None:
+        self.policy = policy
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._called_inside: dict[str, Tool] = {}
+        self.takes_more: set[str] = set()  # tools whose callers may send arguments that we do not know
+        self.not_here: dict[str, str] = {}  # tools that one may look for here, each with what to do instead
+        super().__init__(name, description=description, version=package_version(), log_level="WARNING")
+        self._for_a_wire = tuple(self.middleware)
+        self.middleware.extend((policy, *more))
+
+    def add_tool(self, fn: Callable[..., Any], name: str | None = None, *more: Any, **about: Any) -> None:
+        add_tool(self, tool_of(fn, name, *more, **about))
+        self._functions.setdefault(name or fn.__name__, fn)  # of two with one name the first stays, as there
+
+    def remove_tool(self, name: str) -> None:
+        super().remove_tool(name)
+        self._functions.pop(name, None)
+        self._called_inside.pop(name, None)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        if name in self.not_here:
+            raise ToolError(self.not_here[name])
+        if name not in self.takes_more and (declared := declared_arguments(self, name)) is not None:
+            _refuse_unknown(declared, arguments)
+        return await super().call_tool(name, arguments, context)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """The framework answers an unknown name, or arguments that are missing, as if this server were broken."""
+        if name not in {one.name for one in await self.list_prompts()}:
+            raise MCPError(code=INVALID_PARAMS, message=f"Unknown prompt: {name[:_MOST_SAID]}")
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)[:_MOST_SAID]) from None
+
+    async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The tool's structured answer; None when it has none. Raises MCPError and ToolError, as the framework does."""
+        return await self.from_caller(self.policy.verifier.verify(token), tool, arguments)
+
+    async def from_caller(
+        self, caller: Principal | None, tool: str, arguments: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """For a door of this process that knows already who is calling."""
+        context = call_context(tool, arguments, Inside(caller))
+        step: CallNext = self._run
+        left_out = () if needs_a_span() else self._for_a_wire
+        for middleware in reversed(self.middleware):
+            if middleware not in left_out:
+                step = partial(middleware, call_next=step)
+        return _structured(await step(context))
+
+    async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
+        params = context.params or {}
+        tool = self._tool(params["name"])
+        _refuse_unknown(arguments_of(tool), params["arguments"])
+        try:
+            return answer_of(tool, await run(tool, params["arguments"], context.request))
+        except ToolError as error:
+            raise in_our_words(error) from error.__cause__
+
+    def _tool(self, name: str) -> Tool:
+        """Made again from its function at the first call."""
+        if name not in self._called_inside:
+            if name not in self._functions:
+                raise ToolError(self.not_here.get(name, f"Unknown tool: {name}"))
+            self._called_inside[name] = tool_of(self._functions[name], name)
+        return self._called_inside[name]
+
+
+def _refuse_unknown(declared: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """The framework drops arguments it does not know; a misspelt one would be as if it had not been given."""
+    if problem := unknown_argument(given, declared):
+        raise ToolError(problem)
+
+
+def _structured(result: HandlerResult) -> dict[str, Any] | None:
+    if isinstance(result, CallToolResult):
+        return None if result.is_error else result.structured_content
+    return result if isinstance(result, dict) else None
+
+
+# In whose name a caller's messages leave.
+
+
+def sender_of(one: Principal) -> str | None:
+    """A butler's name, or that of a program as no butler can be called; None for those who send nothing."""
+    match one.role:
+        case Role.BUTLER:
+            return one.name
+        case Role.PROGRAM | Role.OPERATOR:
+            return str(one)
+        case _:
+            return None
+
+
+# Which principal may call which tool; a tool without a rule may be called by nobody.
+
+
+Rule = Callable[[Principal], bool]
+
+
+def butler(*names: str) -> Rule:
+    """The named butlers, and the operator."""
+    return lambda one: one.role is Role.OPERATOR or (one.role is Role.BUTLER and one.name in names)
+
+
+def any_butler(one: Principal) -> bool:
+    return one.role in (Role.BUTLER, Role.OPERATOR)
+
+
+def anyone(_: Principal) -> bool:
+    return True
+
+
+def no_one(_: Principal) -> bool:
+    return False
+
+
+def person(one: Principal) -> bool:
+    return one.is_person
+
+
+def program(one: Principal) -> bool:
+    return one.role is Role.PROGRAM
+
+
+def approver(names: Collection[str]) -> Rule:
+    """The owner and the operator, and the people who are named. No other token decides for the household."""
+    return lambda one: one.is_owner or (one.is_person and one.name in names)
+
+
+def answers_for_themselves(names: Collection[str]) -> Rule:
+    """Who may decide what was put to them: a person. A user's token may be a program's, so it must be named."""
+    return lambda one: one.role is Role.PERSON or approver(names)(one)
+
+
+def operator(one: Principal) -> bool:
+    return one.role is Role.OPERATOR
+
+
+class ToolPolicy:
+    """Stands in front of every tool of one server."""
+
+    def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
+        self.rules = dict(rules)
+        self.verifier = verifier
+
+    def allow(self, rules: Mapping[str, Rule]) -> None:
+        """For tools that are added to the server later."""
+        self.rules |= rules
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "tools/call":
+            name = str((ctx.params or {}).get("name"))
+            principal = caller_of(ctx, self.verifier)
+            if not self.allows(principal, name):
+                raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
+        return await call_next(ctx)
+
+    def allows(self, principal: Principal | None, tool: str) -> bool:
+        rule = self.rules.get(tool)
+        return principal is not None and rule is not None and rule(principal)
+
+
+# Who has business at which MCP port; what they may do there is the tools' own rule.
+
+
+def visitors(part: str) -> Rule:
+    """
+    A butler's port is its own, and the switchboard routes to it; the switchboard's
+    is for all butlers; at the messenger's, people decide approvals.
+    """
+    match part:
+        case "switchboard":
+            return any_butler
+        case "messenger":
+            return _messengers_visitor
+        case _:
+            return butler(part, "switchboard")
+
+
+def _messengers_visitor(one: Principal) -> bool:
+    return one.role in (Role.PERSON, Role.USER) or butler("switchboard", "messenger")(one)
+
+
+# A tool's call from inside the process: what the SDK does between a request and its handler, without a wire.
+
+
+def call_context(tool: str, arguments: Mapping[str, Any], request: object) -> ServerRequestContext[Any, Any]:
+    """What middleware sees of a call; `request` says who calls."""
+    return ServerRequestContext(
+        session=cast(ServerSession, None),  # nothing here asks the caller anything back
+        lifespan_context={},
+        protocol_version=REVISION,
+        method="tools/call",
+        params={"name": tool, "arguments": dict(arguments)},
+        request=request,
+    )
+
+
+async def run(tool: ToolsTool, arguments: dict[str, Any], context: object) -> Any:
+    """`context` stands where a tool's own stands otherwise. Raises ToolError, as the SDK does."""
+    return await tool.run(arguments, cast(Context[Any, Any], context))
+
+
+def answer_of(tool: ToolsTool, result: Any) -> HandlerResult:
+    """Structured alone, where the SDK would write it a second time as text."""
+    try:
+        if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
+            return cast(dict[str, Any], to_jsonable_python(result))
+        return tool.fn_metadata.convert_result(result)
+    except ValueError as error:  # also what pydantic raises
+        raise UnexpectedToolError(tool.name) from error

@@ -1,0 +1,258 @@
+"""`HttpCall`: one request, and whether it left."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Final
+
+import aiohttp
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from postroom.kernel.http.answers import wait_seconds as wait_seconds
+from postroom.kernel.http.public_address import refused_as_private
+from postroom.kernel.values.errors import (
+    DeliveryTimeout,
+    OutcomeUncertain,
+    OutOfDescriptors,
+    PostroomError,
+    TargetUnavailable,
+)
+
+__all__ = [
+    "MOST_BYTES",
+    "FormFile",
+    "HttpAnswer",
+    "HttpCall",
+    "MultipartForm",
+    "form_of",
+    "out_of_descriptors",
+    "whole_answer",
+]
+
+# How long a provider asks us to wait.
+
+
+# Whether a call failed because this process had no file descriptor left: our trouble, not the provider's.
+
+
+_OURS: Final = (errno.EMFILE, errno.ENFILE)
+
+
+def out_of_descriptors(error: BaseException | None) -> OutOfDescriptors | None:
+    """Libraries wrap what the system said, and a name that could not be looked up does not say why at all."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _OURS:
+            return OutOfDescriptors()
+        error = error.__cause__ or error.__context__
+    return OutOfDescriptors() if _none_left() else None
+
+
+def _none_left() -> bool:
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in _OURS
+    return False
+
+
+# A form with files (RFC 7578), byte for byte the same whenever it is made of the same things.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormFile:
+    """`sha256` is the content's own, so that no content can hold the line that ends it."""
+
+    form_field: str
+    name: str
+    media_type: str
+    sha256: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultipartForm:
+    content_type: str
+    content: bytes = field(repr=False)
+
+
+def form_of(fields: Mapping[str, str], files: Sequence[FormFile]) -> MultipartForm:
+    boundary = _boundary(fields, files)
+    pieces = [*_texts(fields, boundary), *_contents(files, boundary), f"--{boundary}--\r\n".encode()]
+    return MultipartForm(content_type=f"multipart/form-data; boundary={boundary}", content=b"".join(pieces))
+
+
+def _boundary(fields: Mapping[str, str], files: Sequence[FormFile]) -> str:
+    about = [*fields.items(), *((one.form_field, one.name, one.sha256) for one in files)]
+    return f"postroom-{hashlib.sha256(repr(about).encode('utf-8', 'backslashreplace')).hexdigest()[:40]}"
+
+
+def _texts(fields: Mapping[str, str], boundary: str) -> Iterator[bytes]:
+    for name, text in fields.items():
+        yield f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
+
+
+def _contents(files: Sequence[FormFile], boundary: str) -> Iterator[bytes]:
+    for one in files:
+        yield (
+            f"--{boundary}\r\n"
+            f'Content-Disposition: form-data; name="{one.form_field}"; filename="{_quoted(one.name)}"\r\n'
+            f"Content-Type: {one.media_type}\r\n\r\n"
+        ).encode()
+        yield one.content
+        yield b"\r\n"
+
+
+def _quoted(name: str) -> str:
+    """In UTF-8 as it stands; RFC 7578 forbids the encoded form that other headers have."""
+    line = "".join(one if one.isprintable() else "_" for one in name)
+    return line.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# Read the whole body of an answer, which a network hands over in pieces.
+
+
+MOST_BYTES: Final = 8 * 1024 * 1024
+_PIECE_BYTES: Final = 65_536
+
+
+async def whole_answer(content: aiohttp.StreamReader, most_bytes: int = MOST_BYTES) -> bytes:
+    """`content.read` gives what has arrived so far. An answer past the limit is cut: unreadable, not endless."""
+    collected = bytearray()
+    while len(collected) < most_bytes and (piece := await content.read(_PIECE_BYTES)):
+        collected += piece
+    return bytes(collected)
+
+
+# One HTTP request that knows whether it left this machine.
+
+
+_JSON = {"Content-Type": "application/json"}
+_MUCH_BYTES = 1_048_576  # written piece by piece, so that the others have their turn
+_NO_HEADERS: CIMultiDictProxy[str] = CIMultiDictProxy(CIMultiDict())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpAnswer:
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=lambda: _NO_HEADERS, repr=False)
+    """Found by any spelling of their names."""
+
+    @property
+    def retry_after(self) -> str | None:
+        return self.headers.get("Retry-After")
+
+
+@dataclass(slots=True)
+class _Trip:
+    """How far one request came."""
+
+    left: bool = False
+    refusal: HttpAnswer | None = None
+
+
+class HttpCall:
+    """
+    Makes one request, once, within a deadline: no redirect is followed, nothing is repeated.
+
+    Errors are raised outside of the handlers that caught the library's own:
+    those name the URL, and the URL may hold a credential.
+    """
+
+    def __init__(self, service: str, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
+        """`connector` is asked for one when the first request is made, and after `close` for another."""
+        self._service = service
+        self._connector = connector
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, url: str, body: Mapping[str, Any], timeout_seconds: float) -> HttpAnswer:
+        return await self.request("POST", url, timeout_seconds, body=json.dumps(body).encode(), headers=_JSON)
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        timeout_seconds: float,
+        *,
+        body: bytes | aiohttp.MultipartWriter | None = None,
+        headers: Mapping[str, str] | None = None,
+        most_bytes: int = MOST_BYTES,
+    ) -> HttpAnswer:
+        """Raises `OutcomeUncertain` once a byte may have left and no complete answer came back."""
+        trip, late, ours = _Trip(), False, None
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await self._exchange(method, url, body, headers or {}, trip, most_bytes)
+        except TimeoutError:
+            late = True
+        except (aiohttp.ClientError, OSError) as error:
+            ours = None if trip.left else refused_as_private(error, self._service) or out_of_descriptors(error)
+        if trip.refusal:
+            return trip.refusal
+        raise ours or self._failure(trip, late)
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _exchange(
+        self,
+        method: str,
+        url: str,
+        body: bytes | aiohttp.MultipartWriter | None,
+        headers: Mapping[str, str],
+        trip: _Trip,
+        most_bytes: int,
+    ) -> HttpAnswer:
+        async with self._open_session().request(
+            method, url, data=_paced(body), headers=headers, allow_redirects=False, trace_request_ctx=trip
+        ) as response:
+            if not 200 <= response.status < 300:
+                # the status alone is a complete refusal, even if its explanation is cut off
+                trip.refusal = HttpAnswer(status=response.status, headers=response.headers, body=b"")
+            content = await whole_answer(response.content, most_bytes)
+            return HttpAnswer(status=response.status, headers=response.headers, body=content)
+
+    def _failure(self, trip: _Trip, late: bool) -> PostroomError:
+        if trip.left:
+            return OutcomeUncertain(f"{self._service} received the request but no complete answer came back")
+        if late:
+            return DeliveryTimeout(f"{self._service} could not be reached before the deadline")
+        return TargetUnavailable(f"{self._service} could not be reached")
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=self._connector and self._connector(),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+                trace_configs=[_departure()],
+            )
+            # else the library repeats GET, PUT and DELETE by itself when a kept connection breaks
+            self._session._retry_connection = False
+        return self._session
+
+
+def _paced(body: bytes | aiohttp.MultipartWriter | None) -> bytes | aiohttp.MultipartWriter | io.BytesIO | None:
+    return io.BytesIO(body) if isinstance(body, bytes) and len(body) > _MUCH_BYTES else body
+
+
+def _departure() -> aiohttp.TraceConfig:
+    """The signals come just before the bytes are written, so `left` never errs towards "not sent"."""
+    config = aiohttp.TraceConfig()
+    config.on_request_chunk_sent.append(_mark_left)
+    config.on_request_headers_sent.append(_mark_left)
+    return config
+
+
+async def _mark_left(session: aiohttp.ClientSession, context: SimpleNamespace, sent: object) -> None:
+    context.trace_request_ctx.left = True

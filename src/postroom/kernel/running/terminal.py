@@ -1,0 +1,166 @@
+"""Lengths of time as people type them: 90s, 15m, 1h, 2d, 1h30m, or a number of seconds."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Annotated, Any, Final, Protocol
+
+import typer
+
+from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
+from postroom.kernel.values.json import strict_json
+
+_UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_PART: Final = re.compile(r"(\d+(?:\.\d+)?)([dhms])", re.ASCII)
+_WHOLE: Final = re.compile(rf"(?:{_PART.pattern})+|\d+(?:\.\d+)?", re.ASCII)
+_LONGEST_DIGITS: Final = 20
+
+
+def seconds_of(text: str, option: str) -> float:
+    typed = text.strip().lower()
+    if not _WHOLE.fullmatch(typed) or len(typed) > _LONGEST_DIGITS:
+        raise SettingsError(f"{option}: '{text}' is no length of time; write it like 90s, 15m, 1h or 2d.")
+    parts = _PART.findall(typed)
+    return sum(float(number) * _UNITS[unit] for number, unit in parts) if parts else float(typed)
+
+
+# How a command that failed says so: what is wrong, and what to do about it.
+
+
+def failure(error: UserError | PostroomError) -> str:
+    """One line. What is made for the keyboard names the next step itself."""
+    said = " ".join(str(error).split()) if isinstance(error, PostroomError) else str(error)
+    if isinstance(error, UserError):
+        return said
+    from postroom.kernel.values.errors import hint_of
+
+    return f"{said.rstrip('.')}. {hint_of(error)}"
+
+
+def failure_document(code: str, message: str, hint: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "hint": hint}}
+
+
+# The household that a command needs is not there.
+
+
+class NotRunning(UserError):
+    code = "not_running"
+
+    def __init__(self, told: str) -> None:
+        super().__init__(f"{told}: is the household running? `postroom up` starts it.")
+
+
+def no_owner_token(tokens_file: Path) -> NotRunning:
+    return NotRunning(f"{tokens_file} holds no token of the owner")
+
+
+# What a command prints: text for people, JSON for scripts.
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Home = Annotated[str | None, typer.Option("--home", help="Data directory (POSTROOM_HOME).")]
+Database = Annotated[
+    str | None, typer.Option("--database", help="sqlite:///FILE or postgresql://… (POSTROOM_DATABASE_URL).")
+]
+
+Redis = Annotated[
+    str | None, typer.Option("--redis", help="redis://…, for limits that several processes share (POSTROOM_REDIS_URL).")
+]
+Roster = Annotated[str | None, typer.Option("--roster", help="Folder of butlers (POSTROOM_ROSTER).")]
+
+
+def say(text: str) -> None:
+    typer.echo(text)
+
+
+def complain(text: str) -> None:
+    """Why it did not work: beside the output, where a script's pipe does not swallow it."""
+    typer.echo(text, err=True)
+
+
+def say_json(value: Any) -> None:
+    typer.echo(strict_json(value, ensure_ascii=False, indent=2))
+
+
+# How far work has come that takes a while: a bar on a terminal, now and then a line elsewhere; none for programs.
+
+
+EVERY_SECONDS: Final = 5.0
+
+
+class ShowDone(Protocol):
+    """Call it with how much is done, and of how much; None of what is not known."""
+
+    def __call__(self, done: int, total: int | None, /) -> None: ...
+
+
+@contextmanager
+def bar(title: str, *, quiet: bool = False) -> Iterator[ShowDone]:
+    """`quiet` is for `--json`. Work of which nothing is said shows that it goes on."""
+    if quiet:
+        yield _nothing
+    elif sys.stderr.isatty():
+        with _on_terminal(title) as show:
+            yield show
+    else:
+        with lines(title, _write) as show:
+            yield show
+
+
+@contextmanager
+def lines(title: str, write: Callable[[str], None], every_seconds: float = EVERY_SECONDS) -> Iterator[ShowDone]:
+    """Nothing is written of what is over before the first line is due."""
+    now: list[tuple[int, int | None]] = [(0, None)]
+    over = Event()
+
+    def show(done: int, total: int | None, /) -> None:
+        now[0] = (done, total)
+
+    def tell() -> None:
+        rounds = 0
+        while not over.wait(every_seconds):
+            rounds += 1
+            write(_line(title, *now[0], round(rounds * every_seconds)))
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield show
+    finally:
+        over.set()
+        teller.join()
+
+
+@contextmanager
+def _on_terminal(title: str) -> Iterator[ShowDone]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None)
+
+        def show(done: int, total: int | None, /) -> None:
+            progress.update(task, completed=done, total=total)
+
+        yield show
+
+
+def _line(title: str, done: int, total: int | None, elapsed_seconds: int) -> str:
+    if total is not None:
+        return f"{title}: {done:,} of {total:,}, {elapsed_seconds} s"
+    return f"{title}: {f'{done:,} so far' if done else 'still at it'}, {elapsed_seconds} s"
+
+
+def _write(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _nothing(_done: int, _total: int | None, /) -> None:
+    """Programs look at the answer."""

@@ -1,0 +1,478 @@
+"""What the client of a call can do, as it said itself: newer ones with each call, older ones once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from inspect import unwrap
+from types import CodeType, FunctionType
+from typing import Any, Final, TypeGuard
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.extension import Extension
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value, x_mcp_header_map
+from mcp_types import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CallToolResult,
+    ElicitationCapability,
+    Icon,
+    InputRequiredResult,
+    ToolAnnotations,
+)
+from pydantic import ConfigDict, ValidationError
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from postroom.kernel.values.errors import HINTS, Code, PostroomError, hint_of, sentence
+from postroom.kernel.values.fields import field_error
+from postroom.kernel.values.principal import PRINCIPAL
+
+__all__ = [
+    "REVISION",
+    "GivenArguments",
+    "McpSessions",
+    "OwnWordsServer",
+    "SessionBounds",
+    "Tool",
+    "Whose",
+    "add_extension",
+    "add_tool",
+    "arguments_of",
+    "asking_back",
+    "contradicts",
+    "declared_arguments",
+    "declares",
+    "given_arguments",
+    "in_our_words",
+    "is_newer",
+    "is_session_of",
+    "keep_request_state",
+    "look_once_for_param_headers",
+    "show_parameters",
+    "show_required",
+    "shows_forms",
+    "streaming",
+    "takes_forms",
+    "tool_of",
+    "unchecked_tool",
+]
+
+
+def is_newer(context: ServerRequestContext[Any, Any]) -> bool:
+    return context.protocol_version == REVISION
+
+
+def declares(context: ServerRequestContext[Any, Any], extension: str) -> bool:
+    """With this very request: what it said with others does not count."""
+    said = _mapping(_mapping(context.params).get("_meta")).get(CLIENT_CAPABILITIES_META_KEY)
+    return is_newer(context) and extension in _mapping(_mapping(said).get("extensions"))
+
+
+def shows_forms(context: ServerRequestContext[Any, Any]) -> bool:
+    able = context.session.client_capabilities
+    return able is not None and takes_forms(able.elicitation)
+
+
+def takes_forms(able: ElicitationCapability | None) -> bool:
+    """An empty object is from before there was another way than forms."""
+    return able is not None and (able.form is not None or able.url is None)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+# An extension of the protocol on a server whose tools are added one by one.
+
+
+def add_extension(server: MCPServer[Any], extension: Extension) -> None:
+    """As the SDK does with those it is given when a server is made."""
+    server._apply_extension(extension)
+    server._install_extension_interceptor()
+
+
+# A tool's arguments read as the SDK reads them, at the price of those that were given and not of all there are.
+
+
+_MAY_BE_JSON: Final = ("[", "{", "null")  # whatever else JSON can say, the SDK leaves as the text it was
+
+
+class GivenArguments(FuncMetadata):
+    """What the SDK finds out about all declared arguments at every call is found out once."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        texts = _declared(self.arg_model).texts
+        for name, value in data.items():
+            if isinstance(value, str) and name not in texts and value.lstrip().startswith(_MAY_BE_JSON):
+                return super().pre_parse_json(data)
+        return data
+
+    def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
+        model = self.arg_model.model_validate(self.pre_parse_json(arguments_to_validate))
+        return dict(model.__dict__) if _declared(self.arg_model).by_own_names else model.model_dump_one_level()
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """Those that are texts and nothing else, and whether the function calls all by the names the model has for them."""
+
+    texts: frozenset[str]
+    by_own_names: bool
+
+
+@cache
+def _declared(model: type[ArgModelBase]) -> _Declared:
+    fields = model.model_fields
+    return _Declared(
+        texts=frozenset(one.alias or name for name, one in fields.items() if one.annotation is str),
+        by_own_names=not any(one.alias for one in fields.values()),
+    )
+
+
+def given_arguments(made: FuncMetadata) -> FuncMetadata:
+    return GivenArguments(
+        arg_model=made.arg_model,
+        output_schema=made.output_schema,
+        output_model=made.output_model,
+        wrap_output=made.wrap_output,
+    )
+
+
+# `Mcp-Param-*` headers are held against the arguments of those tools that declare any.
+
+
+def look_once_for_param_headers(server: MCPServer[Any]) -> None:
+    """
+    The framework walks a tool's whole schema twice at every call to find what the tool declares.
+
+    A tool declares it once. One that declares nothing has no schema to hold against headers,
+    and for one that does the framework goes on as before. Needs the server's HTTP application.
+    """
+    inner = server.session_manager.app
+    schema_of = inner.get_tool_input_schema
+    if schema_of is None:
+        return
+    declares: dict[str, bool] = {}
+
+    def where_declared(name: str) -> Mapping[str, Any] | None:
+        schema = schema_of(name)
+        if schema is None:
+            return None
+        if name not in declares:
+            declares[name] = bool(x_mcp_header_map(schema))
+        return schema if declares[name] else None
+
+    inner.get_tool_input_schema = where_declared
+
+
+# What a client echoes between two rounds of one call, sealed under a key that outlives the process.
+
+
+Whose = Callable[[ServerRequestContext[Any, Any]], str | None]
+
+
+def keep_request_state(server: MCPServer[Any], key: bytes, ttl_seconds: float, whose: Whose) -> None:
+    """The SDK's own key is made at each start. Bound to the caller, the tool, its arguments and this server."""
+    security = RequestStateSecurity(keys=[key], ttl=ttl_seconds, bind_principal=whose)
+    for one in server.middleware:
+        if isinstance(one, RequestStateBoundary):
+            one._security = security
+
+
+# The stateless revision of the protocol, which parts of a household speak among themselves.
+
+
+REVISION: Final = "2026-07-28"
+
+# The `Mcp-Name` header, by which intermediaries send a call to where it belongs.
+
+
+def contradicts(context: ServerRequestContext[Any, Any], name: str) -> bool:
+    """The header names something else than the call does; without the header there is nothing to contradict."""
+    named = context.request.headers.get(MCP_NAME_HEADER) if context.request is not None else None
+    return named is not None and decode_header_value(named) != name
+
+
+# Further ways to the same tools, whose answers are event streams: for calls that take their time or ask back.
+
+
+def streaming(server: MCPServer[Any]) -> StreamableHTTPSessionManager:
+    """
+    Carries progress, sends a sign of life every 15 seconds, and ends the call when its caller is gone.
+
+    It keeps no sessions: a call that belongs to a session of the server's own way is served all the same, because
+    who calls is in its token. Needs the server's HTTP application.
+    """
+    return _manager(server, stateless=True)
+
+
+def asking_back(server: MCPServer[Any]) -> StreamableHTTPSessionManager:
+    """Keeps sessions, in which a client of the older protocol can be asked something while it waits for an answer."""
+    return _manager(server, stateless=False)
+
+
+def is_session_of(manager: StreamableHTTPSessionManager, session_id: str) -> bool:
+    return session_id in manager._server_instances
+
+
+def _manager(server: MCPServer[Any], *, stateless: bool) -> StreamableHTTPSessionManager:
+    return StreamableHTTPSessionManager(
+        app=server.session_manager.app,
+        json_response=False,
+        stateless=stateless,
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+    )
+
+
+# Tools of functions, with what is known of a function's arguments found out once, however many servers have it.
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A tool, and the parts of its function that its arguments came from."""
+
+    tool: Tool
+    declared: tuple[Any, ...]
+
+
+_MADE: Final[dict[tuple[CodeType, CodeType, str | None, bool | None], _Made]] = {}
+
+
+def tool_of(
+    function: Callable[..., Any],
+    name: str | None = None,
+    title: str | None = None,
+    description: str | None = None,
+    annotations: ToolAnnotations | None = None,
+    icons: list[Icon] | None = None,
+    meta: dict[str, Any] | None = None,
+    structured_output: bool | None = None,
+) -> Tool:
+    """As the SDK makes it of a function."""
+    told = {"title": title, "description": description or function.__doc__ or ""}
+    about = {"annotations": annotations, "icons": icons, "meta": meta}
+    return _shape(function, name, structured_output).model_copy(update={"fn": function, **told, **about})
+
+
+def _shape(function: Callable[..., Any], name: str | None, structured: bool | None) -> Tool:
+    """Of this function, or of one that differs only in what it remembers."""
+    inner = unwrap(function)
+    if not (_is_plain(function) and _is_plain(inner)):
+        return _made(function, name, structured)
+    key, declared = (function.__code__, inner.__code__, name, structured), _tool_shapes_declared(function, inner)
+    made = _MADE.get(key)
+    if made is None or made.declared != declared:
+        made = _MADE[key] = _Made(_made(function, name, structured), declared)
+    return made.tool
+
+
+def _made(function: Callable[..., Any], name: str | None, structured: bool | None) -> Tool:
+    tool = Tool.from_function(function, name, structured_output=structured)
+    return tool.model_copy(update={"fn_metadata": given_arguments(tool.fn_metadata)})
+
+
+def add_tool(server: MCPServer[Any], tool: Tool) -> None:
+    """Of two with one name the first stays, as in the SDK."""
+    server._tool_manager._tools.setdefault(tool.name, tool)
+
+
+def _is_plain(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
+    """Not a method, an object or one with a signature of its own: of these the code does not say the arguments."""
+    return isinstance(function, FunctionType) and not hasattr(function, "__signature__")
+
+
+def _tool_shapes_declared(function: FunctionType, inner: FunctionType) -> tuple[Any, ...]:
+    """What two functions of the same code can still differ in."""
+    return function.__annotations__, inner.__annotations__, inner.__defaults__, inner.__kwdefaults__
+
+
+# Tools of a server as the SDK keeps them, and one that takes its arguments as they came.
+
+
+def declared_arguments(server: MCPServer[Any], name: str) -> Mapping[str, Any] | None:
+    """By name; None when there is no such tool."""
+    tool = server._tool_manager.get_tool(name)
+    return None if tool is None else arguments_of(tool)
+
+
+def arguments_of(tool: Tool) -> Mapping[str, Any]:
+    declared: Mapping[str, Any] = tool.parameters.get("properties", {})
+    return declared
+
+
+def show_parameters(server: MCPServer[Any], name: str, parameters: dict[str, Any]) -> None:
+    """What a client is shown of a tool, where its function accepts more than it should be sent."""
+    tool = server._tool_manager.get_tool(name)
+    if tool is None:
+        raise LookupError(f"there is no tool {name}")
+    tool.parameters = parameters
+
+
+def show_required(server: MCPServer[Any], name: str, *required: str) -> None:
+    """A client is shown that these are needed, where the function does without so that it can say it in its own way."""
+    tool = server._tool_manager.get_tool(name)
+    if tool is None:
+        raise LookupError(f"there is no tool {name}")
+    tool.parameters = {**tool.parameters, "required": list(required)}
+
+
+def unchecked_tool(
+    function: Callable[[dict[str, Any], Context[Any, Any]], Awaitable[CallToolResult]],
+    *,
+    name: str,
+    description: str,
+    parameters: dict[str, Any],
+    annotations: ToolAnnotations,
+) -> Tool:
+    """Its function gets `arguments` and `context`, and says itself which argument is wrong."""
+    return Tool(
+        fn=function,
+        name=name,
+        title=None,
+        description=description,
+        parameters=parameters,
+        fn_metadata=FuncMetadata(arg_model=_AnyArguments),
+        is_async=True,
+        context_kwarg="context",
+        annotations=annotations,
+    )
+
+
+class _AnyArguments(ArgModelBase):
+    model_config = ConfigDict(extra="allow")
+
+    def model_dump_one_level(self) -> dict[str, Any]:
+        return {"arguments": dict(self.model_extra or {})}
+
+
+# How many MCP sessions stay open: so many in all and of one caller, the least recently used goes first.
+
+
+_PATH: Final = "/mcp"
+_HEADER: Final = "mcp-session-id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionBounds:
+    total: int = 1000
+    per_caller: int = 100
+
+
+@dataclass(slots=True)
+class _Session:
+    caller: str
+    calls: int = 0  # under way
+
+
+class McpSessions:
+    """Stands behind the guard, so a caller without a token opens none; ends a session as its client would."""
+
+    def __init__(self, app: ASGIApp, bounds: SessionBounds) -> None:
+        self._app = app
+        self._bounds = bounds
+        self._open: dict[str, _Session] = {}  # the least recently used first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] != _PATH:
+            await self._app(scope, receive, send)
+        elif (session_id := Headers(scope=scope).get(_HEADER)) in self._open:
+            await self._within(str(session_id), scope, receive, send)
+        else:
+            await self._opening(scope, receive, send)
+
+    async def _opening(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def watch(message: Message) -> None:
+            if opened := _opened(message):
+                self._open[opened] = _Session(str(scope.get(PRINCIPAL)))
+                await self._make_room(scope, opened)
+            await send(message)
+
+        await self._app(scope, receive, watch)
+
+    async def _within(self, session_id: str, scope: Scope, receive: Receive, send: Send) -> None:
+        session = self._open[session_id] = self._open.pop(session_id)
+        session.calls += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            session.calls -= 1
+            if self._open.pop(session_id, None) and scope["method"] != "DELETE":
+                self._open[session_id] = session
+
+    async def _make_room(self, scope: Scope, newest: str) -> None:
+        caller = self._open[newest].caller
+        mine = [one for one, session in self._open.items() if session.caller == caller and one != newest]
+        if len(mine) >= self._bounds.per_caller:
+            await self._end(scope, mine)
+        if len(self._open) > self._bounds.total:
+            await self._end(scope, [one for one in self._open if one != newest])
+
+    async def _end(self, scope: Scope, candidates: list[str]) -> None:
+        """One without a call under way, if there is any; ended in the name of the caller whose it is."""
+        ended = next((one for one in candidates if not self._open[one].calls), candidates[0])
+        caller = self._open.pop(ended).caller
+        kept = [(name, value) for name, value in scope["headers"] if name == b"host"]
+        headers = [*kept, (_HEADER.encode(), ended.encode())]
+        leaving = {**scope, "method": "DELETE", "headers": headers, PRINCIPAL: caller}
+        await self._app(leaving, _nothing_more, _unheard)
+
+
+def _opened(message: Message) -> str | None:
+    if message["type"] != "http.response.start" or message["status"] >= 400:
+        return None
+    return Headers(raw=message["headers"]).get(_HEADER)
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(_message: Message) -> None:
+    pass
+
+
+# What is wrong with a tool's call, in our words: the SDK's name the tool first and add the library's text.
+
+
+_MOST_FIELDS: Final = 20
+_MOST_SAID: Final = 500
+
+
+class OwnWordsServer(MCPServer[Any]):
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            raise in_our_words(error) from error.__cause__
+
+
+def in_our_words(error: ToolError) -> ToolError:
+    """
+    Of arguments it is said which are wrong, without what was in them. Of what nobody foresaw nothing is said but that
+    it is a fault of ours; the SDK logs what it was.
+    """
+    cause = error.__cause__
+    if isinstance(error, UnexpectedToolError):
+        return UnexpectedToolError(_fault(cause))
+    if isinstance(cause, ValidationError):
+        return ToolError(sentence([field_error(item) for item in cause.errors()[:_MOST_FIELDS]]))
+    return ToolError(str(cause or error)[:_MOST_SAID])
+
+
+def _fault(cause: BaseException | None) -> str:
+    if isinstance(cause, PostroomError):
+        return f"{cause.message[:_MOST_SAID]}. {hint_of(cause)}"
+    return HINTS[Code.INTERNAL]
+
+
+# All that touches private or unstable names of the MCP SDK; its tests name the versions they hold for.

@@ -1,0 +1,252 @@
+"""What is wrong with the names of a call's arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Set
+from difflib import get_close_matches
+from typing import Any, Final
+
+from postroom.kernel.values.errors import FieldError, ValidationError
+
+
+def unknown_argument(given: Iterable[str], allowed: Collection[str]) -> str | None:
+    """One sentence about the first argument that the tool does not have."""
+    unknown = next((name for name in given if name not in allowed), None)
+    if unknown is None:
+        return None
+    if not allowed:
+        return f"Unknown argument {printable(unknown)}: this tool takes none"
+    meant = nearest(unknown, allowed)
+    return f"Unknown argument {printable(unknown)}: allowed are {', '.join(allowed)}" + (
+        f"; did you mean '{meant}'?" if meant else ""
+    )
+
+
+# What is wrong with a field, in our words: the library's would repeat what was sent and point to its own pages.
+
+
+_PLACES: Final = ("body", "query", "path", "header")
+_PLAIN: Final = {
+    "missing": "is required",
+    "extra_forbidden": "unknown field",
+    "string_type": "must be text",
+    "string_unicode": "is not valid Unicode",
+    "string_pattern_mismatch": "does not have the right form",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_parsing_size": "is too large a number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "list_type": "must be a list",
+}
+_BOUNDS: Final = {
+    "greater_than_equal": ("ge", "must be at least {}"),
+    "greater_than": ("gt", "must be more than {}"),
+    "less_than_equal": ("le", "must be at most {}"),
+    "less_than": ("lt", "must be less than {}"),
+    "literal_error": ("expected", "must be one of {}"),
+    "enum": ("expected", "must be one of {}"),
+    "string_too_short": ("min_length", "must have at least {} characters"),
+    "string_too_long": ("max_length", "must have at most {} characters"),
+}
+_LENGTHS: Final = {"too_short": ("min_length", "at least"), "too_long": ("max_length", "at most")}
+
+
+def field_error(item: Mapping[str, Any]) -> FieldError:
+    """`item` is one of pydantic's errors; the field is named as the caller wrote it."""
+    place = item["loc"][1:] if item["loc"] and item["loc"][0] in _PLACES else item["loc"]
+    path = ".".join(printable(part) for part in place)
+    return FieldError(path or str(item["loc"][0] if item["loc"] else "body"), words(item), str(item["type"]))
+
+
+def words(item: Mapping[str, Any]) -> str:
+    code, context = str(item["type"]), item.get("ctx") or {}
+    if code in _PLAIN:
+        return _PLAIN[code]
+    if code in _BOUNDS and _BOUNDS[code][0] in context:
+        name, sentence = _BOUNDS[code]
+        return sentence.format(str(_plain(context[name])).replace("'", ""))
+    if code in _LENGTHS and _LENGTHS[code][0] in context:
+        name, bound = _LENGTHS[code]
+        return f"must have {bound} {context[name]} {_counted(item.get('input'))}"
+    if code == "value_error" and isinstance(context.get("error"), ValueError):
+        return str(context["error"])  # one of our own checks
+    return "is not valid"
+
+
+def _plain(bound: object) -> object:
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
+
+def _counted(value: object) -> str:
+    """A text that may be absent is measured by the library as if it were a list."""
+    return "characters" if isinstance(value, str) else "items"
+
+
+# Read an untrusted object field by field, keeping every complaint.
+
+
+_OBJECTS: Final = (dict, Mapping)  # what nearly all of them are is asked first: it costs a tenth
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_MOST_UNKNOWN: Final = 20  # a payload of nothing but unknown fields must not make a longer answer than itself
+
+
+class Fields:
+    """
+    Wraps one level of an untrusted payload.
+
+    All levels share the list of complaints, so the caller learns everything
+    that is wrong at once and then calls `finish`.
+    """
+
+    def __init__(
+        self, payload: object, path: str = "", complaints: list[FieldError] | None = None, *, whole: str = "body"
+    ) -> None:
+        """`whole` is what the caller calls the payload itself."""
+        self._whole = whole
+        self.complaints = complaints if complaints is not None else []
+        self._path = path
+        self._data: Mapping[str, Any] = {}
+        if isinstance(payload, _OBJECTS):
+            self._data = payload
+        else:
+            self.complain(None, "must be an object", "object_required")
+
+    def path(self, name: str | None) -> str:
+        return f"{self._path}.{name}" if self._path and name else self._path or name or self._whole
+
+    def complain(self, name: str | None, error: str, code: str) -> None:
+        self.complaints.append(FieldError(self.path(name), error, code))
+
+    def refuse_unknown(self, known: Collection[str]) -> None:
+        unknown = [name for name in self._data if name not in known]
+        for name in unknown[:_MOST_UNKNOWN]:
+            self.complain(printable(name), "unknown field", "unknown_field")
+        if len(unknown) > _MOST_UNKNOWN:
+            self.complain(None, f"{len(unknown) - _MOST_UNKNOWN} more unknown fields", "unknown_field")
+
+    def has(self, name: str) -> bool:
+        return self._data.get(name) is not None
+
+    def has_any(self, names: Collection[str]) -> bool:
+        return not self._data.keys().isdisjoint(names) and any(self.has(name) for name in names)
+
+    def raw(self, name: str) -> Any:
+        return self._data.get(name)
+
+    def nested(self, name: str) -> Fields:
+        """Of what is no object that is all that needs to be said: its own fields complain to nobody."""
+        inner = self._data.get(name)
+        if isinstance(inner, _OBJECTS):
+            return Fields(inner, self.path(name), self.complaints)
+        self.complain(name, "must be an object", "object_required")
+        return Fields({}, self.path(name))
+
+    def text(self, name: str, *, maximum: int, required: bool = True, blank: bool = False) -> str:
+        """The text as it came, or '' when it is absent or wrong (which is then on the list)."""
+        value = self._data.get(name)
+        if value is None:
+            if required:
+                self.complain(name, "is required", "required")
+            return ""
+        if not isinstance(value, str):
+            self.complain(name, "must be a string", "string_required")
+            return ""
+        if problem := text_problem(value):
+            self.complain(name, problem, "invalid_text")
+            return ""
+        if not blank and not value.strip():
+            self.complain(name, "must not be blank", "blank")
+            return ""
+        if len(value) > maximum:
+            self.complain(name, f"must have at most {maximum} characters", "too_long")
+            return ""
+        return value
+
+    def optional_text(self, name: str, *, maximum: int) -> str | None:
+        if self._data.get(name) is None:
+            return None
+        return self.text(name, maximum=maximum, required=False).strip() or None
+
+    def choice(self, name: str, allowed: Collection[str], *, default: str | None = None) -> str:
+        value = self._data.get(name)
+        if value is None and default is not None:
+            return default
+        if isinstance(value, str) and value in allowed:
+            return value
+        options = ", ".join(sorted(allowed) if isinstance(allowed, Set) else allowed)
+        if value is None:
+            self.complain(name, f"is required: one of {options}", "required")
+        else:
+            self.complain(name, f"must be one of {options}", "not_allowed")
+        return ""
+
+    def finish(self) -> None:
+        if self.complaints:
+            raise ValidationError.of(self.complaints)
+
+
+def text_problem(value: str) -> str | None:
+    """Characters that no store and no provider could carry unchanged."""
+    if "\x00" in value:
+        return "must not contain NUL"
+    if value.isascii():
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "is not valid Unicode"
+    return None
+
+
+def printable(name: object) -> str:
+    """A field name that came from outside, safe to repeat in an answer and to keep."""
+    shown = str(name)[:80].encode("ascii", "backslashreplace").decode()
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)[:80]
+
+
+# The valid name that somebody who mistyped one probably meant.
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    by_form = {name.lower(): name for name in known}
+    close = get_close_matches(word.lower(), by_form, n=1, cutoff=0.5)
+    return by_form[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """How a sentence about an unknown name ends."""
+    found = nearest(word, known)
+    return f", did you mean '{found}'?" if found else "."
+
+
+# Where a port of some machine is on the web.
+
+
+def in_url(host: str) -> str:
+    """The colons of an IPv6 address would be taken for that of the port."""
+    return f"[{host}]" if ":" in host else host
+
+
+def web_address(host: str, port: int) -> str:
+    return f"http://{in_url(host)}:{port}"
+
+
+# Names that are known: what a caller wrote wrongly is named, with the nearest that exists.
+
+
+def known_fields(asked: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Raises ValidationError; an absent value and a null are the same."""
+    if unknown := [name for name in asked if name not in known][:_MOST_UNKNOWN]:
+        raise ValidationError.of(
+            [FieldError(printable(one), f"unknown field{did_you_mean(one, known)}", "unknown_field") for one in unknown]
+        )
+    return {name: value for name, value in asked.items() if value is not None}

@@ -1,0 +1,160 @@
+"""What became of an outgoing message, as far as it is known when the waiting ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from postroom.kernel.values.errors import PostroomError
+from postroom.kernel.values.ids import DeliveryId, record
+from postroom.message.attachment import Attachment
+from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Status
+from postroom.message.inbound import InboundMessage
+from postroom.message.markup import Markup
+from postroom.message.wishes import AttentionWish
+
+
+class AnswerStatus(StrEnum):
+    OK = "ok"  # delivered
+    ACCEPTED = "accepted"  # stored, and still being tried
+    PENDING_APPROVAL = "pending_approval"
+    DEFERRED = "deferred"  # stored as a notice, and held until its moment
+    MUTED = "muted"  # the person mutes such messages: stored, and not sent
+    ERROR = "error"
+
+
+@record
+class Outcome:
+    """
+    `error` says why nothing was stored or why it failed; `retryable` whether asking again can help.
+
+    `notice_id`: the notice it is held as, `until_us` when it is looked at again, and `reasons` why not now.
+    `notice_state`: where the notice stands, when that was asked for. `urgency`: as it counts, where that is less than
+    its sender asked for.
+    """
+
+    status: AnswerStatus
+    request_id: str | None
+    channel: str | None = None
+    delivery_id: DeliveryId | None = None
+    delivery_status: Status | None = None
+    provider_delivery_id: str | None = None
+    possible_duplicate: bool = False
+    waiting_reason: str | None = None
+    error: PostroomError | None = None
+    retryable: bool = False
+    notice_id: str | None = None
+    notice_state: str | None = None
+    urgency: str | None = None
+    until_us: int | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def refused(error: PostroomError, *, request_id: str | None = None, channel: str | None = None) -> Outcome:
+    """Nothing was stored."""
+    return Outcome(
+        status=AnswerStatus.ERROR, request_id=request_id, channel=channel, error=error, retryable=error.retryable
+    )
+
+
+def answer_to(status: Status) -> AnswerStatus:
+    return _ANSWERS[status]
+
+
+_ANSWERS = {
+    Status.DELIVERED: AnswerStatus.OK,
+    Status.PENDING: AnswerStatus.ACCEPTED,
+    Status.IN_PROGRESS: AnswerStatus.ACCEPTED,
+    Status.AWAITING_APPROVAL: AnswerStatus.PENDING_APPROVAL,
+    Status.FAILED: AnswerStatus.ERROR,
+    Status.DEAD_LETTERED: AnswerStatus.ERROR,
+}
+
+# A message on its way out, as every part of the house hands it to the next.
+
+
+SEVERAL_AGENTS: Final = ", "  # between the askers whose words one message passes on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """Lineage of the inbound request that a reply or a reaction answers."""
+
+    request_id: str
+    source_channel: str
+    source_endpoint_identity: str
+    source_sender_identity: str
+    source_thread_identity: str | None = None
+    received_at: str | None = None
+
+
+@record
+class Outgoing:
+    """
+    What is to be said, to whom and for whom; without a recipient, to the owner.
+
+    `markup`, `revises`, `deletes` and `follows` are for the household itself: notify.v1, which agents speak, has none
+    of them. What `revises` a delivery goes where that one went; without a message it changes the buttons alone, and
+    with `deletes` the message is to be gone. What `follows` one is a reply to it. What is `released` has waited for its
+    moment, or need not: nothing holds it again. `asker` is the agent whose words the household passes on, where it
+    speaks itself, and with `repeats` they are those that stand on an earlier message of the same request already.
+    `handed_by` is the part that its sender called, where that was not the messenger itself.
+    """
+
+    origin_butler: str
+    channel: str
+    message: str
+    intent: Intent = Intent.SEND
+    recipient: str | None = None
+    subject: str | None = None
+    emoji: str | None = None
+    context: RequestContext | None = None
+    idempotency_key: str | None = None
+    priority: Priority = Priority.MEDIUM
+    on_uncertain: OnUncertain | None = None
+    markup: Markup | None = None
+    revises: DeliveryId | None = None
+    deletes: bool = False
+    follows: DeliveryId | None = None
+    format: Format = Format.PLAIN
+    attachments: tuple[Attachment, ...] = ()
+    wish: AttentionWish | None = None
+    released: bool = False
+    asker: str | None = None
+    repeats: bool = False
+    handed_by: str | None = None
+
+
+# What the household itself says to one who wrote to it, in the place where they wrote.
+
+
+_ORIGIN: Final = "messenger"
+
+
+def said_back(message: InboundMessage, words: str, *, key: str, request_id: str) -> Outgoing:
+    """As a reply it goes where a person spoke to us, so that no other is asked to agree to it."""
+    context = RequestContext(
+        request_id=request_id,
+        source_channel=message.channel,
+        source_endpoint_identity="bot",
+        source_sender_identity=message.places[0],
+        source_thread_identity=message.thread_identity,
+    )
+    return Outgoing(
+        origin_butler=_ORIGIN,
+        intent=Intent.REPLY,
+        channel=message.channel,
+        message=words,
+        context=context,
+        idempotency_key=key,
+    )
+
+
+# Who sends the e-mail copies of the inbox.
+
+
+INBOX_AGENT: Final = "inbox"  # who speaks where no program does
+
+
+ASKER: Final = "system:approvals"  # no token stands for it: what is asked here cannot be taken back or reworded

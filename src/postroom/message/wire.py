@@ -1,0 +1,474 @@
+"""What an agent asks for a message beyond its text, as it stands beside the message on a wire."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final, TypedDict
+
+from postroom.kernel.values.errors import (
+    CircuitOpenError,
+    ErrorClass,
+    FieldError,
+    InternalError,
+    OverloadRejected,
+    PostroomError,
+    ProviderThrottled,
+    ValidationError,
+    error_object,
+    error_of,
+    field_list,
+)
+from postroom.kernel.values.fields import Fields
+from postroom.kernel.values.ids import DeliveryId, parse_text, record, to_text
+from postroom.message.attachment import attachment_object, read_attachments
+from postroom.message.channel import AUTO, Capabilities, KnownChannels
+from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Status
+from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, RequestContext, refused
+from postroom.message.wishes import AttentionWish, Urgency
+
+WISH_FIELDS: Final = ("urgency", "category", "thread", "supersedes", "needs_ack", "expires_in_seconds")
+MAX_NAME_CHARACTERS: Final = 200
+SHORTEST_LIFE_SECONDS: Final = 1
+LONGEST_LIFE_SECONDS: Final = 30 * 86_400
+_URGENCIES: Final = {str(one): one for one in Urgency}
+_NAME: Final = {"type": "string", "maxLength": MAX_NAME_CHARACTERS}
+
+# As callers see the six of them: short, because models read them.
+WISH_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
+    "urgency": {
+        "type": "string",
+        "enum": list(_URGENCIES),
+        "description": "How soon it should be seen; the person's policy has the last word. Instead of priority.",
+    },
+    "category": {**_NAME, "description": "What kind of message it is, such as security."},
+    "thread": {**_NAME, "description": "Your name for what belongs together."},
+    "supersedes": {
+        **_NAME,
+        "description": "Your own key: replaces what you sent under it; what was shown is edited where it can be.",
+    },
+    "needs_ack": {"type": "boolean", "description": "A person has to acknowledge it."},
+    "expires_in_seconds": {
+        "type": "integer",
+        "minimum": SHORTEST_LIFE_SECONDS,
+        "maximum": LONGEST_LIFE_SECONDS,
+        "description": "Not worth showing after this.",
+    },
+}
+
+
+def read_wish(fields: Fields) -> AttentionWish | None:
+    """None when nothing is asked for; what is wrong is complained about."""
+    if not fields.has_any(WISH_FIELDS):
+        return None
+    return AttentionWish(
+        urgency=_URGENCIES.get(fields.choice("urgency", _URGENCIES, default="")),
+        category=fields.optional_text("category", maximum=MAX_NAME_CHARACTERS),
+        thread=fields.optional_text("thread", maximum=MAX_NAME_CHARACTERS),
+        supersedes=fields.optional_text("supersedes", maximum=MAX_NAME_CHARACTERS),
+        needs_ack=_needs_ack(fields),
+        expires_in_seconds=_expires(fields),
+    )
+
+
+def wish_object(wish: AttentionWish | None) -> dict[str, Any]:
+    """What is not asked for is left out."""
+    if wish is None:
+        return {}
+    asked = {
+        "urgency": wish.urgency and str(wish.urgency),
+        "category": wish.category,
+        "thread": wish.thread,
+        "supersedes": wish.supersedes,
+        "needs_ack": wish.needs_ack or None,
+        "expires_in_seconds": wish.expires_in_seconds,
+    }
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _needs_ack(fields: Fields) -> bool:
+    asked = fields.raw("needs_ack")
+    if asked is not None and not isinstance(asked, bool):
+        fields.complain("needs_ack", "must be true or false", "boolean_required")
+    return asked is True
+
+
+def _expires(fields: Fields) -> int | None:
+    asked = fields.raw("expires_in_seconds")
+    if asked is None:
+        return None
+    whole = isinstance(asked, int) and not isinstance(asked, bool)
+    if whole and SHORTEST_LIFE_SECONDS <= asked <= LONGEST_LIFE_SECONDS:
+        return int(asked)
+    fields.complain(
+        "expires_in_seconds",
+        f"must be a whole number of seconds from {SHORTEST_LIFE_SECONDS} to {LONGEST_LIFE_SECONDS}",
+        "out_of_range",
+    )
+    return None
+
+
+# The notify.v1 envelope and its one validator.
+
+
+NOTIFY_V1: Final = "notify.v1"
+MAX_MESSAGE_CHARACTERS: Final = 100_000
+MAX_MARKDOWN_CHARACTERS: Final = 20_000  # it is read in one go, and badly nested brackets take their time
+MAX_SUBJECT_CHARACTERS: Final = 500
+MAX_ADDRESS_CHARACTERS: Final = 320
+MAX_REQUEST_ID_CHARACTERS: Final = 128
+MAX_KEY_CHARACTERS: Final = 200
+
+_FIELDS: Final = frozenset(
+    {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
+)
+_DELIVERY_FIELDS: Final = frozenset(
+    {"intent", "channel", "message", "recipient", "subject", "emoji", "format", "attachments", *WISH_FIELDS}
+)
+_CONTEXT_FIELDS: Final = tuple(field.name for field in fields(RequestContext))
+_INTENTS: Final = {str(one): one for one in Intent}
+_PRIORITIES: Final = {str(one): one for one in Priority}
+_FORMATS: Final = {str(one): one for one in Format}
+_ON_UNCERTAIN: Final = {str(one): one for one in OnUncertain}
+_NO_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+_UNKNOWN: Final = Capabilities()  # of a channel that is complained about already
+
+
+class _Lineage(TypedDict):
+    request_id: str
+    source_channel: str
+    source_endpoint_identity: str
+    source_sender_identity: str
+
+
+class NotifyRequestContextInput(_Lineage, total=False):
+    """Lineage of the inbound request that a reply or a reaction answers."""
+
+    source_thread_identity: str
+    received_at: str
+
+
+def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
+    """Raises ValidationError listing every field that is wrong."""
+    top = Fields(payload, whole="notify_request")
+    top.refuse_unknown(_FIELDS)
+    top.choice("schema_version", [NOTIFY_V1])
+    origin = top.text("origin_butler", maximum=64).strip()
+    key = top.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS)
+    priority = top.choice("priority", _PRIORITIES, default=Priority.MEDIUM)
+    on_uncertain = top.choice("on_uncertain", _ON_UNCERTAIN, default="")
+
+    delivery = top.nested("delivery")
+    delivery.refuse_unknown(_DELIVERY_FIELDS)
+    intent = delivery.choice("intent", _INTENTS)
+    channel = _channel(delivery, intent, channels)
+    can = channels.get(channel, _UNKNOWN)
+    format = delivery.choice("format", _FORMATS, default=Format.PLAIN)
+    message = _message(delivery, intent, format)
+    subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
+    if subject and _NO_LINE.search(subject):
+        delivery.complain("subject", "must be a single line", "line_break")
+    recipient = delivery.optional_text("recipient", maximum=MAX_ADDRESS_CHARACTERS)
+    emoji = delivery.optional_text("emoji", maximum=32)
+
+    attachments = read_attachments(delivery)
+    wish = read_wish(delivery)
+    context = _context(top, intent, can)
+    if intent == Intent.REACT:
+        if attachments:
+            delivery.complain("attachments", "a reaction carries no files", "react_attachments")
+        if not emoji and not delivery.has("emoji"):
+            delivery.complain("emoji", "is required for a reaction", "react_emoji_required")
+        if channel and not can.reacts:
+            delivery.complain("intent", f"{channel} has no reactions", "react_unsupported")
+    if intent == Intent.REPLY and channel and not can.replies:
+        delivery.complain("intent", f"{channel} has no replies", "reply_unsupported")
+    top.finish()
+    return Outgoing(
+        origin_butler=origin,
+        intent=_INTENTS[intent],
+        channel=channel,
+        message=message,
+        recipient=recipient,
+        subject=subject,
+        emoji=emoji,
+        context=context,
+        idempotency_key=key,
+        priority=_PRIORITIES[priority],
+        on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
+        format=_FORMATS[format],
+        attachments=attachments,
+        wish=wish,
+    )
+
+
+def notify_document(outgoing: Outgoing) -> dict[str, Any]:
+    """The envelope that says the same; what is not set is left out."""
+    envelope: dict[str, Any] = {
+        "schema_version": NOTIFY_V1,
+        "origin_butler": outgoing.origin_butler,
+        "delivery": _delivery_document(outgoing),
+    }
+    if outgoing.context:
+        envelope["request_context"] = _given({name: getattr(outgoing.context, name) for name in _CONTEXT_FIELDS})
+    if outgoing.idempotency_key is not None:
+        envelope["idempotency_key"] = outgoing.idempotency_key
+    if outgoing.priority is not Priority.MEDIUM:
+        envelope["priority"] = str(outgoing.priority)
+    if outgoing.on_uncertain is not None:
+        envelope["on_uncertain"] = str(outgoing.on_uncertain)
+    return envelope
+
+
+def _delivery_document(outgoing: Outgoing) -> dict[str, Any]:
+    delivery: dict[str, Any] = {
+        "intent": str(outgoing.intent),
+        "channel": outgoing.channel,
+        "message": outgoing.message,
+    }
+    if outgoing.recipient is not None:
+        delivery["recipient"] = outgoing.recipient
+    if outgoing.subject is not None:
+        delivery["subject"] = outgoing.subject
+    if outgoing.emoji is not None:
+        delivery["emoji"] = outgoing.emoji
+    if outgoing.format is not Format.PLAIN:
+        delivery["format"] = str(outgoing.format)
+    if outgoing.attachments:
+        delivery["attachments"] = [attachment_object(one) for one in outgoing.attachments]
+    if outgoing.wish is not None:
+        delivery |= wish_object(outgoing.wish)
+    return delivery
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _channel(delivery: Fields, intent: str, channels: KnownChannels) -> str:
+    if delivery.raw("channel") != AUTO:
+        return delivery.choice("channel", channels.keys())
+    if intent in (Intent.REPLY, Intent.REACT):
+        delivery.complain("channel", "must be the one that is answered on: auto is for sending", "auto_sends_only")
+        return ""
+    return AUTO
+
+
+def _message(delivery: Fields, intent: str, format: str) -> str:
+    if intent == Intent.REACT:
+        return delivery.text("message", maximum=MAX_MESSAGE_CHARACTERS, required=False, blank=True)
+    if not delivery.has("message"):
+        delivery.complain("message", "is required", "message_required")
+        return ""
+    maximum = MAX_MARKDOWN_CHARACTERS if format == Format.MARKDOWN else MAX_MESSAGE_CHARACTERS
+    return delivery.text("message", maximum=maximum)
+
+
+def _context(top: Fields, intent: str, can: Capabilities) -> RequestContext | None:
+    if not top.has("request_context"):
+        if intent in (Intent.REPLY, Intent.REACT):
+            top.complain("request_context", f"is required for a {intent}", f"{intent}_context_required")
+        return None
+    given = top.nested("request_context")
+    given.refuse_unknown(NotifyRequestContextInput.__annotations__)
+    context = RequestContext(
+        request_id=given.text("request_id", maximum=MAX_REQUEST_ID_CHARACTERS).strip(),
+        source_channel=given.text("source_channel", maximum=64).strip(),
+        source_endpoint_identity=given.text("source_endpoint_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_sender_identity=given.text("source_sender_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_thread_identity=given.optional_text("source_thread_identity", maximum=1000),
+        received_at=given.optional_text("received_at", maximum=64),
+    )
+    if context.received_at is not None:
+        _check_received_at(given, given.raw("received_at"))
+    _check_thread(given, intent, can, context.source_thread_identity)
+    return context
+
+
+def _check_received_at(fields: Fields, received_at: str) -> None:
+    try:
+        parse_text(received_at)
+    except (ValueError, OverflowError):
+        fields.complain("received_at", "must be an RFC 3339 time with an offset", "rfc3339_string_required")
+
+
+def _check_thread(fields: Fields, intent: str, can: Capabilities, thread: str | None) -> None:
+    form = can.thread_identity
+    if intent == Intent.SEND or (intent == Intent.REPLY and form is None):
+        return
+    name = "source_thread_identity"
+    if thread is None:
+        if not fields.has(name):
+            fields.complain(name, f"is required for a {intent or 'reply'}", f"{intent}_thread_required")
+    elif form is not None and form.split(thread) is None:
+        fields.complain(name, f"must be {form.words}", "thread_format")
+
+
+# notify_response.v1: an outcome as it goes over a wire, and as it is read from one.
+
+
+_ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}
+_ANSWERS: Final = {str(one): one for one in AnswerStatus}
+_STATUSES: Final = {str(one): one for one in Status}
+
+
+def notify_response(outcome: Outcome) -> dict[str, Any]:
+    answer: dict[str, Any] = {"schema_version": NOTIFY_RESPONSE_V1, "status": str(outcome.status)}
+    if outcome.request_id:
+        answer["request_context"] = {"request_id": outcome.request_id}
+    if delivery := _delivery(outcome):
+        answer["delivery"] = delivery
+    if outcome.status is AnswerStatus.PENDING_APPROVAL:
+        answer["action_id"] = outcome.delivery_id  # an action bears the id of the delivery it would release
+    if outcome.notice_id is not None:
+        answer["notice_id"] = outcome.notice_id
+    if outcome.notice_state is not None:
+        answer["notice_state"] = outcome.notice_state
+    if outcome.urgency is not None:
+        answer["urgency"] = outcome.urgency
+    if outcome.status is AnswerStatus.MUTED:
+        answer["reasons"] = list(outcome.reasons)
+    if outcome.status is AnswerStatus.DEFERRED:
+        answer["until"] = to_text(outcome.until_us) if outcome.until_us is not None else None
+        answer["reasons"] = list(outcome.reasons)
+    if outcome.error is not None:
+        error = error_object(outcome.error) | {"retryable": outcome.retryable}
+        answer |= {
+            "error": error,
+            "error_message": outcome.error.message,
+            "error_class": error["class"],
+            "retryable": outcome.retryable,
+        }
+    return answer
+
+
+def notify_error(error: PostroomError, *, request_id: str | None = None, channel: str | None = None) -> dict[str, Any]:
+    """The answer to something that was not stored."""
+    return notify_response(refused(error, request_id=request_id, channel=channel))
+
+
+def argument_error(error: ValidationError) -> dict[str, Any]:
+    """The contract's own shape for a wrong argument: the error is one string."""
+    answer: dict[str, Any] = {
+        "status": "error",
+        "error": error.message,
+        "error_message": error.message,
+        "error_class": str(error.error_class),
+        "retryable": False,
+    }
+    if error.fields:
+        answer["fields"] = field_list(error.fields)
+    return answer
+
+
+def read_response(answer: Mapping[str, Any]) -> Outcome:
+    """Anything but a well-formed answer is an error of ours, never a silent success."""
+    delivery, context = _object(answer, "delivery"), _object(answer, "request_context")
+    status = _ANSWERS.get(str(answer.get("status")))
+    error = _read_error(answer) if status in (None, AnswerStatus.ERROR) else None
+    return Outcome(
+        status=status or AnswerStatus.ERROR,
+        request_id=context.get("request_id"),
+        channel=delivery.get("channel"),
+        delivery_id=DeliveryId(delivery["delivery_id"]) if delivery.get("delivery_id") else None,
+        delivery_status=_STATUSES.get(str(delivery.get("status"))),
+        provider_delivery_id=delivery.get("provider_delivery_id"),
+        possible_duplicate=bool(delivery.get("possible_duplicate")),
+        waiting_reason=delivery.get("waiting_reason"),
+        error=error,
+        retryable=error is not None and bool(answer.get("retryable", _object(answer, "error").get("retryable"))),
+        notice_id=answer.get("notice_id"),
+        notice_state=answer.get("notice_state"),
+        urgency=answer.get("urgency"),
+        until_us=parse_text(answer["until"]) if answer.get("until") else None,
+        reasons=tuple(str(reason) for reason in answer.get("reasons") or ()),
+    )
+
+
+def read_routed(answer: Mapping[str, Any]) -> Routed:
+    """A route_response.v1; its errors are those of a notify."""
+    if answer.get("status") == AnswerStatus.ERROR:
+        told = read_response(answer)
+        return Routed(error=told.error or InternalError("the butler failed"), retryable=told.retryable)
+    result = answer.get("result")
+    return Routed(
+        result=result if isinstance(result, Mapping) else None, finished=answer.get("status") == AnswerStatus.OK
+    )
+
+
+def _delivery(outcome: Outcome) -> dict[str, Any]:
+    if outcome.delivery_id is None:
+        return {"channel": outcome.channel} if outcome.channel else {}
+    delivery: dict[str, Any] = {
+        "channel": outcome.channel,
+        "delivery_id": outcome.delivery_id,
+        "status": str(outcome.delivery_status),
+        "provider_delivery_id": outcome.provider_delivery_id,
+    }
+    if outcome.possible_duplicate:
+        delivery["possible_duplicate"] = True
+    if outcome.waiting_reason:
+        delivery["waiting_reason"] = outcome.waiting_reason
+    return delivery
+
+
+def _read_error(answer: Mapping[str, Any]) -> PostroomError:
+    told = answer.get("error")
+    if not isinstance(told, Mapping):  # a wrong argument is answered with a sentence
+        told = {"class": answer.get("error_class"), "message": told if isinstance(told, str) else ""}
+    error_class = _ERROR_CLASSES.get(str(told.get("class")), ErrorClass.INTERNAL)
+    message, fields = str(told.get("message", "")), told.get("fields") or answer.get("fields")
+    if error_class is ErrorClass.VALIDATION and isinstance(fields, list):
+        return ValidationError(message, fields=[_field(one) for one in fields if isinstance(one, Mapping)])
+    wait = told.get("retry_after_seconds")
+    wait_seconds = float(wait) if isinstance(wait, int | float) else None
+    if told.get("type") == CircuitOpenError.wire_type:
+        return CircuitOpenError(message, retry_after_seconds=wait_seconds)
+    if error_class is ErrorClass.OVERLOAD:
+        return OverloadRejected(
+            message, limit_type=str(told.get("limit_type", "")), retry_after_seconds=wait_seconds or 0
+        )
+    if told.get("limit_type") == ProviderThrottled.limit_type:
+        return ProviderThrottled(message, retry_after_seconds=wait_seconds)
+    error = error_of(error_class, message)
+    error.retry_after_seconds = wait_seconds
+    return error
+
+
+def _field(told: Mapping[str, Any]) -> FieldError:
+    return FieldError(*(str(told.get(name, "")) for name in ("field", "error", "code")))
+
+
+def _object(answer: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = answer.get(name)
+    return value if isinstance(value, Mapping) else {}
+
+
+# A text of either format, for where nothing can be styled.
+
+
+def plain_words(text: str, format: Format) -> str:
+    """Plain text to the letter; Markdown as text that reads well and says where its links lead."""
+    if format is Format.PLAIN or not text:
+        return text
+    from postroom.kernel.text.markdown import parse  # costs a plain household nothing
+    from postroom.kernel.text.rich import readable
+
+    return readable(parse(text))
+
+
+# What a butler made of a route.
+
+
+NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
+
+
+@record
+class Routed:
+    """What a butler made of a route; `result` is there when it has finished, `error` when it did not take it."""
+
+    result: Mapping[str, Any] | None = None
+    finished: bool = False
+    error: PostroomError | None = None
+    retryable: bool = False

@@ -1,0 +1,168 @@
+"""A notice as an agent handed it in, and why it is not shown yet."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from postroom.kernel.values.ids import record
+
+# How much may go wrong, and how soon a person should know.
+
+
+class Risk(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        return list(Risk).index(self)
+
+    @property
+    def is_high(self) -> bool:
+        return self.rank >= Risk.HIGH.rank
+
+
+class Urgency(StrEnum):
+    PASSIVE = "passive"
+    NORMAL = "normal"
+    TIME_SENSITIVE = "time_sensitive"
+    CRITICAL = "critical"
+
+
+URGENCIES: Final = tuple(Urgency)  # lowest first
+_RANKS: Final = {urgency: place for place, urgency in enumerate(URGENCIES)}
+# The household itself speaks: cards that wait for an answer, copies that have waited already, and what intents follow.
+OWN_AGENTS: Final = frozenset(
+    {"approvals", "attention", "attention.mutes", "inbox", "inbox.confirmation", "intents", "questions"}
+)
+PRIORITY_URGENCY: Final = {"low": Urgency.PASSIVE, "medium": Urgency.NORMAL, "high": Urgency.TIME_SENSITIVE}
+
+
+class Because(StrEnum):
+    """Why a notice waits, or why it left in another way than its agent asked."""
+
+    QUIET = "quiet"
+    SNOOZE = "snooze"
+    SLOT = "slot"
+    BUDGET = "budget"
+    COLLECT = "collect"
+    AWAY = "away"
+    CHANNEL = "channel"
+    APPROVAL = "approval"
+    RETURNED = "returned"  # it could not be handed over
+    CEILING = "ceiling"  # it is less urgent here than its agent asked for
+    DUPLICATE = "duplicate"
+    SUPERSEDED = "superseded"
+    TOMBSTONE = "tombstone"  # withdrawn before it came
+    EXPIRED = "expired"
+    OVER_BUDGET = "over_budget"  # sent all the same, and marked
+    LONGEST_HOLD = "longest_hold"  # it has waited as long as its urgency may
+    EMPTY_STEP = "empty_step"  # it reaches no one who was not reached before
+    FAILED = "failed"
+    LATE = "late"
+    MUTED = "muted"
+    UNANSWERED = "unanswered"
+    WITHDRAWN = "withdrawn"
+    STEP = "step"
+    REPEAT = "repeat"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldReason:
+    """`until_us` is when this one no longer counts; None when only something from outside ends it."""
+
+    reason: Because
+    until_us: int | None = None
+
+
+@record
+class AcceptedNotice:
+    """
+    One message of one agent to one person.
+
+    `key`: the agent's own name for what it is about; a newer notice of the same key supersedes an unsent one.
+    `text`: what a line of a list shows. `fingerprint`: of the whole content, to know duplicates by.
+    `room`: how many characters it takes in a digest; None when it has to be a message of its own.
+    """
+
+    id: str
+    person: str
+    agent: str
+    created_us: int
+    channel: str
+    text: str = ""
+    urgency: Urgency = Urgency.NORMAL
+    category: str | None = None
+    thread: str | None = None
+    key: str | None = None
+    needs_ack: bool = False
+    expires_us: int | None = None
+    fingerprint: str = ""
+    room: int | None = 200
+
+    @property
+    def order(self) -> tuple[int, str]:
+        return self.created_us, self.id
+
+
+@record
+class AttentionWish:
+    """
+    What an agent asks for a message beyond its text; the person's policy has the last word.
+
+    `supersedes`: the agent's own key; a newer message of the same key takes the place of one that has not been sent.
+    """
+
+    urgency: Urgency | None = None
+    category: str | None = None
+    thread: str | None = None
+    supersedes: str | None = None
+    needs_ack: bool = False
+    expires_in_seconds: int | None = None
+
+
+def rank(urgency: Urgency) -> int:
+    return _RANKS[urgency]
+
+
+def lower(first: Urgency, second: Urgency) -> Urgency:
+    return first if _RANKS[first] <= _RANKS[second] else second
+
+
+def derived_id(*parts: object) -> str:
+    """The same cause has the same id, in every process and at every replay."""
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# Why a message is not shown now, in a word or two; `why` says it in sentences.
+
+
+_WORDS: Final[Mapping[str, str]] = {
+    Because.QUIET: "quiet hours",
+    Because.SLOT: "its slot of the day",
+    Because.SNOOZE: "snoozed",
+    Because.BUDGET: "too many today",
+    Because.COLLECT: "collected with others",
+    Because.AWAY: "away",
+    Because.CHANNEL: "the channel is down",
+    Because.APPROVAL: "an approval",
+    Because.CEILING: "a lower urgency here",
+    Because.DUPLICATE: "said before",
+    Because.SUPERSEDED: "a newer one",
+    Because.TOMBSTONE: "withdrawn before it came",
+    Because.OVER_BUDGET: "too many today, and urgent",
+    Because.LONGEST_HOLD: "held long enough",
+    Because.STEP: "not acknowledged",
+    Because.REPEAT: "not acknowledged",
+}
+
+
+def because(reasons: Iterable[str]) -> str:
+    """One or several, as they stand in an answer."""
+    return ", ".join(dict.fromkeys(_WORDS.get(one, one.replace("_", " ")) for one in reasons))

@@ -1,0 +1,421 @@
+"""`postroom audit`: who signed in, who decided, who changed what."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from postroom.attention.commands import attention_desk
+from postroom.delivery.files.taking import DAY_US, read_span, retention
+from postroom.kernel.audit import AuditKind
+from postroom.kernel.running.terminal import Database, Home, Json, ShowDone, bar, complain, say, say_json
+from postroom.kernel.values.errors import InternalError, SettingsError, UserError
+from postroom.kernel.values.fields import did_you_mean
+from postroom.kernel.values.ids import parse_text, to_datetime
+from postroom.kernel.values.zones import known_zone, zone_word
+from postroom.overview.why import asked_first, said_later
+from postroom.people.commands import PeopleBook, dated, people_book, plain
+from postroom.questions.commands import question_household, sentence
+from postroom.settings import Settings
+from postroom.settings.load import from_process
+from postroom.settings.reach import Elsewhere, NotReached, elsewhere, path_of
+
+_PAGE = 200
+
+Who = Annotated[str | None, typer.Option("--person", help="Only what this person did, by id; `owner` is the owner.")]
+Kind = Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(AuditKind)}.")]
+Most = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, newest first.")]
+
+
+def audit(
+    person: Who = None,
+    kind: Kind = None,
+    limit: Most = 50,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """List who signed in, who decided and who changed what, newest first."""
+    if kind is not None and kind not in set(AuditKind):
+        raise UserError(f"--kind: there is no kind '{kind}'{did_you_mean(kind, [*AuditKind])}")
+    settings, _ = from_process({"home": home, "database_url": database})
+    there = elsewhere(settings, home, database)
+    found = _there(there, person, kind, limit) if there else asyncio.run(_here(settings, person, kind, limit))
+    if json:
+        say_json(found)
+    else:
+        names = _names(people_book(settings, home, database), found)
+        _print(found, names, attention_desk(settings, home, database).zone())
+
+
+def _names(book: PeopleBook, entries: list[dict[str, Any]]) -> dict[str, str]:
+    """Of people, by how the audit writes them; who is gone has none."""
+    written = {one[field] for one in entries for field in ("actor", "subject")}
+    if not any(one.startswith("person:") for one in written):
+        return {}
+    return {f"person:{one['person_id']}": plain(one["name"]) for one in book.everybody()}
+
+
+def _print(entries: list[dict[str, Any]], names: dict[str, str], zone: str) -> None:
+    for one in entries:
+        who, subject = (names.get(one[field]) or one[field] for field in ("actor", "subject"))
+        about = " ".join(filter(None, (subject, one["detail"])))
+        say(f"{dated(one['at'], zone)}  {who} {one['act']}" + (f": {about}" if about else ""))
+    if not entries:
+        say("Nothing was done yet that is written down.")
+
+
+async def _here(settings: Settings, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
+    from postroom.household.wiring.store import open_store
+    from postroom.kernel.audit import AuditQuery, StoredAudit
+    from postroom.kernel.values.ids import IdMint
+    from postroom.overview.audit import AuditBody, actors_of
+
+    wanted = AuditQuery(limit=limit, actors=actors_of(person) if person else (), kind=AuditKind(kind) if kind else None)
+    async with open_store(settings) as store:
+        found = await StoredAudit(store.database, IdMint().mint).page(wanted)
+    return [AuditBody.of(one).model_dump() for one in found]
+
+
+def _there(there: Elsewhere, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while len(found) < limit:
+        most = min(_PAGE, limit - len(found))
+        page = there.get("/v1/audit", person=person, kind=kind, cursor=cursor, limit=most)
+        found += page["entries"]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    return found
+
+
+# `postroom revise` and `postroom recall`: correct a message or a question from the shell.
+
+
+_MARGIN_SECONDS = 20.0
+
+Identifier = Annotated[
+    str, typer.Argument(metavar="ID", help="The delivery that `postroom notify` printed, or a question.")
+]
+Key = Annotated[str | None, typer.Option("--key", help="Correct once for this key, however often it is called.")]
+Wait = Annotated[float | None, typer.Option("--wait", min=0, max=600, help="Seconds to wait for the outcome.")]
+
+
+def revise(
+    identifier: Identifier,
+    message: Annotated[str, typer.Argument(metavar="TEXT", help="What it is to say; - reads standard input.")],
+    subject: Annotated[str | None, typer.Option("--subject")] = None,
+    format: Annotated[str | None, typer.Option("--format", help="Of the text: plain or markdown.")] = None,
+    key: Key = None,
+    wait_seconds: Wait = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not."""
+    text = sys.stdin.read() if message == "-" else message
+    asked = {"message": text, "subject": subject, "format": format}
+    _correct("revise", identifier, asked, key, wait_seconds, home, json)
+
+
+def recall(
+    identifier: Identifier,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Kept with it; whoever was asked a question sees it.")
+    ] = None,
+    key: Key = None,
+    wait_seconds: Wait = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not."""
+    _correct("recall", identifier, {"reason": reason}, key, wait_seconds, home, json)
+
+
+def _correct(
+    act: str,
+    identifier: str,
+    asked: dict[str, Any],
+    key: str | None,
+    wait_seconds: float | None,
+    home: str | None,
+    json: bool,
+) -> None:
+    given = {name: value for name, value in {**asked, "wait_seconds": wait_seconds}.items() if value is not None}
+    answer = _answer(act, identifier, given, key, home)
+    if _is_unknown(answer) and (question := _asked(act, identifier, asked, home)) is not None:
+        say_json(question) if json else say(_done(act, question))
+        raise typer.Exit(0 if act == "revise" or question["status"] == "cancelled" else 1)
+    failed = answer["status"] in ("error", "too_late")
+    if json:
+        say_json(answer)
+    elif failed and _names_nothing(answer):
+        complain(f"Not corrected: '{identifier}' is the whole id of no message and no question of yours.")
+    elif failed:
+        complain(f"Not corrected: {answer.get('error_message') or answer.get('message')}")
+    else:
+        say(f"{answer['message']} Delivery {answer['delivery_id']}.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, home: str | None) -> dict[str, Any]:
+    """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
+    settings, _ = from_process({"home": home})
+    patience = given.get("wait_seconds", settings.delivery.notify_wait_seconds) + _MARGIN_SECONDS
+    if (there := elsewhere(settings, home)) is not None:
+        return there.correct(path_of("deliveries", identifier, act), given, patience, key)
+    from postroom.settings.reach import call
+
+    named = {"delivery_id": identifier, **given} | ({"idempotency_key": key} if key else {})
+    try:
+        return call(settings, "messenger", f"{act}_delivery", named, timeout_seconds=patience)
+    except InternalError as error:
+        raise SettingsError(
+            f"The messenger cannot do this: {error.message}. `postroom why ID` says where the message is."
+        ) from None
+
+
+def _is_unknown(answer: dict[str, Any]) -> bool:
+    return any(one.get("code") == "unknown_delivery" for one in _fields(answer))
+
+
+def _names_nothing(answer: dict[str, Any]) -> bool:
+    return any(one.get("code") in ("unknown_delivery", "uuid_required") for one in _fields(answer))
+
+
+def _fields(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    error = answer.get("error")
+    return (error.get("fields") if isinstance(error, dict) else answer.get("fields")) or []
+
+
+def _asked(act: str, identifier: str, asked: dict[str, Any], home: str | None) -> dict[str, Any] | None:
+    """The question of that id afterwards; None when there is none."""
+    path, there = path_of("asks", identifier), question_household(home)
+    try:
+        if there.find(path) is None:
+            return None
+    except NotReached:
+        return None  # what the messenger said stands
+    if act == "recall":
+        return there.post(f"{path}/cancel", {"reason": asked["reason"]} if asked["reason"] else {})
+    if asked["subject"] is not None:
+        raise SettingsError("--subject: a question has none.")
+    changes = {"question": asked["message"], "format": asked["format"]}
+    return there.post(f"{path}/revise", {name: value for name, value in changes.items() if value is not None})
+
+
+def _done(act: str, question: dict[str, Any]) -> str:
+    if act == "revise":
+        return f"The question was changed where it stands. Question {question['ask_id']}."
+    if question["status"] == "cancelled":
+        return f"The question was taken back. Question {question['ask_id']}."
+    return f"Not recalled: {sentence(question)}"
+
+
+# `postroom prune`: remove what is settled and old.
+
+
+def prune(
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="Settled before that: 12h, 90d, 4w (retention.settled_days).")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; change nothing.")] = False,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Deliveries per transaction.")] = None,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Remove settled deliveries, logs, sessions, read notes and old questions' words."""
+    overrides = {"home": home, "database_url": database, "retention.batch_size": batch_size}
+    settings, _ = from_process(overrides)
+    settled = _span("--older-than", older_than) or settings.retention.settled_days * DAY_US
+    counts = asyncio.run(_prune(settings, settled, dry_run=dry_run, quiet=json))
+    if json:
+        say_json({"dry_run": dry_run, "pruned": counts})
+        return
+    for line in summary(counts, dry_run=dry_run):
+        say(line)
+
+
+def summary(counts: dict[str, int], *, dry_run: bool) -> list[str]:
+    verb = "would go" if dry_run else "gone"
+    told = [f"  {number:>9,}  {name} {verb}" for name, number in counts.items() if number]
+    return told or ["Nothing is old enough to go."]
+
+
+def _span(option: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else read_span(text)
+    except ValueError as error:
+        raise SettingsError(f"{option} {text}: {error}.") from None
+
+
+async def _prune(settings: Settings, settled_us: int, *, dry_run: bool, quiet: bool) -> dict[str, int]:
+    from postroom.household.wiring.store import connect_store
+    from postroom.kernel.database.schema import known_revision
+    from postroom.kernel.running.clock import SystemClock
+    from postroom.overview.pruning import Pruner
+
+    store = connect_store(settings)
+    words_us, audit_us = settings.retention.question_days * DAY_US, settings.retention.audit_days * DAY_US
+    keep = retention(SystemClock().now_us(), settled_us, words_us, audit_us)
+    try:
+        await store.database.read(known_revision)
+        with bar("Pruning", quiet=quiet or dry_run) as show:
+            gone = _Gone(show)
+            batch = settings.retention.batch_size
+            pruner = Pruner(database=store.database, batch=batch, tell=gone.more, files=store.files)
+            counts = await pruner.estimate(keep)
+            gone.of(sum(counts.values()))
+            return counts if dry_run else await pruner.prune(keep)
+    finally:
+        await store.database.close()
+
+
+class _Gone:
+    """How many rows of all kinds have gone."""
+
+    def __init__(self, show: ShowDone) -> None:
+        self._show, self._done, self._total = show, 0, 0
+
+    def of(self, total: int) -> None:
+        self._total = total
+        self._show(0, total)
+
+    def more(self, _kind: str, number: int) -> None:
+        self._done += number
+        self._show(self._done, max(self._total, self._done))
+
+
+# `postroom trace`: everything that happened to one request.
+
+
+_MOST_REPLY_LINES = 200
+
+
+def trace(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="A request id or a delivery id.")],
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL."""
+    settings, _ = from_process({"home": home, "database_url": database})
+    found = _traced(settings, identifier, elsewhere(settings, home, database))
+    if json:
+        say_json(found)
+        return
+    for line in timeline(found, attention_desk(settings, home, database).zone()):
+        say(line)
+
+
+def _traced(settings: Settings, identifier: str, there: Elsewhere | None) -> dict[str, Any]:
+    if there is not None:
+        found: dict[str, Any] = there.get(path_of("deliveries", identifier, "trace"))["trace"]
+        return found
+    return asyncio.run(_from_ledger(settings, identifier))
+
+
+async def _from_ledger(settings: Settings, identifier: str) -> dict[str, Any]:
+    from postroom.household.wiring.delivery import ledger_view
+
+    async with ledger_view(settings) as view:
+        return await view.trace(identifier)
+
+
+def timeline(found: dict[str, Any], zone: str) -> list[str]:
+    """Whose hours they are stands behind each: what is looked for in another log has its own."""
+    at = partial(_at, zone=zone)
+    lines = [f"request {found['request_id']}"]
+    if inbound := found.get("inbound"):
+        went = f" to {inbound['butler']}" if inbound["butler"] else ""
+        lines.append(plain(f"{at(inbound['received_at'])}  written on {inbound['channel']}: {inbound['status']}{went}"))
+        lines.append(plain(f"{'':29}{inbound['reason']}"))
+    for hop in found["hops"]:
+        lines.append(f"{at(hop['created_at'])}  {hop['source_butler']} → {hop['part']}: {hop['status']}")
+        if hop["error_message"]:
+            lines.append(f"{'':29}{hop['error_class']}: {hop['error_message']}")
+    for refusal in found["refusals"]:
+        lines.append(f"{at(refusal['created_at'])}  refused ({refusal['limit_type']}): {refusal['error_message']}")
+    for delivery in found["deliveries"]:
+        lines += _delivery(delivery, at)
+    return lines
+
+
+def _at(moment: str, zone: str) -> str:
+    there = to_datetime(parse_text(moment)).astimezone(known_zone(zone))
+    return f"{there:%Y-%m-%d %H:%M:%S}.{there.microsecond // 1000:03} {zone_word(there)}"
+
+
+def _delivery(delivery: dict[str, Any], at: Callable[[str], str]) -> list[str]:
+    lines = [
+        f"{at(delivery['created_at'])}  messenger: stored as delivery {delivery['id']} "
+        f"({delivery['intent']} over {delivery['channel']} to {delivery['target_identity']})"
+    ]
+    for attempt in delivery["attempts"]:
+        told = f": {attempt['error_class']}: {attempt['error_message']}" if attempt["error_class"] else ""
+        lines.append(
+            f"{at(attempt['started_at'])}  attempt {attempt['attempt_number']}: {attempt['outcome']} "
+            f"in {attempt['latency_ms']:.1f} ms{told}"
+        )
+        if attempt.get("asked"):
+            lines.append(f"{'':29}{asked_first(delivery['channel'], attempt)}")
+    for receipt in delivery["receipts"]:
+        lines.append(
+            f"{at(receipt['received_at'])}  receipt {receipt['provider_delivery_id']} (part {receipt['part']})"
+        )
+    news = [f"{at(one['at'])}  {said_later(one)}" for one in delivery.get("news") or ()]
+    end = delivery["terminal_at"] or delivery["updated_at"]
+    notes = [note for note in (delivery["waiting_reason"], delivery["terminal_error_message"]) if note]
+    if delivery["possible_duplicate"]:
+        notes.append("a duplicate is possible")
+    lines.append(f"{at(end)}  {delivery['status']}" + (f" ({'; '.join(notes)})" if notes else ""))
+    lines += news
+    for one in delivery.get("replies") or ():
+        lines.append(f"{at(one['at'])}  answered by mail from {plain(one['sender'])}, as it came:")
+        lines += [f"{'':29}{plain(line)}" for line in one["original"].splitlines()[:_MOST_REPLY_LINES]]
+    return lines
+
+
+# `postroom why`: one paragraph on why a message or a question is where it is.
+
+
+def why(
+    identifier: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="A delivery, a request, a note, a question or a message to a butler."),
+    ],
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL."""
+    settings, _ = from_process({"home": home, "database_url": database})
+    told = _reasons(settings, identifier, elsewhere(settings, home, database))
+    if json:
+        say_json(told)
+        return
+    for number, one in enumerate(told):
+        if len(told) > 1:
+            say(f"{'' if number == 0 else chr(10)}{one['id']}")
+        say(one["why"])
+
+
+def _reasons(settings: Settings, identifier: str, there: Elsewhere | None) -> list[dict[str, Any]]:
+    if there is not None:
+        found: list[dict[str, Any]] = there.get(path_of("deliveries", identifier, "why"))["reasons"]
+        return found
+    return asyncio.run(_why_from_ledger(settings, identifier))
+
+
+async def _why_from_ledger(settings: Settings, identifier: str) -> list[dict[str, Any]]:
+    from postroom.household.wiring.delivery import ledger_view
+
+    async with ledger_view(settings) as view:
+        return [asdict(one) for one in await view.why(identifier)]

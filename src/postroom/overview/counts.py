@@ -1,0 +1,411 @@
+"""What of a household runs, and what waits in it for the person who looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, literal, not_, select, text, union_all
+
+from postroom.approvals.model import ActionStatus
+from postroom.approvals.store.tables import pending_actions
+from postroom.conversations.store import StoredTroubles
+from postroom.delivery.model import DeadLetter
+from postroom.delivery.reading.counts import MOST_COUNTED, DeadLetterCounts, Depth, Slice, StoredFigures, Tally, Took
+from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
+from postroom.delivery.reading.search import FoundDeliveries, FoundLetters, find_letters, identified, lookup
+from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, as_of
+from postroom.delivery.store.dead_letters import StoredDeadLetters
+from postroom.delivery.store.limits import StoredCircuits
+from postroom.delivery.store.rows import was_kept_back
+from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
+from postroom.inbox.store.notes import unread
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.workers import LivingWorker, living
+from postroom.kernel.values.ids import DeadLetterId, first_id_at, moment_of
+from postroom.message.address import ClosedAddress
+from postroom.message.delivery import TERMINAL, Priority, QuarantineReason, Status
+from postroom.message.inbound import InboundTrouble
+from postroom.overview.story import StoredDeliveries, delivery_file
+from postroom.people.store.rows import StoredClosedAddresses
+from postroom.questions.store.questions import waiting_for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingNow:
+    """None is what this person may not see, what is switched off, or what could not be counted: never nothing."""
+
+    questions: int | None
+    approvals: int | None
+    unread: int | None
+    held: int | None
+    dead_letters: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingChannel:
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingNow:
+    version: str
+    sandbox: bool
+    started_at_us: int
+    waiting: WaitingNow
+    failing: Sequence[FailingChannel]
+
+
+# How much waits for one person.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatWaits:
+    """Questions that ask them, messages that wait for a decision in the household, notes not yet read."""
+
+    questions: int
+    approvals: int
+    unread: int
+
+
+# How well deliveries went over time, from a bounded number of them per stretch.
+
+
+_requests = delivery_requests.c
+_attempts = delivery_attempts.c
+Span = tuple[int, int]
+_MOST_ARRIVALS = 500
+
+
+def series(connection: Connection, edges_us: Sequence[int], most: int) -> list[Slice]:
+    """
+    An id is a time, so a stretch of time is a stretch of the primary key.
+
+    The newest of a stretch stand side by side in it, and so do their attempts:
+    both are read as ranges, whatever else the tables hold.
+    """
+    spans = list(pairwise(edges_us))
+    newest = _by_place(connection, [_outcomes(place, span, most) for place, span in enumerate(spans)])
+    calls = [
+        _latencies(place, str(newest[place].lowest), span)
+        for place, span in enumerate(spans)
+        if newest[place].lowest is not None
+    ]
+    ranked = _by_place(connection, calls)
+    return [_slice(span, newest[place], ranked.get(place)) for place, span in enumerate(spans)]
+
+
+def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]:
+    """Accepted, or approved where it waited for a person, until the provider had it: of the newest."""
+    newest = (
+        select(_requests.id, _requests.channel, _requests.status, _requests.created_at, _requests.terminal_at)
+        .where(_requests.id >= first_id_at(since_us), _requests.id < first_id_at(until_us))
+        .order_by(_requests.id.desc())
+        .limit(_MOST_ARRIVALS)
+        .subquery("newest")
+    )
+    decided = pending_actions.c
+    began = func.coalesce(decided.decided_at, newest.c.created_at).label("began_at")
+    arrived = (
+        select(newest, began)
+        .outerjoin(pending_actions, decided.id == newest.c.id)
+        .where(newest.c.status == str(Status.DELIVERED), newest.c.terminal_at.is_not(None))
+    )
+    return [
+        Took(channel=row.channel, milliseconds=(row.terminal_at - row.began_at) / 1000)
+        for row in connection.execute(arrived)
+    ]
+
+
+def decided(connection: Connection, since_us: int) -> list[float]:
+    """For how many milliseconds each waited for a person who then said yes or no: of the newest."""
+    actions = pending_actions.c
+    newest = (
+        select(actions.requested_at, actions.decided_at)
+        .where(actions.id >= first_id_at(since_us), actions.decided_at.is_not(None))
+        .where(actions.approval_rule_id.is_(None), actions.status != str(ActionStatus.EXPIRED))
+        .order_by(actions.id.desc())
+        .limit(_MOST_ARRIVALS)
+    )
+    return [(row.decided_at - row.requested_at) / 1000 for row in connection.execute(newest)]
+
+
+def _by_place(connection: Connection, statements: Sequence[Select[Any]]) -> Mapping[int, Any]:
+    if not statements:
+        return {}
+    return {row.place: row for row in connection.execute(union_all(*statements))}
+
+
+def _outcomes(place: int, span: Span, most: int) -> Select[Any]:
+    newest = (
+        select(_requests.id, case((was_kept_back(), None), else_=_requests.status).label("status"))
+        .where(_requests.id >= first_id_at(span[0]), _requests.id < first_id_at(span[1]))
+        .order_by(_requests.id.desc())
+        .limit(most)
+        .subquery()
+    )
+    columns: list[ColumnElement[Any]] = [
+        literal(place).label("place"),
+        func.count().label("looked_at"),
+        _counting(newest.c.status == str(Status.DELIVERED)).label("delivered"),
+        _counting(newest.c.status.in_([str(one) for one in sorted(TERMINAL)])).label("ended"),
+        func.min(newest.c.id).label("lowest"),
+    ]
+    return select(*columns).select_from(newest)
+
+
+def _latencies(place: int, lowest: str, span: Span) -> Select[Any]:
+    calls = (
+        select(
+            _attempts.latency_ms,
+            func.row_number().over(order_by=_attempts.latency_ms).label("rank"),
+            func.count().over().label("many"),
+        )
+        .where(_attempts.delivery_request_id >= lowest, _attempts.delivery_request_id < first_id_at(span[1]))
+        .subquery()
+    )
+    columns: list[ColumnElement[Any]] = [
+        literal(place).label("place"),
+        _nearest_rank(calls, 50).label("p50"),
+        _nearest_rank(calls, 95).label("p95"),
+    ]
+    return select(*columns).select_from(calls)
+
+
+def _slice(span: Span, outcomes: Any, latencies: Any) -> Slice:
+    return Slice(
+        since_us=span[0],
+        until_us=span[1],
+        looked_at=outcomes.looked_at,
+        delivered=outcomes.delivered,
+        ended=outcomes.ended,
+        p50_ms=latencies.p50 if latencies else None,
+        p95_ms=latencies.p95 if latencies else None,
+    )
+
+
+def _nearest_rank(calls: Subquery, percent: int) -> ColumnElement[Any]:
+    """Always a latency that really happened."""
+    return func.max(case((calls.c.rank == (calls.c.many * percent + 99) // 100, calls.c.latency_ms)))
+
+
+def _counting(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
+
+
+# The first page's figures, each read from an index, so that a million deliveries cost no more than a thousand.
+
+_UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")  # spelled as in the partial index
+_COUNTED = (Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)
+_LOOKED_AT = 500
+
+
+class StoredOverview:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def tallies(self, channels: Sequence[str], since_us: int) -> Sequence[Tally]:
+        return await self._database.read(lambda connection: tallies(connection, channels, since_us))
+
+    async def trouble(self) -> DeadLetterCounts:
+        return await self._database.read(trouble)
+
+    async def awaiting_approval(self, now_us: int) -> int:
+        return await self._database.read(lambda connection: awaiting_approval(connection, now_us))
+
+    async def pulse(self) -> dict[str, tuple[Any, ...]]:
+        return await self._database.read(pulse)
+
+
+def tallies(connection: Connection, channels: Sequence[str], since_us: int) -> list[Tally]:
+    """An id is a time, so the index over channel, status and id answers for a window of time."""
+    if not channels:
+        return []
+    first = first_id_at(since_us)
+    counts = union_all(*(_count(channel, status, first) for channel in channels for status in _COUNTED))
+    found = {(row.channel, Status(row.status)): row.many for row in connection.execute(counts)}
+    return [
+        Tally(
+            channel=channel,
+            counts={status: found[channel, status] for status in _COUNTED},
+            last_delivered_at_us=_last_delivered(connection, channel),
+        )
+        for channel in channels
+    ]
+
+
+def trouble(connection: Connection) -> DeadLetterCounts:
+    reason = delivery_dead_letter.c.quarantine_reason
+    counted = select(reason, func.count().label("many")).where(_UNTOUCHED).group_by(reason)
+    found = {QuarantineReason(row.quarantine_reason): row.many for row in connection.execute(counted)}
+    return DeadLetterCounts(
+        given_up=found.get(QuarantineReason.RETRIES_EXHAUSTED, 0),
+        held=found.get(QuarantineReason.OUTCOME_UNCERTAIN, 0),
+    )
+
+
+def awaiting_approval(connection: Connection, now_us: int) -> int:
+    actions = pending_actions.c
+    waiting = select(func.count()).where(actions.status == str(ActionStatus.PENDING), actions.expires_at > now_us)
+    return int(connection.execute(waiting).scalar_one())
+
+
+def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
+    """
+    For each topic the moment of the newest change, then something that differs when more has happened.
+
+    Bounded, because it is asked every second: with more open deliveries than are
+    looked at, the newest id and the dead letters still move.
+    """
+    newest = select(func.max(_requests.id)).scalar_subquery()
+    letters = select(func.max(delivery_dead_letter.c.created_at)).scalar_subquery()
+    open_rows = (
+        select(_requests.updated_at)
+        .where(text("status IN ('pending', 'in_progress')"))
+        .limit(_LOOKED_AT)
+        .subquery("open_rows")
+    )
+    moving = select(func.count(), func.max(open_rows.c.updated_at), newest, letters).select_from(open_rows)
+    actions = pending_actions.c
+    waiting = select(func.count(), func.max(actions.id)).where(actions.status == str(ActionStatus.PENDING))
+    count, moved_at, newest_id, lettered_at = connection.execute(moving).one()
+    parked, newest_action = connection.execute(waiting).one()
+    came_at, asked_at = (moment_of(one) if one else 0 for one in (newest_id, newest_action))
+    return {
+        "deliveries": (max(moved_at or 0, came_at, lettered_at or 0), count, moved_at, newest_id, lettered_at),
+        "approvals": (asked_at, parked, newest_action),
+    }
+
+
+def _count(channel: str, status: Status, first_id: str) -> Select[str, str, int]:
+    matching = (
+        select(_requests.id)
+        .where(_requests.channel == channel, _requests.status == str(status), _requests.id >= first_id)
+        .where(*([not_(was_kept_back())] if status is Status.FAILED else []))
+        .limit(MOST_COUNTED + 1)
+        .subquery()
+    )
+    return select(
+        literal(channel).label("channel"), literal(str(status)).label("status"), func.count().label("many")
+    ).select_from(matching)
+
+
+def _last_delivered(connection: Connection, channel: str) -> int | None:
+    newest = (
+        select(_requests.terminal_at)
+        .where(_requests.channel == channel, _requests.status == str(Status.DELIVERED))
+        .order_by(_requests.id.desc())
+        .limit(1)
+    )
+    return connection.execute(newest).scalar()
+
+
+# What the console's pages read of the ledger.
+
+
+class ConsoleOverview:
+    """The first page, read from the ledger and from nothing else."""
+
+    def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
+        self._record = StoredOverview(database)
+        self._circuits = StoredCircuits(database)
+        self._figures = StoredFigures(database)
+        self._deliveries = StoredDeliveries(database)
+        self._breaker = breaker
+        self.channels = channels
+
+    async def tallies(self, since_us: int) -> Sequence[Tally]:
+        return await self._record.tallies(self.channels, since_us)
+
+    async def trouble(self) -> DeadLetterCounts:
+        return await self._record.trouble()
+
+    async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
+        known = await self._circuits.load()
+        return {name: as_of(circuit, self._breaker, now_us) for name, circuit in known.items()}
+
+    async def depth(self) -> Depth:
+        return await self._figures.depth(None)
+
+    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
+        return (await self._deliveries.search(DeliveryQuery(page=RowPage(limit=limit))))[:limit]
+
+
+class ConsoleDeliveries:
+    def __init__(
+        self, database: Database, channels: Sequence[str], attempts_by_priority: Mapping[Priority, int]
+    ) -> None:
+        self.attempts_by_priority = attempts_by_priority
+        self.channels = channels
+        self._database = database
+
+    async def find(self, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()) -> FoundDeliveries:
+        return await self._database.read(partial(lookup, query=query, words=words, places=places))
+
+    async def identified(self, identifier: str) -> str | None:
+        return await self._database.read(partial(identified, identifier=identifier))
+
+    async def file(self, delivery_id: str) -> Mapping[str, Any] | None:
+        return await self._database.read(partial(delivery_file, delivery_id=delivery_id))
+
+
+class ConsoleDeadLetters:
+    def __init__(self, database: Database, channels: Sequence[str]) -> None:
+        self.channels = channels
+        self._database = database
+        self._record = StoredDeadLetters(database)
+
+    async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundLetters:
+        return await self._database.read(partial(find_letters, query=query, words=words, places=places))
+
+    async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
+        return await self._record.letter(dead_letter_id)
+
+
+class ConsoleHealth(ConsoleOverview):
+    def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
+        super().__init__(database, channels, breaker)
+        self._database = database
+
+    async def hearing(self) -> Sequence[InboundTrouble]:
+        return await StoredTroubles(self._database).listed()
+
+    async def closed(self, most: int) -> Sequence[ClosedAddress]:
+        return await StoredClosedAddresses(self._database).newest(most)
+
+    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
+        return await self._database.read(partial(living, now_us=now_us))
+
+    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
+        return await self._database.read(partial(series, edges_us=edges_us, most=most))
+
+    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
+        """Of one stretch, the newest."""
+        return await self._database.read(partial(arrivals, since_us=since_us, until_us=until_us))
+
+    async def decided(self, since_us: int) -> Sequence[float]:
+        return await self._database.read(partial(decided, since_us=since_us))
+
+
+# How much waits for one person, in one read: the navigation of every page shows it.
+
+
+class StoredWhatWaits:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def counts(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits:
+        """None: somebody who can be asked nothing, or has no inbox."""
+
+        def read(connection: Connection) -> WhatWaits:
+            return WhatWaits(
+                questions=0 if person_id is None else waiting_for(connection, person_id),
+                approvals=awaiting_approval(connection, now_us),
+                unread=0 if user_id is None else unread(connection, user_id, now_us),
+            )
+
+        return await self._database.read(read)

@@ -1,0 +1,500 @@
+"""How a channel is doing, in words: what it means for messages, and what a person can do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from starlette.responses import Response
+
+from postroom.attention.reading import AttentionFigures
+from postroom.console.live import Tools, asked
+from postroom.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.console.words import amount, channel_word
+from postroom.delivery.reading.counts import Depth, Slice, Tally, Took
+from postroom.delivery.rules.breaker import Circuit, CircuitState
+from postroom.kernel.database.workers import LivingWorker
+from postroom.kernel.running.loop import LoopTrouble
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.ids import SECOND_US, seconds
+from postroom.kernel.values.zones import duration, said_moment
+from postroom.message.address import ClosedAddress
+from postroom.message.inbound import InboundTrouble
+
+_NOTHING: Final = "Nothing to do."
+_LOOK: Final = (
+    "Read what the provider said. If a token or password was changed, set the new one and start the household again; "
+    "else it goes on by itself."
+)
+_BOT: Final = ".bot"
+_SLOW_MS: Final = 5_000.0  # longer than people wait
+_FEWEST: Final = 3  # one late message makes no slow channel
+
+
+def slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
+    """Those in which 95 of 100 take longer than people wait, with how long."""
+    times: dict[str, list[float]] = {}
+    for one in arrivals:
+        times.setdefault(one.channel, []).append(one.milliseconds)
+    found = {name: _p95(some) for name, some in times.items() if len(some) >= _FEWEST}
+    return {name: p95 for name, p95 in found.items() if p95 >= _SLOW_MS}
+
+
+def _p95(values: Sequence[float]) -> float:
+    """Nearest rank: always one that really happened."""
+    return sorted(values)[(len(values) * 95 + 99) // 100 - 1]
+
+
+def took_words(milliseconds: float) -> str:
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    return f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelState:
+    """`word` stands in a badge of this `tone`; `provider` is what the other side said, if it said anything."""
+
+    name: str
+    word: str
+    tone: str
+    means: str
+    advice: str = _NOTHING
+    provider: str = ""
+
+    @property
+    def title(self) -> str:
+        return channel_word(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelMoment:
+    """What is known of one moment; `p95_ms` of the last hour where enough arrived, `deaf` why it hears nothing."""
+
+    now_us: int
+    zone: str = "UTC"
+    p95_ms: float | None = None
+    throttle_seconds: float | None = None
+    deaf: str = ""
+
+
+def channel_state(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> ChannelState:
+    """The worst of what is the matter with it."""
+    if not circuit["configured"]:
+        return _not_set_up(name)
+    match circuit["state"]:
+        case CircuitState.OPEN:
+            return _paused(name, circuit, around)
+        case CircuitState.HALF_OPEN:
+            return _trying(name, circuit)
+    if around.throttle_seconds is not None:
+        return _asked_to_wait(name, around.throttle_seconds)
+    if around.deaf:
+        return _deaf(name, around.deaf)
+    if around.p95_ms is not None:
+        return _slow(name, around.p95_ms)
+    return ChannelState(name=name, word="Working", tone="good", means="Messages leave at once.")
+
+
+def is_set_up(circuit: Mapping[str, Any]) -> bool:
+    return bool(circuit["configured"])
+
+
+def _not_set_up(name: str) -> ChannelState:
+    return ChannelState(
+        name=name,
+        word="Not set up",
+        tone="plain",
+        means="No token or password is set, so nothing can be sent this way.",
+        advice="Set its account if you want to use it; “postroom doctor” says what is missing.",
+    )
+
+
+def _paused(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> ChannelState:
+    again = said_moment(around.now_us + seconds(circuit["retry_after_seconds"] or 0.0), around.zone, around.now_us)
+    many = circuit["consecutive_failures"]
+    return ChannelState(
+        name=name,
+        word="Paused after failures",
+        tone="bad",
+        means=f"It failed {many} times in a row and tries again at {again}. What is stored waits and leaves by itself; "
+        "new messages are refused until it works again.",
+        advice=_LOOK,
+        provider=_said(circuit),
+    )
+
+
+def _trying(name: str, circuit: Mapping[str, Any]) -> ChannelState:
+    return ChannelState(
+        name=name,
+        word="Trying again",
+        tone="warn",
+        means="A few messages go first, to see whether it works again. The others wait and are not lost.",
+        provider=_said(circuit),
+    )
+
+
+def _asked_to_wait(name: str, wait_seconds: float) -> ChannelState:
+    return ChannelState(
+        name=name,
+        word="Asked to wait",
+        tone="warn",
+        means=f"The provider asked for a pause of {duration(wait_seconds)}. Messages wait for it and then leave.",
+    )
+
+
+def _deaf(name: str, sentence: str) -> ChannelState:
+    return ChannelState(
+        name=name,
+        word="Does not hear answers",
+        tone="warn",
+        means="Messages leave, but what people write back does not arrive.",
+        advice="See below under “Not heard”.",
+        provider=sentence,
+    )
+
+
+def _slow(name: str, p95_ms: float) -> ChannelState:
+    return ChannelState(
+        name=name,
+        word="Slow",
+        tone="warn",
+        means=f"In the last hour messages took up to {took_words(p95_ms)} to arrive. They do arrive.",
+        advice="Nothing to do, unless it stays so: then look at the provider's own status page.",
+    )
+
+
+def _said(circuit: Mapping[str, Any]) -> str:
+    return str(circuit["trip_reason"] or circuit["last_error_message"] or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsedLimit:
+    """37 of 60 messages this minute."""
+
+    title: str
+    used: float
+    most: float
+    unit: str = "messages this minute"
+
+    @property
+    def words(self) -> str:
+        return f"{amount(round(self.used, 1))} of {amount(self.most)} {self.unit}"
+
+
+def limits_in_use(limits: Mapping[str, Any], busy: Mapping[str, int]) -> list[UsedLimit]:
+    """The household's own, and of channels those that something was sent on lately or is taken from now."""
+    buckets = [
+        UsedLimit(title=_title(name), used=one["consumed"], most=one["capacity"])
+        for name, one in limits["channels"].items()
+        if one["consumed"] > 0 or (name.endswith(_BOT) and busy.get(name.removesuffix(_BOT), 0))
+    ]
+    whole, flying = limits["global"], limits["in_flight"]
+    return [
+        UsedLimit(title="All channels together", used=whole["consumed"], most=whole["capacity"]),
+        *buckets,
+        UsedLimit(title="At the same time", used=flying["current"], most=flying["maximum"], unit="messages under way"),
+    ]
+
+
+def _title(bucket: str) -> str:
+    """`telegram.bot` is the household's own bot there; `telegram.user` a person's account."""
+    channel, _, scope = bucket.rpartition(".")
+    return channel_word(channel) if scope == "bot" else f"{channel_word(channel)}, as a person"
+
+
+# Small charts as geometry: the template only draws what is worked out here.
+
+
+WIDTH: Final = 480
+HEIGHT: Final = 120
+_GAP: Final = 4
+_SMALLEST: Final = 1e-9  # below this there is nothing to see
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    x: float
+    y: float
+    width: float
+    height: float
+    value: float
+
+
+def bars(values: Sequence[float | None], top: float = 1.0) -> list[Bar]:
+    """One place per value; where nothing is known nothing is drawn, and something is always visible."""
+    step = WIDTH / max(len(values), 1)
+    drawn = []
+    for place, value in enumerate(values):
+        if value is not None:
+            height = max(2.0, min(value / top, 1.0) * HEIGHT) if top else 2.0
+            drawn.append(
+                Bar(
+                    x=round(place * step + _GAP / 2, 2),
+                    y=round(HEIGHT - height, 2),
+                    width=round(step - _GAP, 2),
+                    height=round(height, 2),
+                    value=value,
+                )
+            )
+    return drawn
+
+
+def lines(values: Sequence[float | None], top: float) -> list[str]:
+    """As many pieces as there are stretches without a gap; a lone point becomes a short dash."""
+    step = WIDTH / max(len(values), 1)
+    pieces: list[list[tuple[float, float]]] = [[]]
+    for place, value in enumerate(values):
+        if value is None:
+            pieces.append([])
+        else:
+            share = min(value / top, 1.0) if top else 0.0
+            pieces[-1].append(((place + 0.5) * step, HEIGHT - 2 - share * (HEIGHT - 4)))
+    return [_points(piece, step) for piece in pieces if piece]
+
+
+def round_top(values: Sequence[float | None]) -> float:
+    """The next 1, 2 or 5 of its order above the largest value, so that the axis reads well."""
+    largest = max((value for value in values if value is not None), default=0.0)
+    if largest < _SMALLEST:
+        return 1.0
+    order = 10.0 ** math.floor(math.log10(largest))
+    return next((step * order for step in (1, 2, 5) if step * order >= largest), 10 * order)
+
+
+def _points(piece: list[tuple[float, float]], step: float) -> str:
+    if len(piece) == 1:
+        (x, y) = piece[0]
+        piece = [(x - step / 4, y), (x + step / 4, y)]
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in piece)
+
+
+# Health: whether each channel works and what to do if not, the limits in use, the queue, and how the day went.
+
+
+_HOURS: Final = 24
+_FIRST: Final = ("bad", "warn", "good")
+_HOUR_SECONDS: Final = 3600.0
+SAMPLE: Final = 500
+MOST_CLOSED: Final = 20
+
+
+class HealthReader(Protocol):
+    @property
+    def channels(self) -> Sequence[str]: ...
+
+    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]: ...
+
+    async def depth(self) -> Depth: ...
+
+    async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
+        """As the ledger last heard of them."""
+        ...
+
+    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
+
+    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
+        """How long the newest took that arrived."""
+        ...
+
+    async def decided(self, since_us: int) -> Sequence[float]:
+        """For how many milliseconds the newest waited for a person who said yes or no."""
+        ...
+
+    async def hearing(self) -> Sequence[InboundTrouble]:
+        """What keeps channels from hearing people."""
+        ...
+
+    async def closed(self, most: int) -> Sequence[ClosedAddress]:
+        """Addresses that are written to no more, the newest first."""
+        ...
+
+    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
+        """Processes that send; on SQLite it is this one, and none is named."""
+        ...
+
+
+class NoticeFigures(Protocol):
+    async def household(self) -> AttentionFigures: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charts:
+    """`slices` are the same figures for whoever cannot see the drawings."""
+
+    slices: Sequence[Slice]
+    rates: Sequence[Bar]
+    p50: Sequence[str]
+    p95: Sequence[str]
+    top_ms: float
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(one.looked_at for one in self.slices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machinery:
+    """For whoever looks after the machine; `failing` are the loops of this process that fail just now."""
+
+    facts: Mapping[str, str]
+    silent: str = ""  # why no butler can answer people
+    failing: Callable[[], Sequence[LoopTrouble]]
+
+
+def health_section(
+    reader: HealthReader,
+    tools: Tools,
+    notices: NoticeFigures | None = None,
+    machinery: Machinery | None = None,
+) -> ConsoleSection:
+    async def health(visit: Visit) -> Response:
+        circuits = (await asked(tools, visit.principal, "messenger_circuit_status", {}) or {}).get("circuits")
+        limits = await asked(tools, visit.principal, "messenger_rate_limit_status", {})
+        mail = await _mail(reader)
+        return visit.show(
+            "health.html",
+            channels=reader.channels,
+            circuits=circuits,
+            states=await _states(reader, circuits, limits, mail["deaf"], visit.now_us, visit.zone)
+            if circuits
+            else None,
+            not_set_up=[name for name, one in (circuits or {}).items() if not is_set_up(one)],
+            written=None if circuits else await _written(reader, visit.now_us),
+            limits=limits,
+            used=limits_in_use(limits, await _busy(reader, visit.now_us)) if limits else None,
+            queue=await _queue(reader, visit.now_us),
+            people=await _people(reader, visit.now_us),
+            workers=await _workers(reader, visit.now_us),
+            charts=await _charts(reader, visit.now_us),
+            sample=SAMPLE,
+            **mail,
+            notices=await _notices(notices) if notices else None,
+            silent=machinery.silent if machinery else "",
+            facts=machinery.facts if machinery else {},
+            failing=machinery.failing() if machinery else (),
+        )
+
+    return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
+
+
+async def _people(reader: HealthReader, now_us: int) -> tuple[int, float] | None:
+    """How many of the last day people decided on, and how long half of them waited for that; no channel's time."""
+    try:
+        waited = sorted(await reader.decided(now_us - seconds(_HOURS * _HOUR_SECONDS)))
+    except StoreUnavailable:
+        return None
+    return (len(waited), waited[len(waited) // 2] / 1000) if waited else None
+
+
+async def _workers(reader: HealthReader, now_us: int) -> Sequence[LivingWorker]:
+    try:
+        return await reader.workers(now_us)
+    except StoreUnavailable:
+        return ()
+
+
+async def _states(
+    reader: HealthReader,
+    circuits: Mapping[str, Any],
+    limits: Mapping[str, Any] | None,
+    deaf: Sequence[InboundTrouble],
+    now_us: int,
+    zone: str,
+) -> list[ChannelState]:
+    """Those that are set up, with what this moment says of each; what needs a look comes first."""
+    throttles = (limits or {}).get("provider_throttles", {})
+    slow, unheard = await _health_slow(reader, now_us), {one.channel: one.sentence for one in deaf}
+    found = [
+        channel_state(
+            name,
+            circuit,
+            ChannelMoment(
+                now_us=now_us,
+                zone=zone,
+                p95_ms=slow.get(name),
+                throttle_seconds=throttles[name]["retry_after_seconds"] if name in throttles else None,
+                deaf=unheard.get(name, ""),
+            ),
+        )
+        for name, circuit in circuits.items()
+        if is_set_up(circuit)
+    ]
+    return sorted(found, key=lambda one: _FIRST.index(one.tone))
+
+
+async def _health_slow(reader: HealthReader, now_us: int) -> Mapping[str, float]:
+    try:
+        return slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
+    except StoreUnavailable:
+        return {}
+
+
+async def _busy(reader: HealthReader, now_us: int) -> Mapping[str, int]:
+    """By channel how many ended in the last day."""
+    try:
+        found = await reader.tallies(now_us - seconds(_HOURS * _HOUR_SECONDS))
+    except StoreUnavailable:
+        return {}
+    return {one.channel: sum(one.counts.values()) for one in found}
+
+
+def charts_of(slices: Sequence[Slice]) -> Charts:
+    top_ms = round_top([one.p95_ms for one in slices])
+    return Charts(
+        slices=slices,
+        rates=bars([one.success_rate for one in slices]),
+        p50=lines([one.p50_ms for one in slices], top_ms),
+        p95=lines([one.p95_ms for one in slices], top_ms),
+        top_ms=top_ms,
+    )
+
+
+def hours_before(now_us: int) -> list[int]:
+    """The edges of whole hours, the last one being the hour we are in."""
+    hour_us = seconds(3600.0)
+    end_us = (now_us // hour_us + 1) * hour_us
+    return [end_us - hour_us * (_HOURS - place) for place in range(_HOURS + 1)]
+
+
+async def _charts(reader: HealthReader, now_us: int) -> Charts | None:
+    try:
+        return charts_of(await reader.series(hours_before(now_us), SAMPLE))
+    except StoreUnavailable:
+        return None
+
+
+async def _notices(notices: NoticeFigures) -> AttentionFigures | None:
+    try:
+        return await notices.household()
+    except StoreUnavailable:
+        return None
+
+
+async def _queue(reader: HealthReader, now_us: int) -> dict[str, Any] | None:
+    try:
+        depth = await reader.depth()
+    except StoreUnavailable:
+        return None
+    oldest = depth.oldest_created_at_us
+    return {
+        "waiting": sum(many for (_, status), many in depth.counts.items() if status == "pending"),
+        "sending": sum(many for (_, status), many in depth.counts.items() if status == "in_progress"),
+        "oldest_seconds": None if oldest is None else max(0, now_us - oldest) / SECOND_US,
+    }
+
+
+async def _mail(reader: HealthReader) -> dict[str, Any]:
+    try:
+        return {"deaf": await reader.hearing(), "closed": await reader.closed(MOST_CLOSED)}
+    except StoreUnavailable:
+        return {"deaf": (), "closed": ()}
+
+
+async def _written(reader: HealthReader, now_us: int) -> Mapping[str, Circuit] | None:
+    try:
+        return await reader.circuits(now_us)
+    except StoreUnavailable:
+        return None

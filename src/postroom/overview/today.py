@@ -1,0 +1,303 @@
+"""The figures of the navigation: the same reading that the lists and the API count by."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar
+
+from starlette.responses import Response
+
+from postroom.approvals.page import ApprovalsHere, WaitingHere, newest_first
+from postroom.console.frame import Names, NavigationGroup
+from postroom.console.live import Changes, ConsoleSessions, Ear
+from postroom.console.visit import ConsolePage, ConsoleSection, Visit, anybody
+from postroom.console.words import channel_word, figure, plural
+from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Tally
+from postroom.delivery.rules.breaker import Circuit, CircuitState
+from postroom.inbox.inbox import Notes
+from postroom.kernel.guard.http import ROOT
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.serving.streams import End, EventStream, StreamEvent
+from postroom.kernel.values.errors import PostroomError, StoreUnavailable
+from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import Principal, person_id_of
+from postroom.message.delivery import Status
+from postroom.overview.counts import WhatWaits
+from postroom.people.book import inbox_of
+from postroom.questions.model import SubjectKind
+from postroom.questions.page import QuestionPages
+
+
+class WaitingRecord(Protocol):
+    async def counts(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Badges:
+    record: WaitingRecord
+    approvals_on: bool
+
+    async def of(self, who: Principal, now_us: int) -> Mapping[str, int]:
+        """By the path of a section; nothing when the record does not answer, for a page says so itself."""
+        try:
+            waits = await self.record.counts(person_id_of(who), inbox_of(who), now_us)
+        except StoreUnavailable:
+            return {}
+        approvals = waits.approvals if self.approvals_on else 0
+        return {"/questions": waits.questions, "/approvals": approvals, "/inbox": waits.unread}
+
+
+# Server-sent events: which part of a page is out of date.
+
+
+def events_page(changes: Changes, clock: Clock, sessions: ConsoleSessions) -> ConsolePage:
+    async def stream(visit: Visit) -> Response:
+        async def is_signed_in() -> bool:
+            try:
+                return await sessions.find(visit.secret, clock.now_us()) is not None
+            except StoreUnavailable:
+                return False
+
+        return EventStream(
+            look=partial(told, is_signed_in),
+            listening=changes.listening(inbox_of(visit.principal) or ""),
+            clock=clock,
+            first=StreamEvent(retry_ms=2000, name="listening", data="-"),
+        ).response()
+
+    return ConsolePage("/events", stream, open_to=anybody)
+
+
+async def told(is_signed_in: Callable[[], Awaitable[bool]], ear: Ear) -> AsyncGenerator[StreamEvent | End, None]:
+    """
+    A topic and nothing else: what is shown is always read again, by the page, with its own rights.
+
+    Before each word the session is looked at again, so that one that was ended hears nothing more. Silence needs no
+    session: pages that are only open cost the database nothing.
+    """
+    topics = ear.take()
+    if topics and not await is_signed_in():
+        yield End()
+    for topic in topics:
+        yield StreamEvent(name=topic, data="-")
+
+
+# The first page: what waits for me, each decided in place; then what went out, and what is wrong.
+
+
+_DAY_SECONDS: Final = 24 * 3600.0
+_LATEST: Final = 8
+Result = TypeVar("Result")
+
+
+class Overview(Protocol):
+    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
+
+    async def trouble(self) -> DeadLetterCounts: ...
+
+    async def circuits(self, now_us: int) -> Mapping[str, Circuit]: ...
+
+    async def depth(self) -> Depth: ...
+
+    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]: ...
+
+
+class WaitingCounts(Protocol):
+    async def approvals(self, now_us: int) -> int | None:
+        """How many wait for a decision; None while approvals are switched off."""
+        ...
+
+    async def unread(self, who: Principal, now_us: int) -> int: ...
+
+
+class HeldHere(Protocol):
+    async def held(self, who: Principal) -> int:
+        """Notices that wait for a better moment."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelHealth:
+    """One channel as the ledger knows it; a circuit that is None could not be read."""
+
+    tally: Tally
+    circuit: Circuit | None
+
+    @property
+    def state(self) -> str | None:
+        return str(self.circuit.state) if self.circuit else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """Each part stands alone: None is a source that did not answer, and never counts as nothing."""
+
+    tallies: Sequence[Tally] | None
+    trouble: DeadLetterCounts | None
+    circuits: Mapping[str, Circuit] | None
+    depth: Depth | None
+    latest: Sequence[Mapping[str, Any]] | None
+
+    @property
+    def delivered(self) -> int | None:
+        return None if self.tallies is None else sum(one.count(Status.DELIVERED) for one in self.tallies)
+
+    @property
+    def failed(self) -> int | None:
+        return None if self.tallies is None else sum(one.count(Status.FAILED) for one in self.tallies)
+
+    @property
+    def on_its_way(self) -> int | None:
+        return None if self.depth is None else sum(self.depth.counts.values())
+
+    @property
+    def open_circuits(self) -> Sequence[str] | None:
+        if self.circuits is None:
+            return None
+        return [name for name, circuit in self.circuits.items() if circuit.state is not CircuitState.CLOSED]
+
+    @property
+    def channels(self) -> Sequence[ChannelHealth] | None:
+        if self.tallies is None:
+            return None
+        known = self.circuits
+        return [
+            ChannelHealth(tally=one, circuit=None if known is None else known.get(one.channel, Circuit()))
+            for one in self.tallies
+        ]
+
+    @property
+    def troubles(self) -> Sequence[tuple[str, str]]:
+        """What wants a look, in words, and where to look."""
+        letters, trouble = f"{ROOT}/dead-letters", self.trouble
+        found = [(f"{channel_word(name)} is paused", f"{ROOT}/health") for name in self.open_circuits or ()]
+        if trouble and trouble.held:
+            found.insert(0, (f"{figure(trouble.held)} held, perhaps arrived", letters))
+        if trouble and trouble.given_up:
+            found.insert(0, (f"{figure(trouble.given_up)} {plural(trouble.given_up, 'dead letter')}", letters))
+        return found
+
+    @property
+    def is_well(self) -> bool:
+        """Only when everything answered and nothing needs a hand."""
+        return self.trouble is not None and not (self.trouble.given_up or self.trouble.held or self.open_circuits != [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """What a person can decide here and now; `is_whole` False: a source did not answer, so there may be more."""
+
+    things: Sequence[WaitingHere]
+    questions: int | None
+    approvals: int
+    is_whole: bool
+
+    @property
+    def total(self) -> int | None:
+        return None if self.questions is None or not self.is_whole else self.questions + self.approvals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodayPage:
+    """`notices` and `approvals` are None in a household without them."""
+
+    overview: Overview
+    waiting: WaitingCounts
+    questions: QuestionPages
+    notices: HeldHere | None = None
+    approvals: ApprovalsHere | None = None
+    silent: str = ""  # why no butler can answer people
+
+    async def show(self, visit: Visit) -> Response:
+        day = await _day(self.overview, visit.now_us) if visit.is_operator else None
+        approvals = await _answered(self.waiting.approvals(visit.now_us), default=_AWAY)
+        return visit.show(
+            "today.html",
+            day=day,
+            silent=self.silent if visit.is_operator else "",
+            approvals=None if approvals is _AWAY else approvals,
+            approvals_off=approvals is None,
+            unread=await _answered(self.waiting.unread(visit.principal, visit.now_us), default=None),
+            asked=await _answered(self.questions.waiting(visit.principal), default=None),
+            held=await _answered(self.notices.held(visit.principal), default=None) if self.notices else 0,
+            waits=await self._waits(visit, approvals),
+            names=await self._names(visit, day),
+        )
+
+    async def _waits(self, visit: Visit, approvals: Any) -> Waits:
+        """A message that waits stands here once, as itself, and not as the question about it as well."""
+        actions = await self._actions(visit)
+        besides = None if actions is None else SubjectKind.APPROVAL
+        asked = await _answered(self.questions.waiting(visit.principal, besides=besides), default=None)
+        cards = await _answered(self.questions.cards(visit, besides=besides), default=())
+        return Waits(
+            things=newest_first(cards, actions or ()),
+            questions=asked,
+            approvals=0 if actions is None or approvals is _AWAY else approvals or 0,
+            is_whole=asked is not None and approvals is not _AWAY and (actions is not None or not self._decides(visit)),
+        )
+
+    def _decides(self, visit: Visit) -> bool:
+        return self.approvals is not None and f"{ROOT}/approvals" in visit.navigation.reachable
+
+    async def _actions(self, visit: Visit) -> Sequence[Mapping[str, Any]] | None:
+        """None when they are for others to decide, or do not answer."""
+        if self.approvals is None or not self._decides(visit):
+            return None
+        try:
+            return await self.approvals.here(visit)
+        except PostroomError:
+            return None
+
+    async def _names(self, visit: Visit, day: Day | None) -> Names:
+        latest = (day and day.latest) or ()
+        return await visit.names([(one["channel"], one["target_identity"]) for one in latest])
+
+
+def today_section(page: TodayPage) -> ConsoleSection:
+    return ConsoleSection(
+        name="Today", group=NavigationGroup.YOURS, pages=(ConsolePage("/", page.show, open_to=anybody),)
+    )
+
+
+_AWAY: Final[Any] = object()
+
+
+async def _day(overview: Overview, now_us: int) -> Day:
+    return Day(
+        tallies=await _answered(overview.tallies(now_us - seconds(_DAY_SECONDS)), default=None),
+        trouble=await _answered(overview.trouble(), default=None),
+        circuits=await _answered(overview.circuits(now_us), default=None),
+        depth=await _answered(overview.depth(), default=None),
+        latest=await _answered(overview.latest(_LATEST), default=None),
+    )
+
+
+async def _answered(asked: Awaitable[Result], default: Any) -> Result | Any:
+    try:
+        return await asked
+    except StoreUnavailable:
+        return default
+
+
+# What waits for the person who looks: decisions, and notes not yet read.
+
+
+class AwaitingApproval(Protocol):
+    async def awaiting_approval(self, now_us: int) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingWork:
+    record: AwaitingApproval
+    notes: Notes
+    approvals_on: bool
+
+    async def approvals(self, now_us: int) -> int | None:
+        return await self.record.awaiting_approval(now_us) if self.approvals_on else None
+
+    async def unread(self, who: Principal, now_us: int) -> int:
+        user_id = inbox_of(who)
+        return 0 if user_id is None else await self.notes.unread(user_id, now_us)

@@ -1,0 +1,425 @@
+"""Why a notice is where it is: who held it, until when, and what became of it, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, assert_never
+
+from postroom.attention.model import Decision, DecisionKind, NoticeState, Policy
+from postroom.attention.reading import NoticeView
+from postroom.conversations.model import InboundStatus, KeptMessage
+from postroom.inbox.inbox import judge
+from postroom.inbox.model import Defer, Drop, Notification, Preferences, Send, Verdict
+from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.zones import relative
+from postroom.message.wishes import Because, HoldReason
+from postroom.questions.model import (
+    BY_DEFAULT,
+    IN_LINE,
+    WAITS,
+    Added,
+    KeptAttempt,
+    Presentation,
+    PresentationStatus,
+    Question,
+    QuestionStatus,
+    VerdictKind,
+    is_left_open,
+    was_seen,
+)
+from postroom.questions.rules.cards import about_line, asked_line, asker_name, one_line
+from postroom.questions.rules.reading import answer_words
+from postroom.questions.waiting import QuestionStory
+
+_K, _S = DecisionKind, NoticeState
+REASONS: Final = {
+    Because.QUIET: "it is quiet for them",
+    Because.SNOOZE: "they asked for it later",
+    Because.SLOT: "such notices wait for the next slot of the day",
+    Because.BUDGET: "its agent has used up its interruptions",
+    Because.COLLECT: "notices of this kind are collected",
+    Because.AWAY: "they are away",
+    Because.CHANNEL: "its channel is down",
+    Because.APPROVAL: "a person has to approve it",
+    Because.RETURNED: "it could not be handed over and is tried again",
+    Because.CEILING: "it is less urgent here than its agent asked for",
+    Because.DUPLICATE: "the same was said shortly before",
+    Because.SUPERSEDED: "a newer notice of the same key took its place",
+    Because.TOMBSTONE: "it was withdrawn before it came",
+    Because.EXPIRED: "its time was over",
+    Because.OVER_BUDGET: "its agent had used up its interruptions, and it was urgent",
+    Because.LONGEST_HOLD: "it had waited as long as its urgency may",
+    Because.EMPTY_STEP: "no one was there who had not been reached before",
+    Because.FAILED: "it could not be delivered",
+    Because.LATE: "it was later than planned",
+    Because.MUTED: "they muted such notices",
+    Because.UNANSWERED: "no one answered",
+    Because.WITHDRAWN: "its agent withdrew it",
+    Because.STEP: "no one had answered",
+    Because.REPEAT: "no one had answered",
+}
+_ENDS: Final = {
+    _S.ACKNOWLEDGED: "It was acknowledged.",
+    _S.UNANSWERED: "No one answered it, and it was given up.",
+    _S.MUTED: "It was not sent",
+    _S.MERGED: "It was not sent on its own",
+    _S.WITHDRAWN: "It was withdrawn and not sent",
+    _S.RECALLED: "It had been sent and was withdrawn then; a correction went after it.",
+    _S.EXPIRED: "It was not sent",
+    _S.UNDELIVERABLE: "It could not be delivered, and no other way was left.",
+    _S.REFUSED: "It was not sent: no person approved it.",
+    _S.SENT: "It was sent.",
+    _S.DIGESTED: "It was sent in a digest.",
+    _S.WAITING: "It was sent and waits to be acknowledged.",
+    _S.RELEASED: "It is on its way.",
+    _S.DIGESTING: "It is on its way in a digest.",
+}
+
+
+def why_notice(view: NoticeView, person: str, now_us: int) -> str:
+    """One paragraph; `person` is what one calls them."""
+    return " ".join(_sentences(view, person, now_us))
+
+
+def why_held(view: NoticeView, now_us: int) -> str | None:
+    """Of a delivery that came from a notice: what held it before; None when nothing did."""
+    held = list(_held(view, now_us))
+    return f"It was a notice before ({view.id}). {' '.join(held)}" if held else None
+
+
+def _sentences(view: NoticeView, person: str, now_us: int) -> Iterator[str]:
+    yield f"{view.agent} wrote this to {person} {relative(view.created_us, now_us)}."
+    yield from _held(view, now_us)
+    if view.state in (_S.ACCEPTED, _S.HELD):
+        yield _waits(view, now_us)
+    else:
+        yield from _became(view)
+    yield from _sent_as(view)
+
+
+def _held(view: NoticeView, now_us: int) -> Iterator[str]:
+    """Each time it was held, with the policy's reasons; what it waits for now comes later."""
+    holds = [one for one in view.decisions if one.kind in (_K.HOLD, _K.JOIN_DIGEST)]
+    past = holds[:-1] if view.state is _S.HELD else holds
+    for one in past:
+        yield f"It was held {relative(one.at_us, now_us)} because {_because(one.reasons)}{_until(one, now_us)}."
+
+
+def _until(decision: Decision, now_us: int) -> str:
+    return f", until {relative(decision.until_us, now_us)}" if decision.until_us is not None else ""
+
+
+def _waits(view: NoticeView, now_us: int) -> str:
+    because = f" because {_because(view.reasons)}" if view.reasons else ""
+    if view.until_us is None:
+        return f"It is held{because}; only something from outside ends that."
+    return f"It is held{because}; the next look is {relative(view.until_us, now_us)}."
+
+
+def _became(view: NoticeView) -> Iterator[str]:
+    words = _ENDS[view.state]
+    last = view.decisions[-1] if view.decisions else None
+    if words.endswith("."):
+        yield words
+    elif last is not None and last.reasons:
+        yield f"{words}: {_because(last.reasons)}."
+    else:
+        yield f"{words}."
+
+
+def _sent_as(view: NoticeView) -> Iterator[str]:
+    for one in view.sends:
+        if one.send.twice:
+            yield f"It may arrive twice: {one.send.channel} was sending it already when another way was chosen."
+        if one.delivery_id is not None:
+            yield f"Delivery {one.delivery_id} carried it over {one.send.channel} ({one.send.kind})."
+
+
+def _because(reasons: Iterable[HoldReason]) -> str:
+    return " and ".join(dict.fromkeys(REASONS[one.reason] for one in reasons))
+
+
+# Why a message that a person wrote went where it went, in one paragraph.
+
+
+_STATES: Final = {
+    InboundStatus.RECEIVED: "Nothing is decided about it yet.",
+    InboundStatus.ROUTED: "It waits for those before it in the same conversation, or for the butler to take it.",
+    InboundStatus.WAITING: "The butler has it, and its session waits for its turn.",
+    InboundStatus.RUNNING: "The butler's model works on it.",
+    InboundStatus.ANSWERED: "It is answered.",
+    InboundStatus.FAILED: "It could not be answered, or not to the end, and that was said.",
+    InboundStatus.STOPPED: "The person stopped it.",
+    InboundStatus.HANDLED: "It needed no butler.",
+    InboundStatus.REFUSED: "Nothing is done for it.",
+}
+
+
+def why_inbound(kept: KeptMessage, name: str | None, now_us: int) -> str:
+    """`name` of the person who wrote it, where they are known."""
+    message = kept.message
+    who = name or "A sender who is not known"
+    went = f" It went to {kept.target}" if kept.target and kept.reason else " The decision" if kept.reason else ""
+    reason = f"{went}: {kept.reason}." if kept.reason else ""
+    session = f" Its session is {kept.session_id}." if kept.session_id else ""
+    when = relative(kept.received_us, now_us)
+    return f"{who} wrote this on {message.channel} {when}.{reason} {_STATES[kept.status]}{session}"
+
+
+def inbound_document(kept: KeptMessage, name: str | None) -> dict[str, Any]:
+    """For a trace: what was decided, and not a word of what was said."""
+    return {
+        "id": kept.id,
+        "channel": kept.message.channel,
+        "place": kept.message.places[0],
+        "person": name,
+        "received_at": to_text(kept.received_us),
+        "status": str(kept.status),
+        "kind": kept.kind and str(kept.kind),
+        "butler": kept.target,
+        "reason": kept.reason,
+        "session_id": kept.session_id,
+    }
+
+
+# Why a note is where it is, and its e-mail copy, in one paragraph of plain English.
+
+
+Row = Mapping[str, Any]
+_WHY_ENDS: Final = {
+    Because.SNOOZE: "the snooze ends",
+    Because.QUIET: "the person's quiet hours end",
+    Because.AWAY: "the person is back",
+    Because.SLOT: "the next time of day for what can wait",
+}
+
+
+def why_note(
+    note: Notification,
+    preferences: Preferences,
+    copy: Row | None,
+    *,
+    email_enabled: bool,
+    now_us: int,
+    household: Policy | None = None,
+    zone: str = "UTC",
+) -> str:
+    """`copy` is its row of `deferred_emails`; what still waits is judged as it would be at this moment."""
+    decide = partial(
+        judge, preferences=preferences, email_enabled=email_enabled, now_us=now_us, household=household, zone=zone
+    )
+    told = [f"It is a note in the inbox of {note.user_id}, stored {relative(note.created_at_us, now_us)}."]
+    told.append(_read(note, now_us))
+    if note.snoozed_until_us is not None and note.snoozed_until_us > now_us:
+        told.append(f"The person has put it out of sight; it comes back {relative(note.snoozed_until_us, now_us)}.")
+    if not note.has_bell:
+        told.append("The person wanted notes by e-mail only, so the bell stayed silent.")
+    if copy is None:
+        told.append(_no_copy(note, decide))
+    else:
+        told.append(_ended(copy, now_us) or _waiting(note, copy, decide, now_us))
+    return " ".join(told)
+
+
+def _read(note: Notification, now_us: int) -> str:
+    for word, at_us in (
+        ("dismissed", note.dismissed_at_us),
+        ("archived", note.archived_at_us),
+        ("read", note.read_at_us),
+        ("seen", note.seen_at_us),
+    ):
+        if at_us is not None:
+            return f"It was {word} {relative(at_us, now_us)}."
+    return "It has not been seen yet."
+
+
+def _no_copy(note: Notification, decide: Callable[[Notification], Verdict]) -> str:
+    """Why none was made is not on record; what would stand in the way today is the best guess."""
+    unread = replace(note, read_at_us=None, archived_at_us=None, dismissed_at_us=None)
+    verdict = decide(unread)
+    if isinstance(verdict, Drop):
+        return f"It has no e-mail copy: {verdict.reason}."
+    return "It has no e-mail copy: e-mail was off or not wanted when it was stored."
+
+
+def _ended(copy: Row, now_us: int) -> str | None:
+    if at_us := copy["cancelled_at"]:
+        reason = copy["error_message"] or "the person had dealt with it by then"
+        return f"No e-mail was sent for it, as was decided {relative(at_us, now_us)}: {reason}."
+    if at_us := copy["failed_at"]:
+        return f"Its e-mail failed {relative(at_us, now_us)}: {copy['error_message'] or 'it could not be handed over'}."
+    if at_us := copy["delivered_at"]:
+        delivery = f" as delivery {copy['delivery_id']}" if copy["delivery_id"] else ""
+        return f"Its e-mail was handed over{delivery} {relative(at_us, now_us)}."
+    return None
+
+
+def _waiting(note: Notification, copy: Row, decide: Callable[[Notification], Verdict], now_us: int) -> str:
+    later = copy["deliver_after"] > now_us
+    if copy["batch_id"] is not None:  # decided: nothing but the hand-over is open
+        again = f" and is tried again {relative(copy['deliver_after'], now_us)}" if later else ""
+        reason = f" ({copy['error_message']})" if copy["error_message"] else ""
+        return f"Its e-mail is being handed over{reason}{again}."
+    verdict = decide(note)
+    match verdict:
+        case Drop(reason):
+            return f"Its e-mail will not be sent: {reason}."
+        case Defer(until_us, reasons):
+            what = next(_WHY_ENDS.get(one.reason, "then") for one in reasons if one.until_us == until_us)
+            return f"Its e-mail waits until {what}, {relative(until_us, now_us)}."
+        case Send():
+            when = relative(copy["deliver_after"], now_us) if later else "as soon as a worker takes it"
+            return f"Its e-mail is due and leaves {when}."
+        case _:
+            assert_never(verdict)
+
+
+# Why a question is where it is: whom it asks, where they saw it, and what became of it, in plain sentences.
+
+
+_MOST: Final = 200
+
+
+def why_question(story: QuestionStory, now_us: int) -> str:
+    """One paragraph; of a secret the answer is not in it."""
+    return " ".join(sentences(story, now_us))
+
+
+def sentences(story: QuestionStory, now_us: int) -> Iterator[str]:
+    question = story.view.question
+    yield _asked(question, now_us)
+    if about := about_line(question, _MOST):
+        yield f"It was about “{about}”."
+    yield from _shown(question, story.view.presentations, now_us)
+    yield from _nudged(question, now_us)
+    yield ending(question, now_us)
+    for kept in story.attempts:
+        if kept.verdict.kind not in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET):
+            yield _in_vain(question, kept, now_us)
+
+
+def _asked(question: Question, now_us: int) -> str:
+    words = asked_line(question, _MOST)
+    quoted = f" “{words}”" if words else " a question whose words have been erased"
+    people = [person.name for person in question.people]
+    each = "" if len(people) == 1 else "; any one of them may answer"
+    return f"{asker_name(question)} asked {_listed(people)}{quoted} {relative(question.created_at_us, now_us)}{each}."
+
+
+def _shown(question: Question, presentations: Sequence[Presentation], now_us: int) -> Iterator[str]:
+    """Where it was seen, where not and why; the console shows it in any case."""
+    seen = [one for one in presentations if was_seen(one)]
+    if seen:
+        yield f"It was shown {_listed(_places(question, seen))}."
+    for one in presentations:
+        if question.is_open and _has_its_turn_later(one, now_us):
+            when = relative(one.due_at_us or now_us, now_us)
+            yield f"It comes {_place(question, one)} {when} if no one answers before."
+        elif sentence := _unseen(question, one):
+            yield sentence
+    if not presentations and question.is_open:
+        yield "It has not been shown on a channel yet; it waits in the console."
+    elif question.is_open and all(one.status is PresentationStatus.FAILED for one in presentations):
+        yield "No one was reached on any channel, so it waits in the console alone."
+
+
+def _unseen(question: Question, one: Presentation) -> str | None:
+    place, reason = _place(question, one), f": {one.reason}" if one.reason else ""
+    match one.status:
+        case PresentationStatus.FAILED:
+            return f"It could not be shown {place}{reason}."
+        case PresentationStatus.UNCERTAIN:
+            return f"It may or may not have arrived {place}{reason}."
+        case PresentationStatus.PLANNED if one.reason == WAITS:
+            return f"It has not been shown {place} yet: it waits for an approval."
+        case PresentationStatus.PLANNED if one.reason == IN_LINE:
+            return f"It has not been shown {place} yet: {IN_LINE}."
+        case PresentationStatus.PLANNED:
+            return f"It is on its way {place}{reason}."
+        case PresentationStatus.SHOWN if 0 < one.revision < question.revision and question.is_open:
+            return f"Its new words have not been shown {place} yet{reason}."
+        case PresentationStatus.LEFT if is_left_open(one):
+            return f"The card on {one.channel} stays as it was{reason}."
+        case PresentationStatus.LEFT:
+            return f"It was not shown {place}{reason}."
+        case _:
+            return None
+
+
+def _has_its_turn_later(one: Presentation, now_us: int) -> bool:
+    """Nothing holds it up, and nothing has been tried: another channel has the person first."""
+    untried = one.status is PresentationStatus.PLANNED and one.delivery_id is None and one.reason is None
+    return untried and one.due_at_us is not None and one.due_at_us > now_us
+
+
+def _nudged(question: Question, now_us: int) -> Iterator[str]:
+    if question.reminded_at_us is not None:
+        yield f"A reminder was sent {relative(question.reminded_at_us, now_us)}."
+    if question.escalated_at_us is not None:
+        added = [person.name for person in question.people if person.added is Added.ESCALATED]
+        yield f"It was passed on to {_listed(added)} {relative(question.escalated_at_us, now_us)}."
+
+
+def ending(question: Question, now_us: int) -> str:
+    """What became of it, so far."""
+    by, when = question.answered_by, relative(question.ended_at_us or now_us, now_us)
+    name, where = (by.name, by.channel) if by else ("A person", "")
+    match question.status:
+        case QuestionStatus.OPEN:
+            return _open(question, now_us)
+        case QuestionStatus.ANSWERED:
+            return f"{name} answered{_quoted(question)} via {where} {when}."
+        case QuestionStatus.DECLINED:
+            return f"{name} would rather not answer, said via {where} {when}."
+        case QuestionStatus.EXPIRED if by == BY_DEFAULT:
+            return f"No one answered in time, so its default{_quoted(question)} stands since {when}."
+        case QuestionStatus.EXPIRED:
+            return f"No one answered in time; it ended {when}."
+        case QuestionStatus.CANCELLED:
+            reason = f": {one_line(question.reason, _MOST)}" if question.reason else ""
+            return f"It was taken back {when}{reason}."
+        case QuestionStatus.SUPERSEDED:
+            other = f" ({question.superseded_by})" if question.superseded_by else ""
+            return f"Another question{other} took its place {when}."
+
+
+def _open(question: Question, now_us: int) -> str:
+    ends = f"It is still open and ends by itself {relative(question.expires_at_us, now_us)}"
+    default = question.wording.default
+    stands = f"; then “{one_line(answer_words(question.wording, default), _MOST)}” stands" if default else ""
+    return f"{ends}{stands}."
+
+
+def _in_vain(question: Question, kept: KeptAttempt, now_us: int) -> str:
+    """Who it was matters; the words of one who may not answer do not."""
+    attempt, verdict = kept.attempt, kept.verdict
+    name, when = attempt.person_name or "someone unknown", relative(attempt.heard_at_us, now_us)
+    words = one_line(answer_words(question.wording, attempt.said), _MOST)
+    said = f" “{words}”" if words and verdict.kind is not VerdictKind.UNAUTHORISED else ""
+    return f"An answer{said} of {name} via {attempt.channel} {when} changed nothing: {verdict.reason}."
+
+
+def _quoted(question: Question) -> str:
+    words = one_line(answer_words(question.wording, question.answer), _MOST) if question.answer else ""
+    return f" “{words}”" if words else ""
+
+
+def _places(question: Question, shown: Sequence[Presentation]) -> Iterator[str]:
+    for person_id in dict.fromkeys(one.person_id for one in shown):
+        channels = (one.channel for one in shown if one.person_id == person_id)
+        yield f"to {name_of(question, person_id)} on {_listed(channels)}"
+
+
+def _place(question: Question, one: Presentation) -> str:
+    return f"to {name_of(question, one.person_id)} on {one.channel}"
+
+
+def name_of(question: Question, person_id: str) -> str:
+    return next((person.name for person in question.people if person.id == person_id), person_id)
+
+
+def _listed(words: Iterable[str]) -> str:
+    several = list(words)
+    return " and ".join(filter(None, [", ".join(several[:-1]), *several[-1:]]))

@@ -1,0 +1,212 @@
+"""Bring a file of contacts into the household's book, without a running household."""
+
+from __future__ import annotations
+
+import csv
+import io
+import quopri
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from postroom.household.wiring.store import open_store
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.errors import Code, Refused, SettingsError, sentence
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.people.model import NewPerson
+from postroom.people.person_rules import new_contact
+from postroom.settings import Settings
+
+# Contacts from a vCard or CSV file, and what could not be read.
+
+
+MOST_CARDS: Final = 20_000
+_MOST_COMPLAINTS: Final = 50
+_OLD_PROPERTY: Final = re.compile(r"([A-Za-z0-9.-]+)((?:;[^:]*)?):(.*)", re.DOTALL)
+_QUOTED: Final = "QUOTED-PRINTABLE"
+_TRUE: Final = frozenset({"1", "true", "yes"})
+
+# What programs call the columns they write.
+_COLUMNS: Final = {
+    "name": "name",
+    "full name": "name",
+    "display name": "name",
+    "first name": "first",
+    "given name": "first",
+    "last name": "last",
+    "family name": "last",
+    "aliases": "aliases",
+    "alias": "aliases",
+    "nickname": "aliases",
+    "email": "email",
+    "e-mail": "email",
+    "email address": "email",
+    "e-mail address": "email",
+    "e-mail 1 - value": "email",
+    "telegram": "telegram",
+    "telegram_chat_id": "telegram",
+    "agent": "agent",
+    "trusted": "trusted",
+}
+
+
+@dataclass(slots=True)
+class ImportedCards:
+    """`skipped` names the card and says why; it never repeats what is in it."""
+
+    read: list[NewPerson] = field(default_factory=list)
+    skipped: list[tuple[int, str]] = field(default_factory=list)
+
+    def take(self, number: int, values: Mapping[str, str]) -> None:
+        if len(self.read) >= MOST_CARDS:
+            raise Refused(Code.IMPORT_INVALID, f"a file may hold at most {MOST_CARDS} contacts")
+        try:
+            self.read.append(_contact(values))
+        except Refused as error:
+            if len(self.skipped) < _MOST_COMPLAINTS:
+                self.skipped.append((number, sentence(error.fields)))
+
+
+def read_csv(text: str) -> ImportedCards:
+    try:
+        rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
+    except csv.Error:
+        raise Refused(Code.IMPORT_INVALID, "the file is not CSV") from None
+    header = [_COLUMNS.get(name.strip().lower(), "") for name in rows[0]] if rows else []
+    if not {"name", "first"} & set(header):
+        raise Refused(Code.IMPORT_INVALID, "the first line must name the columns, `name` among them")
+    cards = ImportedCards()
+    for number, row in enumerate(rows[1:], 2):
+        values = {column: value.strip() for column, value in zip(header, row, strict=False) if column and value.strip()}
+        if values:
+            cards.take(number, values)
+    return cards
+
+
+def read_vcards(text: str) -> ImportedCards:
+    cards = ImportedCards()
+    values: dict[str, str] | None = None
+    number = 0
+    for name, value in _properties(text):
+        if (name, value.upper()) == ("BEGIN", "VCARD"):
+            values, number = {}, number + 1
+        elif (name, value.upper()) == ("END", "VCARD") and values is not None:
+            cards.take(number, values)
+            values = None
+        elif values is not None:
+            _property(values, name, value)
+    if number == 0:
+        raise Refused(Code.IMPORT_INVALID, "the file holds no vCard")
+    return cards
+
+
+def _properties(text: str) -> Iterator[tuple[str, str]]:
+    """Names and values. What is no line of a card is passed over."""
+    from icalendar.parser import Contentlines  # takes half a second, and many households never need it
+
+    try:
+        lines = Contentlines.from_ical(text.removeprefix("\ufeff"))
+    except ValueError:
+        raise Refused(Code.IMPORT_INVALID, "the file is no vCard") from None
+    for line in filter(None, lines):
+        try:
+            name, parameters, value = line.parts()
+            encoding = str(parameters.get("ENCODING", ""))
+        except ValueError:  # in vCard 2.1 parameters need no names
+            old = _OLD_PROPERTY.fullmatch(line)
+            if old is None:
+                continue
+            name, encoding, value = old.groups()
+        if encoding.upper().endswith(_QUOTED):
+            value = quopri.decodestring(value.encode("utf-8", "replace")).decode("utf-8", "replace")
+        yield name.rpartition(".")[2].upper(), value.strip()
+
+
+def _property(values: dict[str, str], name: str, value: str) -> None:
+    match name:
+        case "FN":
+            values.setdefault("name", _plain(value))
+        case "N":
+            last, first, *_ = [*(_plain(part) for part in re.split(r"(?<!\\);", value)), "", ""]
+            values.setdefault("first", first)
+            values.setdefault("last", last)
+        case "NICKNAME":
+            values["aliases"] = ";".join(_plain(part) for part in re.split(r"(?<!\\),", value))
+        case "EMAIL":
+            values.setdefault("email", _plain(value).removeprefix("mailto:"))
+        case "X-TELEGRAM" | "X-TELEGRAM-ID":
+            values.setdefault("telegram", _plain(value))
+        case "X-AGENT":
+            values.setdefault("agent", _plain(value))
+
+
+def _contact(values: Mapping[str, str]) -> NewPerson:
+    """Nobody becomes trusted by way of a vCard; in a CSV the owner of the file says so."""
+    name = values.get("name") or " ".join(part for part in (values.get("first"), values.get("last")) if part)
+    return new_contact(
+        name=name,
+        aliases=[alias for alias in re.split(r"[;|]", values.get("aliases", "")) if alias.strip()],
+        agent=values.get("agent"),
+        telegram_chat_id=values.get("telegram"),
+        email=values.get("email"),
+        trusted=values.get("trusted", "").lower() in _TRUE,
+    )
+
+
+def _plain(value: str) -> str:
+    return re.sub(r"\\([,;\\])", r"\1", re.sub(r"\\[nN]", " ", value)).strip()
+
+
+_AT_ONCE = 200
+_MOST_BYTES = 200_000_000
+_KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
+_READERS: dict[str, Callable[[str], ImportedCards]] = {"vcard": read_vcards, "csv": read_csv}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    created: int
+    updated: int
+    skipped: tuple[tuple[int, str], ...]
+
+
+async def import_contacts(settings: Settings, file: Path, show: Callable[[int, int], None]) -> Imported:
+    """The same file twice changes nothing: cards find the contacts they became."""
+    cards = _read(file)
+    created = updated = 0
+    async with open_store(settings) as store:
+        book = store.people
+        for start in range(0, len(cards.read), _AT_ONCE):
+            some, now_us = cards.read[start : start + _AT_ONCE], SystemClock().now_us()
+            more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=now_us)
+            created, updated = created + more[0], updated + more[1]
+            show(start + len(some), len(cards.read))
+    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))
+
+
+def _read(file: Path) -> ImportedCards:
+    return _READERS[format_of(file)](text_of(file))
+
+
+def format_of(file: Path) -> str:
+    kind = _KINDS.get(file.suffix.lower())
+    if kind is None:
+        raise SettingsError(
+            f"{file}: is neither a vCard (.vcf) nor a table (.csv), by its name; name a file of either kind."
+        )
+    return kind
+
+
+def text_of(file: Path) -> str:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise SettingsError(
+                f"{file}: is larger than {_MOST_BYTES // 1_000_000} MB; name smaller files, one after the other."
+            )
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"{file}: cannot be read ({type(error).__name__}); name a file in UTF-8 that you may read."
+        ) from None

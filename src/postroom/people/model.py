@@ -1,0 +1,467 @@
+"""The order of a person's addresses, when one of them is proved or comes first."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.principal import CONTACT_PREFIX
+from postroom.message.address import ClosedAddress, folded
+
+
+def is_at(one: PersonAddress, channel: str, address: str) -> bool:
+    return one.channel == channel and folded(one.address) == folded(address.strip())
+
+
+def has_proved(person: Person, channel: str, address: str) -> bool:
+    return any(is_at(one, channel, address) and one.verified_at_us is not None for one in person.addresses)
+
+
+def with_proof(person: Person, channel: str, address: str, now_us: int) -> NewPerson:
+    """An address that is new stands before those on its channel that are not proved, or else behind all others."""
+    if any(is_at(one, channel, address) for one in person.addresses):
+        places = [
+            replace(one, verified_at_us=now_us) if is_at(one, channel, address) else one for one in person.addresses
+        ]
+        return replace(person.as_written, addresses=tuple(places))
+    if len(person.addresses) >= MAX_ADDRESSES:
+        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many")])
+    new = PersonAddress(channel=channel, address=address.strip(), verified_at_us=now_us)
+    place = _before(person.addresses, channel)
+    return replace(person.as_written, addresses=_ranked([*person.addresses[:place], new, *person.addresses[place:]]))
+
+
+def with_first(person: Person, channel: str, address: str) -> NewPerson:
+    """The others follow in their order."""
+    places = sorted(person.addresses, key=lambda one: not is_at(one, channel, address))
+    return replace(person.as_written, addresses=_ranked(places))
+
+
+def _before(addresses: tuple[PersonAddress, ...], channel: str) -> int:
+    unproved = (place for place, one in enumerate(addresses) if one.channel == channel and one.verified_at_us is None)
+    return next(unproved, len(addresses))
+
+
+def _ranked(places: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
+    return tuple(replace(one, rank=rank) for rank, one in enumerate(places, 1))
+
+
+# What looking for a person or an agent by name came to.
+
+
+class MatchType(StrEnum):
+    EXPLICIT = "explicit"
+    MEMORY = "memory"
+    EXACT = "exact"
+    FUZZY = "fuzzy"
+    SMART_FUZZY = "smart_fuzzy"
+
+
+class DecisionMode(StrEnum):
+    SENT = "sent"
+    RESOLVED = "resolved"
+    NEEDS_CONFIRMATION = "needs_confirmation"
+    NEEDS_DISAMBIGUATION = "needs_disambiguation"
+    CONTACT_NOT_FOUND = "contact_not_found"
+
+
+class InputMode(StrEnum):
+    TEXT = "text"
+    VOICE = "voice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Somebody a name may have meant, and why we think so."""
+
+    agent_address: str
+    display_name: str
+    alias: str
+    match_type: MatchType
+    score: float
+    hint: str
+    why: str
+    contact_id: str = ""
+    fingerprint: str = ""
+    resolution_token: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "agent_address": self.agent_address,
+            "display_name": self.display_name,
+            "alias": self.alias,
+            "match_type": str(self.match_type),
+            "score": round(self.score, 4),
+            "hint": self.hint,
+            "why": self.why,
+        }
+        if self.resolution_token:
+            shown["resolution_token"] = self.resolution_token
+        return shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What became of a name. `resolved` means: good enough to send without asking anybody."""
+
+    query: str
+    decision_mode: DecisionMode
+    why: str
+    match_type: MatchType | None = None
+    candidates: tuple[Candidate, ...] = ()
+    resolution_token: str | None = None
+    expires_at: str | None = None
+
+    @property
+    def resolved(self) -> bool:
+        return self.decision_mode is DecisionMode.RESOLVED
+
+    @property
+    def chosen(self) -> Candidate | None:
+        return self.candidates[0] if self.resolved else None
+
+    def document(self) -> dict[str, Any]:
+        chosen = self.chosen
+        return {
+            "resolved": self.resolved,
+            "matched_alias": chosen.alias if chosen else None,
+            "match_type": str(self.match_type) if self.match_type else None,
+            "agent_address": chosen.agent_address if chosen else None,
+            "score": round(self.candidates[0].score, 4) if self.candidates else None,
+            "query_normalized": self.query,
+            "why": self.why,
+            "candidates": [candidate.document() for candidate in self.candidates],
+            "resolution_token": self.resolution_token,
+            "expires_at": self.expires_at,
+        }
+
+
+def read_resolution(document: Mapping[str, Any]) -> Resolution:
+    """The other way round, for whoever asked a registry over the wire; raises KeyError or ValueError."""
+    return Resolution(
+        query=str(document["query_normalized"]),
+        decision_mode=DecisionMode(document["decision_mode"]),
+        why=str(document["why"]),
+        match_type=MatchType(document["match_type"]) if document["match_type"] else None,
+        candidates=tuple(
+            Candidate(
+                agent_address=str(one["agent_address"]),
+                display_name=str(one["display_name"]),
+                alias=str(one["alias"]),
+                match_type=MatchType(one["match_type"]),
+                score=float(one["score"]),
+                hint=str(one["hint"]),
+                why=str(one["why"]),
+                resolution_token=one.get("resolution_token"),
+            )
+            for one in document["candidates"]
+        ),
+        resolution_token=document["resolution_token"],
+        expires_at=document["expires_at"],
+    )
+
+
+# Names as they are compared, and choices as they are remembered.
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """One name, four ways: as written, without optional marks, in Latin letters, by its consonants."""
+
+    normal: str
+    folded: str
+    latin: str
+    skeletons: tuple[str, ...]
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name of one contact."""
+
+    id: str
+    contact_id: str
+    alias: str
+    keys: Keys
+
+
+class ConfirmSource(StrEnum):
+    USER_CHOICE = "user_choice"
+    CONFIRM_SEND = "confirm_send"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """For this owner, `query` means this contact; `rival` is the best other score when that was confirmed."""
+
+    id: str
+    owner_agent: str
+    query: str
+    contact_id: str
+    agent_address: str
+    alias: str
+    fingerprint: str
+    rival: float
+    book_version: int
+    source: str
+    confirm_count: int
+    created_at_us: int
+    confirmed_at_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class BookGlance:
+    """One look at an owner's book: its version, the memory of a query, and who has these words as an address."""
+
+    version: int
+    memory: Remembered | None
+    remembered: Person | None
+    addressed: Person | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Candidates that were shown for a query, under a token that works once."""
+
+    token_hash: str
+    owner_agent: str
+    query: str
+    candidates: tuple[Candidate, ...]
+    created_at_us: int
+    expires_at_us: int
+
+
+# A person the household knows: one record, with addresses on any channel.
+
+
+MAX_NAME_CHARACTERS: Final = 255
+MAX_ADDRESSES: Final = 50
+SIGN_IN: Final = "sign-in"  # the source of those who are known because they can sign in
+FROM_SETTINGS: Final = "settings"
+INBOX: Final = "inbox"  # labels the address a person confirmed for e-mail copies
+
+
+class PersonRole(StrEnum):
+    OWNER = "owner"  # one person, to whom the household belongs
+    APPROVER = "approver"  # may decide what waits for approval
+    MEMBER = "member"  # has an inbox here
+    CONTACT = "contact"  # can be written to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonAddress:
+    """Where a person is reached; rank 1 is tried first, and only a verified address may decide anything."""
+
+    channel: str
+    address: str
+    rank: int = 1
+    verified_at_us: int | None = None
+    label: str = ""
+    came_back: ClosedAddress | None = field(default=None, compare=False)
+
+    @property
+    def closed(self) -> ClosedAddress | None:
+        """Set while nothing is sent there."""
+        return self.came_back if self.came_back and self.came_back.is_closed else None
+
+    @property
+    def doubtful(self) -> ClosedAddress | None:
+        """Set when mail came back from an address that its owner had proved; it is written to all the same."""
+        return self.came_back if self.came_back and not self.came_back.is_closed else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPerson:
+    """A person as they are written down."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    agent_address: str | None = None
+    role: PersonRole = PersonRole.CONTACT
+    trusted: bool = False
+    zone: str | None = None
+    language: str | None = None
+    addresses: tuple[PersonAddress, ...] = ()
+    default_butler: str | None = None
+
+    def address_on(self, channel: str) -> str | None:
+        return address_on(self.addresses, channel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person in a book; `agent_address` is their own or one made from the id."""
+
+    id: str
+    owner_agent: str
+    name: str
+    aliases: tuple[str, ...]
+    agent_address: str
+    role: PersonRole
+    trusted: bool
+    zone: str | None
+    language: str | None
+    addresses: tuple[PersonAddress, ...]
+    source: str
+    created_at_us: int
+    updated_at_us: int
+    default_butler: str | None = None
+    """Answers what this person writes to no butler by name."""
+
+    @property
+    def is_in_contact_book(self) -> bool:
+        """The book is the owner's; those who only sign in are no contacts, and no name is likened to theirs."""
+        return self.role is not PersonRole.OWNER and self.source != SIGN_IN
+
+    @property
+    def as_written(self) -> NewPerson:
+        return NewPerson(**{one.name: getattr(self, one.name) for one in fields(NewPerson)})
+
+    @property
+    def is_reachable(self) -> bool:
+        return bool(self.addresses)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when a message to this person would arrive somewhere else."""
+        places = [[one.channel, one.address] for one in self.addresses]
+        return hashlib.sha256(json.dumps([self.agent_address, places]).encode()).hexdigest()[:32]
+
+    @property
+    def trusted_addresses(self) -> tuple[PersonAddress, ...]:
+        """Where they are written to without asking; one of the household's own people where they proved it."""
+        if self.trusted or self.role is PersonRole.OWNER:
+            return self.addresses
+        is_own = self.role in (PersonRole.APPROVER, PersonRole.MEMBER)
+        return tuple(one for one in self.addresses if is_own and one.verified_at_us is not None)
+
+    def address_on(self, channel: str) -> str | None:
+        return address_on(self.addresses, channel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overruled:
+    """Somebody of whom the settings file says one thing and the database, which wins, another."""
+
+    name: str
+    fields: tuple[str, ...]
+
+
+def address_on(addresses: Sequence[PersonAddress], channel: str) -> str | None:
+    """The one that is tried first."""
+    here = [one for one in addresses if one.channel == channel]
+    return min(here, key=lambda one: one.rank).address if here else None
+
+
+# A person as somebody wrote them down, before anything is checked.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftAddress:
+    """Without a rank, addresses are tried in the order they are written."""
+
+    channel: str
+    address: str
+    rank: int | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonDraft:
+    name: str
+    aliases: tuple[str, ...] = ()
+    agent: str | None = None
+    role: str = PersonRole.CONTACT.value
+    trusted: bool = False
+    zone: str | None = None
+    language: str | None = None
+    addresses: tuple[DraftAddress, ...] = ()
+    default_butler: str | None = None
+
+
+def draft_of(person: Person) -> PersonDraft:
+    """What one would write to get the same person again; an agent address made from the id is not written."""
+    places = [DraftAddress(channel=a.channel, address=a.address, rank=a.rank, label=a.label) for a in person.addresses]
+    return PersonDraft(
+        name=person.name,
+        aliases=person.aliases,
+        agent=None if person.agent_address == f"{CONTACT_PREFIX}{person.id}" else person.agent_address,
+        role=person.role.value,
+        trusted=person.trusted,
+        zone=person.zone,
+        language=person.language,
+        addresses=tuple(places),
+        default_butler=person.default_butler,
+    )
+
+
+# A browser that has agreed to show what the household sends it: an address of a person, under a short id.
+
+
+DEVICE_ID: Final = re.compile(r"[0-9a-f]{16}")
+MOST_NAME_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushSubscription:
+    """Where its push service takes messages, and the keys that only this browser can read them with; all secret."""
+
+    endpoint: str = field(repr=False)
+    p256dh: str = field(repr=False)
+    auth: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushDevice:
+    """`id` is the address; `mark` tells the browser itself which one it is, and no one else where it is reached."""
+
+    id: str
+    channel: str
+    person_id: str
+    name: str
+    mark: str
+    created_at_us: int
+    last_used_at_us: int | None = None
+    ended_at_us: int | None = None
+    """Its push service knows it no more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifiedMessage:
+    """What a notification was about, with its whole text."""
+
+    sender: str
+    subject: str | None = field(repr=False)
+    text: str = field(repr=False)
+    created_at_us: int
+
+
+class PushDevices(Protocol):
+    """What the channel asks of the record."""
+
+    async def subscription(self, channel: str, device_id: str) -> PushSubscription | None:
+        """None when it was removed, or has ended."""
+        ...
+
+    async def used(self, device_id: str) -> None: ...
+
+    async def ended(self, device_id: str) -> None:
+        """Its person is not reached there any more."""
+        ...
+
+
+# Who sends the letters that confirm an address.
+
+
+CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
+
+
+class Purpose(StrEnum):
+    INBOX = "inbox"  # copies of a person's notifications may go there
+    PAIRING = "pairing"  # the address is verified as that person's

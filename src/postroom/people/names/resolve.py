@@ -1,0 +1,523 @@
+"""One owner's names, held ready for searching."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from rapidfuzz import fuzz, process
+
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.ids import seconds, to_text
+from postroom.kernel.values.principal import CONTACT_PREFIX, parse_address
+from postroom.people.model import (
+    BookGlance,
+    Candidate,
+    ConfirmSource,
+    DecisionMode,
+    Entry,
+    InputMode,
+    Keys,
+    MatchType,
+    Offer,
+    Person,
+    Remembered,
+    Resolution,
+)
+from postroom.people.names.matching import Match, TrigramIndex, hint_of, match
+from postroom.people.names.normalise import keys_of, normalise
+
+_COMPARED_AT_MOST: Final = 4_000  # beyond this the index chooses whom to compare
+_FROM_INDEX: Final = 60
+_SHARES: Final = (40, 40, 20)  # by sound of letters, by consonants, as written
+_WORTH_SHOWING: Final = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntry:
+    entry: Entry
+    match: Match
+
+
+class Book:
+    """Entries come and go one by one; an entry never changes."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries: dict[int, Entry] = {}
+        self._numbers: dict[str, int] = {}
+        self._by_form: dict[str, set[int]] = {}
+        self._latin: dict[int, str] = {}
+        self._bones: dict[int, str] = {}  # these two with their words in order, as they are compared
+        self._folded: dict[int, str] = {}
+        self._index = TrigramIndex()
+        self._next = 0
+        for entry in entries:
+            self.add(entry)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def ids(self) -> set[str]:
+        return set(self._numbers)
+
+    def add(self, entry: Entry) -> None:
+        number, keys = self._next, entry.keys
+        self._next += 1
+        self._entries[number] = entry
+        self._numbers[entry.id] = number
+        for form in _forms(keys):
+            self._by_form.setdefault(form, set()).add(number)
+        self._latin[number] = keys.latin
+        bones = _bones(keys)
+        self._bones[number] = _in_order(bones)
+        self._folded[number] = _in_order(keys.folded)
+        self._index.add(number, f"{keys.latin} {bones}")
+
+    def remove(self, entry_id: str) -> None:
+        number = self._numbers.pop(entry_id)
+        entry = self._entries.pop(number)
+        for form in _forms(entry.keys):
+            self._by_form[form].discard(number)
+        for column in (self._latin, self._bones, self._folded):
+            del column[number]
+
+    def search(self, query: Keys) -> list[FoundEntry]:
+        """The best match of each contact, best first."""
+        best: dict[str, FoundEntry] = {}
+        for number in self._worth_comparing(query):
+            entry = self._entries[number]
+            found = match(query, entry.keys)
+            known = best.get(entry.contact_id)
+            if found.score >= _WORTH_SHOWING and (known is None or found.score > known.match.score):
+                best[entry.contact_id] = FoundEntry(entry, found)
+        return sorted(best.values(), key=lambda one: (-one.match.score, one.entry.contact_id))
+
+    def _worth_comparing(self, query: Keys) -> set[int]:
+        exact = {number for form in _forms(query) for number in self._by_form.get(form, ())}
+        if len(self._entries) > _COMPARED_AT_MOST:
+            return exact | self._from_index(query)
+        return exact | self._from_comparison(query)
+
+    def _from_index(self, query: Keys) -> set[int]:
+        nearest = self._index.nearest(f"{query.latin} {_bones(query)}", 2 * _FROM_INDEX)
+        return set([number for number in nearest if number in self._entries][:_FROM_INDEX])
+
+    def _from_comparison(self, query: Keys) -> set[int]:
+        bones, folded = _in_order(_bones(query)), _in_order(query.folded)
+        by_letters, by_bones, as_written = _SHARES
+        found = process.extract(query.latin, self._latin, scorer=fuzz.WRatio, limit=by_letters)
+        found += process.extract(bones, self._bones, scorer=fuzz.ratio, limit=by_bones)
+        found += process.extract(folded, self._folded, scorer=fuzz.ratio, limit=as_written)
+        return {number for _, _, number in found}
+
+
+def _bones(keys: Keys) -> str:
+    return keys.skeletons[0] if keys.skeletons else ""
+
+
+def _in_order(text: str) -> str:
+    """So that the order of the words does not count, whichever name they are compared with."""
+    return " ".join(sorted(text.split()))
+
+
+def _forms(keys: Keys) -> set[str]:
+    """Whatever makes two names exactly the same; a name of one character has these too."""
+    return {keys.normal, keys.folded, _in_order(keys.folded)}
+
+
+# Remember whom a person meant, on proof that a person was asked.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """A choice: under a token, or of an address."""
+
+    owner_agent: str
+    query: str
+    resolution_token: str | None = None
+    agent_address: str | None = None
+    source: ConfirmSource = ConfirmSource.USER_CHOICE
+
+
+class ConfirmStore(Protocol):
+    async def offered(self, token_hash: str, owner_agent: str, now_us: int) -> Offer | None:
+        """Unused and not expired."""
+        ...
+
+    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Person | None: ...
+
+    async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
+        """
+        Uses the token up and writes the choice in one step, counting earlier ones.
+        None when the token was used meanwhile, or the contact moved or lost the name.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmer:
+    resolver: Resolver
+    store: ConfirmStore
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def confirm(self, asked: Confirmation, *, by_person: bool) -> Remembered:
+        """A model may only confirm what was put to it as a choice; a person may choose anybody in the book."""
+        if asked.resolution_token:
+            token_hash, chosen = await self._under_token(asked, asked.resolution_token)
+        else:
+            token_hash, chosen = None, await self._by_address(asked, by_person)
+        memory = await self.store.remember(await self._memory(asked, chosen), token_hash)
+        if memory is None:
+            raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
+        return memory
+
+    async def _under_token(self, asked: Confirmation, token: str) -> tuple[str, Candidate]:
+        secret, _, place = token.partition(".")
+        offer = await self.store.offered(hash_token(secret), asked.owner_agent, self.clock.now_us())
+        if offer is None or offer.query != keys_of(asked.query).normal:
+            raise Refused(
+                Code.RESOLUTION_EXPIRED,
+                "the resolution_token is unknown, used, expired or for another name; resolve the name again",
+            )
+        return offer.token_hash, _choice(offer, place, asked.agent_address)
+
+    async def _by_address(self, asked: Confirmation, by_person: bool) -> Candidate:
+        address = asked.agent_address or ""
+        if by_person:
+            contact = await self.store.contact_by_address(asked.owner_agent, address)
+            shown = await self.resolver.resolve(asked.owner_agent, address) if contact else None
+        else:
+            shown = await self.resolver.resolve(asked.owner_agent, asked.query, input_mode=InputMode.TEXT)
+        candidate = _named_in(shown, address)
+        if candidate is None:
+            raise Refused(
+                Code.CONTACT_NOT_FOUND,
+                "nobody with this address in this book has a name like this one; "
+                "add it there as an alias, or let a person confirm it",
+            )
+        return candidate
+
+    async def _memory(self, asked: Confirmation, chosen: Candidate) -> Remembered:
+        keys, now = keys_of(asked.query), self.clock.now_us()
+        glance = await self.resolver.memories.glance(asked.owner_agent, keys.normal, "")
+        found = await self.resolver.search(asked.owner_agent, keys, glance.version)
+        return Remembered(
+            id=self.mint(now),
+            owner_agent=asked.owner_agent,
+            query=keys.normal,
+            contact_id=chosen.contact_id,
+            agent_address=chosen.agent_address,
+            alias=chosen.display_name if chosen.alias == chosen.agent_address else chosen.alias,
+            fingerprint=chosen.fingerprint,
+            rival=standing(chosen.contact_id, found)[1],
+            book_version=glance.version,
+            source=str(asked.source),
+            confirm_count=1,
+            created_at_us=now,
+            confirmed_at_us=now,
+        )
+
+
+def _choice(offer: Offer, place: str, address: str | None) -> Candidate:
+    if place.isdecimal() and int(place) < len(offer.candidates):
+        chosen = offer.candidates[int(place)]
+        if address is None or address == chosen.agent_address:
+            return chosen
+    elif not place and address is not None:
+        for candidate in offer.candidates:
+            if candidate.agent_address == address:
+                return candidate
+    elif not place and len(offer.candidates) == 1:
+        return offer.candidates[0]
+    raise Refused(Code.RESOLUTION_EXPIRED, "the resolution_token does not say which of the candidates is meant")
+
+
+def _named_in(shown: Resolution | None, address: str) -> Candidate | None:
+    candidates = shown.candidates if shown else ()
+    return next((one for one in candidates if one.contact_id and one.agent_address == address), None)
+
+
+# Whether what was found is certain enough to send, worth asking about, or nobody.
+
+
+CONFIRM_FROM: Final = 0.66
+CONFIRM_FROM_VOICE: Final = 0.72
+NAMESAKE_FROM: Final = 0.9  # the name is a whole word of theirs
+BAND: Final = 0.06  # nobody can tell names this close apart
+SHORT_WHEN_HEARD: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MatchVerdict:
+    mode: DecisionMode
+    found: tuple[FoundEntry, ...]
+    why: str
+
+
+def decide(found: Sequence[FoundEntry], query: str, input_mode: InputMode, limit: int = 5) -> MatchVerdict:
+    """
+    Only a name that is exactly one contact's goes through by itself.
+
+    Nothing in the letters tells "Marta Rossi" from a slip in "Maria Rossi", so
+    likeness, however great, is always put to the person.
+    """
+    threshold = CONFIRM_FROM_VOICE if input_mode is InputMode.VOICE else CONFIRM_FROM
+    exact = [one for one in found if one.match.match_type is MatchType.EXACT]
+    if len(exact) > 1:
+        others = [one for one in found if one not in exact and one.match.score >= NAMESAKE_FROM]
+        offered = (*exact, *others)[:limit]
+        return MatchVerdict(DecisionMode.NEEDS_DISAMBIGUATION, offered, "several contacts have this name")
+    if exact and not _is_easily_misheard(query, input_mode):
+        return MatchVerdict(DecisionMode.RESOLVED, (exact[0],), exact[0].match.why)
+    if exact:
+        return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (exact[0],), "a name this short is easily misheard")
+    if not found or found[0].match.score < threshold:
+        return MatchVerdict(DecisionMode.CONTACT_NOT_FOUND, (), "nobody in the book has a name like this")
+    near = [one for one in found if one.match.score >= max(threshold, found[0].match.score - BAND)]
+    if len(near) > 1:
+        return MatchVerdict(
+            DecisionMode.NEEDS_DISAMBIGUATION, tuple(near[:limit]), "several contacts are equally alike"
+        )
+    return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (near[0],), f"not the exact name: {near[0].match.why}")
+
+
+def _is_easily_misheard(query: str, input_mode: InputMode) -> bool:
+    return input_mode is InputMode.VOICE and sum(one.isalnum() for one in query) < SHORT_WHEN_HEARD
+
+
+# Choices a person has confirmed, and when they no longer count.
+
+
+def still_holds(memory: Remembered, contact: Person | None, found: Sequence[FoundEntry]) -> bool:
+    """Not once the contact moved or lost the name, nor once somebody fits the words better."""
+    if contact is None or contact.fingerprint != memory.fingerprint or not has_alias(contact, memory.alias):
+        return False
+    mine, best_other = standing(memory.contact_id, found)
+    return not (best_other > memory.rival and best_other >= mine)
+
+
+def has_alias(contact: Person, alias: str) -> bool:
+    wanted = normalise(alias)
+    return any(normalise(name) == wanted for name in (contact.name, *contact.aliases))
+
+
+def standing(contact_id: str, found: Sequence[FoundEntry]) -> tuple[float, float]:
+    """The score of this contact, and the best of all the others."""
+    mine = max((one.match.score for one in found if one.entry.contact_id == contact_id), default=0.0)
+    others = max((one.match.score for one in found if one.entry.contact_id != contact_id), default=0.0)
+    return mine, others
+
+
+# From a name to somebody: explicit address, memory, exact, fuzzy, smart fuzzy, in this order.
+
+
+TOKEN_SECONDS: Final = 600
+_BOOKS_KEPT: Final = 50
+_INLINE: Final = 500  # a small book is searched faster than a thread is woken
+
+
+class BookStore(Protocol):
+    async def entry_ids(self, owner_agent: str) -> set[str]: ...
+
+    async def entries(self, owner_agent: str, only: set[str] | None = None) -> Sequence[Entry]: ...
+
+    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
+
+
+class MemoryStore(Protocol):
+    async def glance(self, owner_agent: str, query: str, address: str) -> BookGlance: ...
+
+    async def offer(self, offer: Offer) -> None: ...
+
+    async def refreshed(self, memory: Remembered, book_version: int) -> None:
+        """Looked at again under this version of the book, and still good."""
+        ...
+
+    async def drop(self, memory: Remembered) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolver:
+    books: BookStore
+    memories: MemoryStore
+    clock: Clock
+    new_token: Callable[[], str]
+    _held: dict[str, tuple[int, Book]] = field(default_factory=dict)
+    _turns: dict[str, asyncio.Lock] = field(default_factory=dict)  # to change a book, or to look through it in a thread
+
+    async def resolve(
+        self,
+        owner_agent: str,
+        query: str,
+        *,
+        input_mode: InputMode = InputMode.TEXT,
+        limit: int = 5,
+    ) -> Resolution:
+        keys = keys_of(query)
+        glance = await self.memories.glance(owner_agent, keys.normal, query.strip())
+        if explicit := _explicit(query, keys, glance.addressed):
+            return explicit
+        if glance.memory and glance.memory.book_version == glance.version and glance.remembered:
+            return _remembered(keys, glance.memory, glance.remembered)
+        found = await self.search(owner_agent, keys, glance.version)
+        if glance.memory and (known := await self._recall(keys, glance, found)):
+            return known
+        verdict = decide(found, query, input_mode, limit)
+        return await self._answer(owner_agent, keys, verdict)
+
+    async def search(self, owner_agent: str, keys: Keys, version: int) -> list[FoundEntry]:
+        book = await self._book(owner_agent, version)
+        if len(book) <= _INLINE:
+            return book.search(keys)
+        async with self._turn(owner_agent):
+            return await asyncio.to_thread(book.search, keys)
+
+    async def _recall(self, keys: Keys, glance: BookGlance, found: list[FoundEntry]) -> Resolution | None:
+        memory, contact = glance.memory, glance.remembered
+        if memory is None:
+            return None
+        if contact is None or not still_holds(memory, contact, found):
+            await self.memories.drop(memory)
+            return None
+        await self.memories.refreshed(memory, glance.version)
+        return _remembered(keys, memory, contact)
+
+    async def _answer(self, owner_agent: str, keys: Keys, verdict: MatchVerdict) -> Resolution:
+        contacts = await self.books.people(owner_agent, [one.entry.contact_id for one in verdict.found])
+        candidates = tuple(
+            _candidate(contact, one) for one in verdict.found if (contact := contacts.get(one.entry.contact_id))
+        )
+        if not candidates:
+            return Resolution(query=keys.normal, decision_mode=DecisionMode.CONTACT_NOT_FOUND, why=verdict.why)
+        plain = Resolution(
+            query=keys.normal,
+            decision_mode=verdict.mode,
+            why=verdict.why,
+            match_type=candidates[0].match_type,
+            candidates=candidates,
+        )
+        return plain if plain.resolved else await self._offered(owner_agent, plain)
+
+    async def _offered(self, owner_agent: str, plain: Resolution) -> Resolution:
+        """With one candidate the token stands for it; with several each has a token of its own."""
+        token, now = self.new_token(), self.clock.now_us()
+        expires = now + seconds(TOKEN_SECONDS)
+        await self.memories.offer(
+            Offer(
+                token_hash=hash_token(token),
+                owner_agent=owner_agent,
+                query=plain.query,
+                candidates=plain.candidates,
+                created_at_us=now,
+                expires_at_us=expires,
+            )
+        )
+        named = tuple(replace(one, resolution_token=f"{token}.{place}") for place, one in enumerate(plain.candidates))
+        return replace(plain, candidates=named, resolution_token=token, expires_at=to_text(expires))
+
+    async def _book(self, owner_agent: str, version: int) -> Book:
+        """Loaded once, then kept in step by what came and went."""
+        held = self._held.get(owner_agent)
+        if held and held[0] == version:
+            return held[1]
+        async with self._turn(owner_agent):
+            held = self._held.get(owner_agent)
+            if held and held[0] == version:
+                return held[1]
+            book = held[1] if held else None
+            if book is None:
+                entries = await self.books.entries(owner_agent)
+                book = await asyncio.to_thread(Book, entries) if len(entries) > _INLINE else Book(entries)
+            else:
+                await self._catch_up(owner_agent, book)
+            self._keep(owner_agent, version, book)
+            return book
+
+    async def _catch_up(self, owner_agent: str, book: Book) -> None:
+        now = await self.books.entry_ids(owner_agent)
+        for gone in book.ids - now:
+            book.remove(gone)
+        if new := now - book.ids:
+            for entry in await self.books.entries(owner_agent, new):
+                book.add(entry)
+
+    def _turn(self, owner_agent: str) -> asyncio.Lock:
+        return self._turns.setdefault(owner_agent, asyncio.Lock())
+
+    def _keep(self, owner_agent: str, version: int, book: Book) -> None:
+        self._held.pop(owner_agent, None)
+        self._held[owner_agent] = (version, book)
+        while len(self._held) > _BOOKS_KEPT:
+            oldest = next(iter(self._held))
+            del self._held[oldest]
+            self._turns.pop(oldest, None)
+
+
+def hash_token(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _explicit(query: str, keys: Keys, addressed: Person | None) -> Resolution | None:
+    address = parse_address(query)
+    if addressed is not None:
+        return resolved(keys.normal, _named(addressed, query.strip(), MatchType.EXPLICIT, "the address itself"))
+    if address is None:
+        return None
+    if address.startswith(CONTACT_PREFIX):
+        return Resolution(
+            query=keys.normal, decision_mode=DecisionMode.CONTACT_NOT_FOUND, why="no contact has this address"
+        )
+    return explicit(address)
+
+
+def explicit(address: str) -> Resolution:
+    """Somebody named by address needs no book."""
+    candidate = Candidate(
+        agent_address=address,
+        display_name=address,
+        alias=address,
+        match_type=MatchType.EXPLICIT,
+        score=1.0,
+        hint="",
+        why="the address itself",
+    )
+    return resolved(normalise(address), candidate)
+
+
+def resolved(query: str, candidate: Candidate) -> Resolution:
+    return Resolution(
+        query=query,
+        decision_mode=DecisionMode.RESOLVED,
+        why=candidate.why,
+        match_type=candidate.match_type,
+        candidates=(candidate,),
+    )
+
+
+def _remembered(keys: Keys, memory: Remembered, contact: Person) -> Resolution:
+    return resolved(keys.normal, _named(contact, memory.alias, MatchType.MEMORY, "confirmed before"))
+
+
+def _candidate(contact: Person, found: FoundEntry) -> Candidate:
+    named = _named(contact, found.entry.alias, found.match.match_type, found.match.why)
+    return replace(named, score=found.match.score)
+
+
+def _named(contact: Person, alias: str, match_type: MatchType, why: str) -> Candidate:
+    return Candidate(
+        agent_address=contact.agent_address,
+        display_name=contact.name,
+        alias=alias,
+        match_type=match_type,
+        score=1.0,
+        hint=hint_of(contact),
+        why=why,
+        contact_id=contact.id,
+        fingerprint=contact.fingerprint,
+    )

@@ -1,0 +1,268 @@
+"""Whom a person knows: names, ways to reach them, whom they trust, and which name means whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+from urllib.parse import quote
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from postroom.attention.attention import Attention
+from postroom.attention.model import CELLS
+from postroom.attention.pages.shown import policy_words
+from postroom.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.conversations.model import HistoryLine, HistoryQuery
+from postroom.conversations.page import SessionsToday, line_link, line_state
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of, user_address
+from postroom.kernel.values.zones import zone_names
+from postroom.people.model import Person, PersonDraft, PersonRole, Remembered
+from postroom.people.names.matching import BookSearch
+from postroom.people.pairing import Pairing
+from postroom.people.people import People, PersonRecords
+from postroom.people.person_form import PersonForm, draft, shown, typed
+from postroom.questions.model import Question
+from postroom.questions.page import QuestionPages
+
+PAGE_SIZE: Final = 50
+_SETTINGS_SOURCE: Final = "settings"
+_MOST_REMEMBERED: Final = 200
+_LONGEST_CHANNEL: Final = 64
+_LONGEST_ADDRESS: Final = 512
+
+
+class RememberedChoices(Protocol):
+    async def listed(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Remembered]: ...
+
+    async def forget(self, owner_agent: str, memory_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContactPages:
+    people: People
+    pairing: Pairing
+    search: BookSearch
+    choices: RememberedChoices
+    sessions: SessionsToday
+    overviews: PersonOverviews
+
+    async def show(self, visit: Visit) -> Response:
+        book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
+        after = visit.query.get("cursor", "")[:128] or None
+        found = await self.search.listed(book, words, after=after, limit=PAGE_SIZE + 1)
+        return visit.show(
+            "contacts.html",
+            words=words,
+            people=found[:PAGE_SIZE],
+            names=await visit.names(ids=[one.id for one in found]),
+            owner_id=OWNER if book == HOUSEHOLD_OWNER else "",
+            next_cursor=found[PAGE_SIZE - 1].id if len(found) > PAGE_SIZE else None,
+            is_first=after is None,
+            remembered=await self.choices.listed(book, after=None, limit=_MOST_REMEMBERED) if after is None else [],
+        )
+
+    async def blank(self, visit: Visit) -> Response:
+        given = visit.query.get("channel", "")[:_LONGEST_CHANNEL], visit.query.get("address", "")[:_LONGEST_ADDRESS]
+        return await self._form(visit, None, shown(None, self._channels, given))
+
+    async def add(self, visit: Visit) -> Response:
+        form = typed(visit.form, None, self._channels)
+        try:
+            made = await self._of(visit).create(_written(visit, form, None), source="console")
+        except Refused as error:
+            return await self._form(visit, None, form, error)
+        return visit.go(f"/people/{made.id}", "Added.")
+
+    async def one(self, visit: Visit) -> Response:
+        """A person of the visitor's book, to look at and to change; or the visitor themself, to look at."""
+        if not visit.principal.is_owner and visit.path["id"] == person_id_of(visit.principal):
+            return await self._own(visit)
+        person = await self._person(visit)
+        return await self._form(visit, person, shown(person, self._channels))
+
+    async def change(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        form = typed(visit.form, person, self._channels)
+        try:
+            await self._of(visit).edit(person.id, lambda _: _written(visit, form, person))
+        except Refused as error:
+            return await self._form(visit, person, form, error)
+        return visit.go(f"/people/{person.id}", "Saved.")
+
+    async def pair(self, visit: Visit) -> Response:
+        """The code is shown on this one page, and nowhere again."""
+        person, channel = await self._person(visit), visit.form.get("channel")
+        try:
+            started = await self.pairing.start(person.id, channel)
+        except Refused as error:
+            told = error.fields[0].error if error.fields else error.message
+            return visit.go(f"/people/{person.id}", f"No pairing was started: {told}.", "bad")
+        return visit.show("pairing.html", person=person, channel=channel, started=started)
+
+    async def delete(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        try:
+            await self._of(visit).delete(person.id)
+        except Refused as error:
+            return visit.go(f"/people/{person.id}", f"Nothing was deleted: {error.message}.", "bad")
+        return visit.go("/people", f"{person.name} was deleted, with every choice remembered of them.")
+
+    async def forget(self, visit: Visit) -> Response:
+        if await self.choices.forget(book_of(visit.principal), visit.path["id"]):
+            return visit.go("/people", "Forgotten. Next time you are asked again.")
+        return visit.go("/people", "That was forgotten already.", "bad")
+
+    @property
+    def _channels(self) -> Sequence[str]:
+        return list(self.people.forms)
+
+    def _of(self, visit: Visit) -> People:
+        return replace(self.people, book=book_of(visit.principal))
+
+    async def _person(self, visit: Visit) -> Person:
+        try:
+            return await self._of(visit).get(visit.path["id"])
+        except Refused as error:
+            if error.code is Code.NOT_FOUND:
+                raise HTTPException(404) from None
+            raise
+
+    async def _own(self, visit: Visit) -> Response:
+        person = await self.people.store.get(HOUSEHOLD_OWNER, visit.path["id"])
+        if person is None:
+            raise HTTPException(404)
+        return visit.show("person.html", **await self._around(visit, person), may_change=False)
+
+    async def _around(self, visit: Visit, person: Person) -> dict[str, Any]:
+        """What the household knows about one of its people beside what is written down."""
+        overview = await self.overviews.of(visit, person)
+        return {
+            "person": person,
+            "overview": overview,
+            "names": await visit.names(ids=[person.id]),
+            "state": line_state,
+            "link": line_link,
+            "is_owner": person.id == OWNER,
+            "sessions": await self.sessions.of(person.id, visit.now_us),
+            "per_day": self.sessions.per_day,
+        }
+
+    async def _form(
+        self, visit: Visit, person: Person | None, form: PersonForm, error: Refused | None = None
+    ) -> Response:
+        is_household = book_of(visit.principal) == HOUSEHOLD_OWNER
+        around = await self._around(visit, person) if person and is_household else {"person": person}
+        return visit.show(
+            "contact.html",
+            **{"overview": None, "is_owner": False, **around},
+            may_change=True,
+            status=422 if error else 200,
+            shown=form,
+            channels=self._channels,
+            zones=sorted(zone_names()),
+            complaint=error.message if error else "",
+            complaints=_complaints(error),
+            is_household=is_household,
+            pairing_channels=list(self.pairing.channels),
+            is_seeded=person is not None and person.source == _SETTINGS_SOURCE,
+        )
+
+
+def _written(visit: Visit, form: PersonForm, before: Person | None) -> PersonDraft:
+    """Roles and trust are the household's; in a book of one's own there is nobody to give them to."""
+    written = draft(form, before)
+    if book_of(visit.principal) == HOUSEHOLD_OWNER:
+        return written
+    return replace(written, role=PersonRole.CONTACT.value, trusted=False)
+
+
+def _complaints(error: Refused | None) -> dict[str, str]:
+    """By field; those of one address by its place among those that were sent."""
+    found: dict[str, str] = {}
+    for one in error.fields if error else ():
+        head, *rest = one.field.split(".")
+        found.setdefault(f"{head}.{rest[0]}" if head == "addresses" and rest else head, one.error)
+    return found
+
+
+def contacts_section(pages: ContactPages) -> ConsoleSection:
+    return ConsoleSection(
+        name="People",
+        pages=(
+            ConsolePage("/people", pages.show, open_to=has_book),
+            ConsolePage("/people", pages.add, "POST", open_to=has_book),
+            ConsolePage("/people/new", pages.blank, open_to=has_book),
+            ConsolePage("/people/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
+            ConsolePage("/people/{id}", pages.one, open_to=has_book),
+            ConsolePage("/people/{id}", pages.change, "POST", open_to=has_book),
+            ConsolePage("/people/{id}/delete", pages.delete, "POST", open_to=has_book),
+            ConsolePage("/people/{id}/pair", pages.pair, "POST", open_to=lambda who: who.is_owner),
+            ConsolePage("/contacts", moved, open_to=has_book),
+            ConsolePage("/contacts/{rest:path}", moved, open_to=has_book),
+        ),
+    )
+
+
+async def moved(visit: Visit) -> Response:
+    """People were called contacts once; links to there still lead to them."""
+    rest = visit.path.get("rest", "")
+    return visit.go("/people" + (f"/{quote(rest)}" if rest else "") + _asked(visit))
+
+
+def _asked(visit: Visit) -> str:
+    return f"?{visit.request.url.query}" if visit.request.url.query else ""
+
+
+def has_book(who: Principal) -> bool:
+    """People write their books; a model that could would choose whom the names in it mean."""
+    return who.is_person
+
+
+def book_of(who: Principal) -> str:
+    return HOUSEHOLD_OWNER if who.is_owner else user_address(who.name)
+
+
+# A person at a glance: what was said lately, what they were asked, and what attention keeps for them.
+
+
+_LINES: Final = 6
+_QUESTIONS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonOverview:
+    """`policy` is what they chose themselves, or else what the household has; `held` waits for a better moment."""
+
+    lines: Sequence[HistoryLine]
+    has_more: bool
+    open_questions: Sequence[Question]
+    ended_questions: Sequence[Question]
+    policy: Sequence[tuple[str, str]]
+    is_own_policy: bool
+    held: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonOverviews:
+    history: PersonRecords
+    questions: QuestionPages
+    attention: Attention
+
+    async def of(self, visit: Visit, person: Person) -> PersonOverview:
+        said = await self.history.of(person, HistoryQuery(limit=_LINES))
+        asked = [view.question for view in await self.questions.asked_of(visit, person.id, _QUESTIONS)]
+        own, _ = await self.attention.policy(person.id)
+        policy = own or self.attention.book.household
+        held = await self.attention.book.store.in_states(person.id, [str(one) for one in CELLS["held"]])
+        return PersonOverview(
+            lines=said.lines,
+            has_more=said.before is not None,
+            open_questions=[one for one in asked if one.is_open],
+            ended_questions=[one for one in asked if not one.is_open],
+            policy=policy_words(policy) if policy is not None else (),
+            is_own_policy=own is not None,
+            held=held,
+        )

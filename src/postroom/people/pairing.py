@@ -1,0 +1,285 @@
+"""Pairing: how a person proves that an address is theirs, and what is kept of it meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+import structlog
+
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.message.channel import Capabilities, Outbound
+from postroom.message.inbound import InboundMessage
+from postroom.message.outgoing import said_back
+from postroom.people.model import Person, has_proved, with_first
+from postroom.people.people import People, PersonStore
+
+LIFE_SECONDS: Final = 3600.0
+MOST_OPEN: Final = 3  # of one person, codes and links together
+MOST_WRONG: Final = 10
+CLOSED_SECONDS: Final = 3600.0
+_CLOSED_US: Final = seconds(CLOSED_SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPairing:
+    """`digest` is what is kept of a code; without one a link is sent to `address`."""
+
+    id: str
+    person_id: str
+    channel: str
+    digest: str | None = None
+    address: str | None = None
+    created_at_us: int
+
+    @property
+    def expires_at_us(self) -> int:
+        return self.created_at_us + seconds(LIFE_SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedPairing:
+    """With a code for the person to send us, or with the address that a link was sent to."""
+
+    code: str | None = field(default=None, repr=False)
+    sent_to: str | None = None
+    expires_at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeSent:
+    """What looks like codes in one message, by their digests, and who sent it by the channel's own proof."""
+
+    channel: str
+    sender: str
+    event_id: str
+    digests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongCodes:
+    """Of one sender; ten of them within an hour, and for an hour no code helps."""
+
+    count: int = 0
+    last_at_us: int = 0
+
+    def is_closed(self, now_us: int) -> bool:
+        return self.count >= MOST_WRONG and self._is_recent(now_us)
+
+    def and_more(self, wrong: int, now_us: int) -> WrongCodes:
+        """While no code helps, more of them make it no longer."""
+        if self.is_closed(now_us):
+            return self
+        before = self.count if self._is_recent(now_us) else 0
+        return replace(self, count=before + wrong, last_at_us=now_us)
+
+    def _is_recent(self, now_us: int) -> bool:
+        return now_us < self.last_at_us + _CLOSED_US
+
+
+# `/here`: a person with several proved addresses says which one is tried first.
+
+
+FIRST_HERE: Final = "From now on you are written to here first; send /here from another place to change it."
+_COMMAND: Final = re.compile(r"/here(@\w{1,64})?", re.IGNORECASE | re.ASCII)
+_WORDS: Final = re.compile(r"(please\s+)?write to me here(\s+instead)?\s*[.!]?", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstHere:
+    people: PersonStore
+    outbound: Outbound
+    clock: Clock
+
+    async def words(self, message: InboundMessage) -> bool:
+        """Who has not proved the place gets what every other word would get there."""
+        sender = message.author if message.alone and asks_for_here(message) else None
+        person = await self._person(message.channel, sender) if sender is not None else None
+        if sender is None or person is None:
+            return False
+        await self.people.change(
+            HOUSEHOLD_OWNER,
+            person.id,
+            lambda known: with_first(known, message.channel, sender),
+            now_us=self.clock.now_us(),
+        )
+        key = f"here:{message.channel}:{message.event_id}"
+        reply = said_back(message, FIRST_HERE, key=key, request_id=key)
+        await self.outbound.submit(reply, request_id=key, wait_seconds=0)
+        return True
+
+    async def _person(self, channel: str, sender: str) -> Person | None:
+        found = await self.people.at(HOUSEHOLD_OWNER, channel, sender)
+        return next((one for one in found if has_proved(one, channel, sender)), None)
+
+
+def asks_for_here(message: InboundMessage) -> bool:
+    """Words that answer one of our messages are an answer."""
+    text = (message.text or "").strip()
+    return bool(_COMMAND.fullmatch(text) or (message.replies_to is None and _WORDS.fullmatch(text)))
+
+
+# Start a pairing: a code that a person sends us from their own account, or a link to where no sender is proved.
+
+
+ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that look alike
+CODE_CHARACTERS: Final = 8
+_MOST_CODES: Final = 10  # of one message; as many wrong ones are enough
+_ONLY: Final = re.compile(r"(?:/\w{1,32}(?:@\w{1,64})?\s+)?([A-Za-z0-9]{8})", re.ASCII)
+_AMONG_WORDS: Final = re.compile(r"(?<!\w)[A-Z0-9]{8}(?!\w)")
+
+
+class PairingStore(Protocol):
+    async def start(self, new: NewPairing) -> NewPairing:
+        """The one that was made before under this id; raises Refused while as many as allowed are open."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codes:
+    """`key` is the household's: without it, what is kept of a code tells nothing of the code."""
+
+    key: bytes = field(repr=False)
+
+    def code(self, seed: str) -> str:
+        return "".join(ALPHABET[byte % len(ALPHABET)] for byte in self._sealed("code", seed)[:CODE_CHARACTERS])
+
+    def identity(self, seed: str) -> str:
+        return self._sealed("id", seed).hex()[:32]
+
+    def digest(self, code: str) -> str:
+        return self._sealed("kept", code).hex()
+
+    def _sealed(self, purpose: str, text: str) -> bytes:
+        return hmac.new(self.key, f"{purpose}\x1f{text}".encode(), hashlib.sha256).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """`channels` are those that are set up; `ring` wakes those who send links."""
+
+    people: People
+    store: PairingStore
+    codes: Codes
+    channels: Mapping[str, Capabilities]
+    new_seed: Callable[[], str]
+    ring: Callable[[], object] = lambda: None
+
+    async def start(self, person_id: str, channel: str, *, key: str | None = None) -> StartedPairing:
+        """`key` is the caller's own for this call: the same one has the same code."""
+        person, can = await self.people.get(person_id), self._ability(channel)
+        seed = self.new_seed() if key is None else key
+        if proves_senders(can):
+            return await self._by_code(person, channel, seed)
+        return await self._by_link(person, channel, seed)
+
+    async def _by_code(self, person: Person, channel: str, seed: str) -> StartedPairing:
+        code = self.codes.code(seed)
+        kept = await self._kept(person, channel, seed, digest=self.codes.digest(code))
+        return StartedPairing(code=code, expires_at_us=kept.expires_at_us)
+
+    async def _by_link(self, person: Person, channel: str, seed: str) -> StartedPairing:
+        kept = await self._kept(person, channel, seed, address=_unproved(person, channel))
+        self.ring()
+        return StartedPairing(sent_to=kept.address, expires_at_us=kept.expires_at_us)
+
+    async def _kept(
+        self, person: Person, channel: str, seed: str, *, digest: str | None = None, address: str | None = None
+    ) -> NewPairing:
+        return await self.store.start(
+            NewPairing(
+                id=self.codes.identity(seed),
+                person_id=person.id,
+                channel=channel,
+                digest=digest,
+                address=address,
+                created_at_us=self.people.clock.now_us(),
+            )
+        )
+
+    def _ability(self, channel: str) -> Capabilities:
+        if (found := self.channels.get(channel)) is not None:
+            return found
+        raise _refused(f"must be one that is set up: {', '.join(self.channels) or 'there is none'}", "unknown_channel")
+
+
+def proves_senders(can: Capabilities) -> bool:
+    """Whoever writes in a chat is known by the provider; the sender of a letter is what the letter says."""
+    return can.inbound and can.style == "chat"
+
+
+def codes_in(text: str) -> Sequence[str]:
+    """What looks like codes: alone, or behind a command, in either case; among other words only as it was shown."""
+    if only := _ONLY.fullmatch(text.strip()):
+        return [only[1].upper()]
+    return list(dict.fromkeys(_AMONG_WORDS.findall(text)))[:_MOST_CODES]
+
+
+def _unproved(person: Person, channel: str) -> str:
+    here = [one for one in person.addresses if one.channel == channel]
+    found = next((one.address for one in here if one.verified_at_us is None or one.came_back), None)
+    if found is not None:
+        return found
+    if here:
+        raise _refused(f"the address of {person.name} there is verified already", "verified")
+    raise _refused(f"{person.name} has no address there that a link could be sent to", "no_address")
+
+
+def _refused(error: str, code: str) -> Refused:
+    return Refused.of(Code.SCHEMA_INVALID, [FieldError("channel", error, code)])
+
+
+# Hears codes: who sends one from their own account is the person it was made for, and their account is proved.
+
+
+PAIRED: Final = "Thank you, {name}: this account is verified as yours, and what you answer from it counts."
+_log = structlog.get_logger("postroom.pairing")
+
+
+class PairingRecord(Protocol):
+    async def redeem(self, sent: CodeSent, now_us: int) -> Person | None:
+        """The person whose address the sender's is from now on; None when no code was right, or none helps."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairingEar:
+    """Where only the person and we are; to all who send no right code it is as if there were no codes."""
+
+    record: PairingRecord
+    codes: Codes
+    outbound: Outbound
+    clock: Clock
+
+    async def words(self, message: InboundMessage) -> bool:
+        """Whether it was a pairing; if not, it is for others to hear."""
+        sender = message.author if message.alone else None
+        found = codes_in(message.text or "") if sender is not None else ()
+        if sender is None or not found:
+            return False
+        sent = CodeSent(
+            channel=message.channel,
+            sender=sender,
+            event_id=message.event_id,
+            digests=tuple(self.codes.digest(code) for code in found),
+        )
+        try:
+            person = await self.record.redeem(sent, self.clock.now_us())
+        except Refused as error:
+            _log.warning("pairing.refused", channel=message.channel, reason=error.message)
+            return True
+        if person is not None:
+            await self._say(message, person)
+        return person is not None
+
+    async def _say(self, message: InboundMessage, person: Person) -> None:
+        key = f"paired:{message.channel}:{message.event_id}"
+        reply = said_back(message, PAIRED.format(name=person.name), key=key, request_id=key)
+        await self.outbound.submit(reply, request_id=key, wait_seconds=0)

@@ -1,0 +1,311 @@
+"""A contact's two addresses and further ones, as the settings, files and connectors write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, OWNER, parse_address
+from postroom.kernel.values.zones import is_zone
+from postroom.message.address import folded
+from postroom.people.model import (
+    MAX_ADDRESSES,
+    MAX_NAME_CHARACTERS,
+    DraftAddress,
+    NewPerson,
+    Person,
+    PersonAddress,
+    PersonDraft,
+    PersonRole,
+)
+from postroom.people.names.normalise import normalise
+
+TELEGRAM: Final = "telegram"
+EMAIL: Final = "email"
+_RANKS: Final = {TELEGRAM: 1, EMAIL: 2}
+
+
+def contact_addresses(telegram_chat_id: str | None, email: str | None) -> tuple[PersonAddress, ...]:
+    written = ((TELEGRAM, telegram_chat_id), (EMAIL, email))
+    return tuple(
+        PersonAddress(channel=channel, address=address, rank=_RANKS[channel]) for channel, address in written if address
+    )
+
+
+def further_addresses(texts: Iterable[str], forms: AddressForms) -> tuple[PersonAddress, ...]:
+    """As CHANNEL:ADDRESS, tried after those two; raises ValueError with a sentence."""
+    return tuple(_further(text, forms, rank) for rank, text in enumerate(texts, len(_RANKS) + 1))
+
+
+def together(*addresses: PersonAddress) -> tuple[PersonAddress, ...]:
+    """Each once."""
+    kept: dict[tuple[str, str], PersonAddress] = {}
+    for one in addresses:
+        kept.setdefault((one.channel, folded(one.address)), one)
+    return tuple(kept.values())
+
+
+def vouched(
+    telegram_chat_id: str | None, email: str | None, now_us: int, further: Iterable[PersonAddress] = ()
+) -> tuple[PersonAddress, ...]:
+    """Addresses that need no proof, because the one who runs the household wrote them down."""
+    places = contact_addresses((telegram_chat_id or "").strip(), (email or "").strip())
+    return tuple(replace(one, verified_at_us=now_us) for one in together(*places, *further))
+
+
+def rewritten(known: Person, contact: NewPerson) -> NewPerson:
+    """The person as the contact was written anew; what a contact has no words for stays as it is."""
+    return replace(
+        contact,
+        role=known.role,
+        zone=known.zone,
+        language=known.language,
+        default_butler=known.default_butler,
+        addresses=tuple(sorted(_places(known, contact.addresses), key=lambda one: one.rank)),
+    )
+
+
+def _places(known: Person, written: Sequence[PersonAddress]) -> Iterable[PersonAddress]:
+    """The first address on each of the two channels is replaced; one that stays the same stays proved."""
+    for one in written:
+        same = (place for place in known.addresses if _is_same(place, one))
+        yield next(same, one)
+    shown = [(channel, known.address_on(channel)) for channel in _RANKS]
+    yield from (
+        place
+        for place in known.addresses
+        if (place.channel, place.address) not in shown and not any(_is_same(place, one) for one in written)
+    )
+
+
+def _further(text: str, forms: AddressForms, rank: int) -> PersonAddress:
+    channel, colon, written = (part.strip() for part in text.partition(":"))
+    if not colon or not channel or not written:
+        raise ValueError(f"'{text}' must be CHANNEL:ADDRESS, such as slack:U123")
+    if (form := forms.get(channel)) is None:
+        raise ValueError(f"'{channel}' is none of the channels {', '.join(sorted(forms))}")
+    address = None if text_problem(written) else form(written)
+    if address is None:
+        raise ValueError(f"'{written}' is no address of {channel}")
+    return PersonAddress(channel=channel, address=address, rank=rank)
+
+
+def _is_same(one: PersonAddress, other: PersonAddress) -> bool:
+    return one.channel == other.channel and folded(one.address) == folded(other.address)
+
+
+# A contact as somebody wrote it down, checked field by field.
+
+
+_TELEGRAM: Final = re.compile(r"-?[1-9][0-9]{0,18}|@[A-Za-z][A-Za-z0-9_]{3,31}")
+_EMAIL: Final = re.compile(r"[^\s@<>,;:\"()\[\]\\]{1,64}@[^\s@<>,;:\"()\[\]\\]{1,255}")
+
+
+def new_contact(
+    *,
+    name: str,
+    aliases: Iterable[str] = (),
+    agent: str | None = None,
+    telegram_chat_id: str | None = None,
+    email: str | None = None,
+    trusted: bool = False,
+    own_id: str | None = None,
+) -> NewPerson:
+    """Raises Refused with every field that is wrong; `own_id` is the contact's, when it exists already."""
+    complaints: list[FieldError] = []
+    said = tuple(one.strip() for one in aliases)
+    check_names(name, said, complaints, place="aliases[{}]")
+    address = checked_agent(agent, f"{CONTACT_PREFIX}{own_id}" if own_id else None, complaints)
+    telegram = folded((telegram_chat_id or "").strip()) or None
+    if telegram and not _TELEGRAM.fullmatch(telegram):
+        complaints.append(FieldError("telegram_chat_id", "must be a chat id or an @username", "not_an_address"))
+    mail = folded((email or "").strip()) or None
+    if mail and (not _EMAIL.fullmatch(mail) or text_problem(mail)):
+        complaints.append(FieldError("email", "must be an e-mail address", "not_an_address"))
+    if complaints:
+        raise Refused.of(Code.SCHEMA_INVALID, complaints)
+    return NewPerson(
+        name=name.strip(),
+        aliases=said,
+        agent_address=address,
+        trusted=trusted,
+        addresses=contact_addresses(telegram, mail),
+    )
+
+
+# A person as they were written down, checked field by field: the one check behind every door.
+
+
+MOST_RANKS: Final = 50
+MAX_LABEL_CHARACTERS: Final = 64
+_MAX_LANGUAGE_CHARACTERS: Final = 35
+_LANGUAGE: Final = re.compile(  # RFC 5646, the form of a language tag
+    r"[a-z]{2,3}(-[a-z]{3}){0,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*"
+    r"(-[0-9a-wy-z](-[a-z0-9]{2,8})+)*(-x(-[a-z0-9]{1,8})+)?",
+    re.ASCII | re.IGNORECASE,
+)
+
+_BUTLER: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}", re.ASCII)
+
+AddressForms = Mapping[str, Callable[[str], str | None]]  # by channel: a text as its canonical address, or None
+
+
+def new_person(draft: PersonDraft, forms: AddressForms, before: Person | None = None) -> NewPerson:
+    """Raises Refused with every field that is wrong; `before` is the person as kept so far."""
+    complaints: list[FieldError] = []
+    aliases = tuple(one.strip() for one in draft.aliases)
+    check_names(draft.name, aliases, complaints, place="aliases.{}")
+    person = NewPerson(
+        name=draft.name.strip(),
+        aliases=aliases,
+        agent_address=checked_agent(draft.agent, before.agent_address if before else None, complaints),
+        role=_role(draft.role, before, complaints),
+        trusted=draft.trusted,
+        zone=_zone(draft.zone, before, complaints),
+        language=_language(draft.language, complaints),
+        addresses=_addresses(draft.addresses, forms, before, complaints),
+        default_butler=_butler(draft.default_butler, complaints),
+    )
+    if complaints:
+        raise Refused.of(Code.SCHEMA_INVALID, complaints)
+    return person
+
+
+def _role(role: str, before: Person | None, complaints: list[FieldError]) -> PersonRole:
+    if role not in {one.value for one in PersonRole}:
+        complaints.append(FieldError("role", f"must be one of {', '.join(PersonRole)}", "not_allowed"))
+        return PersonRole.CONTACT
+    is_owner = before is not None and before.id == OWNER
+    if is_owner and role != PersonRole.OWNER:
+        complaints.append(FieldError("role", "of the owner stays owner", "not_allowed"))
+    elif not is_owner and role == PersonRole.OWNER:
+        complaints.append(FieldError("role", "owner is the one person this household belongs to", "not_allowed"))
+    return PersonRole(role)
+
+
+def _zone(zone: str | None, before: Person | None, complaints: list[FieldError]) -> str | None:
+    """One that was kept before may be known to another machine only."""
+    if not zone or (before is not None and zone == before.zone):
+        return zone or None
+    if not is_zone(zone):
+        complaints.append(FieldError("zone", "must be an IANA time zone such as Europe/Berlin", "unknown_zone"))
+    return zone
+
+
+def _language(language: str | None, complaints: list[FieldError]) -> str | None:
+    if language and (len(language) > _MAX_LANGUAGE_CHARACTERS or not _LANGUAGE.fullmatch(language)):
+        complaints.append(FieldError("language", "must be a language tag such as en or pt-BR", "not_a_language"))
+    return language or None
+
+
+def _butler(name: str | None, complaints: list[FieldError]) -> str | None:
+    """By its form alone: which butlers there are is known where messages are routed."""
+    if name and not _BUTLER.fullmatch(name):
+        complaints.append(FieldError("default_butler", "must be the name of a butler, such as general", "not_a_butler"))
+    return name or None
+
+
+def _addresses(
+    drafts: tuple[DraftAddress, ...], forms: AddressForms, before: Person | None, complaints: list[FieldError]
+) -> tuple[PersonAddress, ...]:
+    if len(drafts) > MAX_ADDRESSES:
+        complaints.append(FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many"))
+        return ()
+    kept = {(one.channel, folded(one.address)): one for one in (before.addresses if before else ())}
+    found: dict[tuple[str, str], PersonAddress] = {}
+    for place, draft in enumerate(drafts):
+        one = _address(f"addresses.{place}", place + 1, draft, forms, kept, complaints)
+        if one is None:
+            continue
+        if (key := (one.channel, folded(one.address))) in found:
+            complaints.append(FieldError(f"addresses.{place}.address", "is given twice", "duplicate"))
+        found[key] = one
+    return tuple(sorted(found.values(), key=lambda one: one.rank))
+
+
+def _address(
+    field: str,
+    place: int,
+    draft: DraftAddress,
+    forms: AddressForms,
+    kept: Mapping[tuple[str, str], PersonAddress],
+    complaints: list[FieldError],
+) -> PersonAddress | None:
+    """An address that stays is not looked at again, so what was proved of it stays true and its channel may be gone."""
+    rank = place if draft.rank is None else draft.rank
+    if not 1 <= rank <= MOST_RANKS:
+        complaints.append(FieldError(f"{field}.rank", f"must be from 1 to {MOST_RANKS}", "out_of_range"))
+    _check_label(f"{field}.label", draft.label, complaints)
+    known = kept.get((draft.channel, folded(draft.address.strip())))
+    text = known.address if known else _canonical(field, draft, forms, complaints)
+    if text is None:
+        return None
+    known = known or kept.get((draft.channel, folded(text)))
+    return PersonAddress(
+        channel=draft.channel,
+        address=known.address if known else text,
+        rank=rank,
+        verified_at_us=known.verified_at_us if known else None,
+        label=draft.label.strip(),
+    )
+
+
+def _canonical(field: str, draft: DraftAddress, forms: AddressForms, complaints: list[FieldError]) -> str | None:
+    form = forms.get(draft.channel)
+    if form is None:
+        error = f"must be one of {', '.join(sorted(forms))}"
+        complaints.append(FieldError(f"{field}.channel", error, "unknown_channel"))
+        return None
+    text = None if text_problem(draft.address) else form(draft.address)
+    if text is None:
+        complaints.append(FieldError(f"{field}.address", f"is no address of {draft.channel}", "not_an_address"))
+    return text
+
+
+def _check_label(field: str, label: str, complaints: list[FieldError]) -> None:
+    if problem := text_problem(label):
+        complaints.append(FieldError(field, problem, "invalid_text"))
+    elif len(label) > MAX_LABEL_CHARACTERS:
+        complaints.append(FieldError(field, f"must have at most {MAX_LABEL_CHARACTERS} characters", "too_long"))
+
+
+# What a person may be called, and which agent address may be theirs.
+
+
+MAX_ALIASES: Final = 50
+
+
+def check_names(name: str, aliases: tuple[str, ...], complaints: list[FieldError], *, place: str) -> None:
+    """`place` is how the caller writes the field of one alias."""
+    _check_name("name", name, complaints)
+    for number, alias in enumerate(aliases[:MAX_ALIASES]):
+        _check_name(place.format(number), alias, complaints)
+    if len(aliases) > MAX_ALIASES:
+        complaints.append(FieldError("aliases", f"may be {MAX_ALIASES} at most", "too_many"))
+
+
+def checked_agent(agent: str | None, own: str | None, complaints: list[FieldError]) -> str | None:
+    """`own` is the address this person has already, given out by the household or not."""
+    if agent is None:
+        return None
+    address = parse_address(agent)
+    if address is None:
+        complaints.append(FieldError("agent", "must be an agent address", "invalid_agent_address"))
+        return None
+    if address != own and (address == HOUSEHOLD_OWNER or address.startswith(CONTACT_PREFIX)):
+        complaints.append(FieldError("agent", "is an address the household gives out itself", "reserved"))
+    return address
+
+
+def _check_name(field: str, name: str, complaints: list[FieldError]) -> None:
+    """A name has at least one letter or digit in some script; one is enough."""
+    if problem := text_problem(name):
+        complaints.append(FieldError(field, problem, "invalid_text"))
+    elif not normalise(name):
+        complaints.append(FieldError(field, "must have at least one letter", "blank"))
+    elif len(name) > MAX_NAME_CHARACTERS:
+        complaints.append(FieldError(field, f"must have at most {MAX_NAME_CHARACTERS} characters", "too_long"))

@@ -1,0 +1,349 @@
+"""Who may sign in: the owner invites people, signs them out, and takes an invitation back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+from urllib.parse import quote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from postroom.console.frame import local_path
+from postroom.console.live import ConsoleSessions, KeptSessions
+from postroom.console.visit import (
+    ConsolePage,
+    Templates,
+    Visit,
+    anybody,
+    browser_secret,
+    drop_session,
+    keep_browser,
+    keep_session,
+    keep_theme,
+    keep_wanted,
+    message,
+    read_form,
+    session_secret,
+    theme_of,
+    wanted_page,
+)
+from postroom.kernel.guard.http import ROOT
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.principal import Principal
+from postroom.people.model import Person, PersonRole
+from postroom.people.signing_in.passkey_site import KnownPasskeys, device_words, is_this_machine, local_address, site_of
+from postroom.people.signing_in.rules import (
+    SIGNING_IN,
+    Admitted,
+    ConsoleSession,
+    OpenSession,
+    SignIn,
+    digest,
+    may_stay,
+    new_secret,
+    person_of,
+    principal_of,
+)
+
+
+class Comers(Protocol):
+    """Those who may sign in, and what lets them."""
+
+    async def household(self) -> Sequence[Person]:
+        """Those whose role lets them sign in."""
+        ...
+
+    async def get(self, person_id: str) -> Person | None: ...
+
+    async def of(self, person_id: str) -> Admitted | None: ...
+
+    async def passkeys(self, person_ids: Sequence[str]) -> Mapping[str, int]: ...
+
+    async def invite(self, person: Person, by: str, now_us: int) -> None:
+        """From now on, until it is withdrawn."""
+        ...
+
+    async def send(self, person: Person, now_us: int) -> bool:
+        """A link to the first verified address; False when there is none."""
+        ...
+
+    async def link(self, person: Person, now_us: int) -> str: ...
+
+    async def withdraw(self, person_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comer:
+    """One line of the list."""
+
+    person: Person
+    may_come: bool
+    has_address: bool
+    passkeys: int
+    sessions: Sequence[OpenSession]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessPages:
+    comers: Comers
+    sessions: ConsoleSessions
+
+    async def show(self, visit: Visit) -> Response:
+        people = await self.comers.household()
+        passkeys = await self.comers.passkeys([one.id for one in people])
+        return visit.show(
+            "access.html", comers=[await self._comer(one, passkeys.get(one.id, 0), visit.now_us) for one in people]
+        )
+
+    async def invite(self, visit: Visit) -> Response:
+        """Sent to a verified address, or shown on this one page and nowhere again."""
+        person, shows = await self._person(visit), visit.form.get("how") == "show"
+        if not shows and not _reachable(person):
+            return visit.go("/access", f"{person.name} has no verified address: show the link instead.", "bad")
+        await self.comers.invite(person, str(visit.principal), visit.now_us)
+        if shows:
+            return visit.show("invited.html", person=person, link=await self.comers.link(person, visit.now_us))
+        if await self.comers.send(person, visit.now_us):
+            return visit.go("/access", f"A link is on its way to {person.name}. It works once, for ten minutes.")
+        return visit.go("/access", f"{person.name} cannot be written to just now: show the link instead.", "bad")
+
+    async def sign_out(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        many = await self.sessions.end_all(principal_of(person.id), visit.now_us)
+        return visit.go("/access", f"{person.name} was signed out on {many} device{'' if many == 1 else 's'}.")
+
+    async def withdraw(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        if not await self.comers.withdraw(person.id):
+            return visit.go("/access", f"{person.name} was not invited.", "bad")
+        await self.sessions.end_all(principal_of(person.id), visit.now_us)
+        return visit.go("/access", f"{person.name} was signed out and may sign in no more, unless by a token.")
+
+    async def _comer(self, person: Person, passkeys: int, now_us: int) -> Comer:
+        return Comer(
+            person=person,
+            may_come=await self.comers.of(person.id) is not None,
+            has_address=_reachable(person),
+            passkeys=passkeys,
+            sessions=await self.sessions.open_of(person.id, now_us),
+        )
+
+    async def _person(self, visit: Visit) -> Person:
+        person = await self.comers.get(visit.path["id"])
+        if person is None or person.role not in SIGNING_IN or person.role is PersonRole.OWNER:
+            raise HTTPException(404)
+        return person
+
+
+def _reachable(person: Person) -> bool:
+    return any(one.verified_at_us and not one.closed for one in person.addresses)
+
+
+def access_pages(pages: AccessPages) -> Sequence[ConsolePage]:
+    return [
+        ConsolePage("/access", pages.show),
+        ConsolePage("/access/{id}/invite", pages.invite, "POST"),
+        ConsolePage("/access/{id}/sign-out", pages.sign_out, "POST"),
+        ConsolePage("/access/{id}/withdraw", pages.withdraw, "POST"),
+    ]
+
+
+# A person's own account: where they are signed in, and their passkeys.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountPages:
+    sessions: ConsoleSessions
+    passkeys: KnownPasskeys
+
+    async def show(self, visit: Visit) -> Response:
+        person_id, request = person_of(visit.principal), visit.request
+        found = await self.sessions.open_of(person_id, visit.now_us)
+        return visit.show(
+            "account.html",
+            shown_as=visit.shown_as,
+            sessions=found,
+            this=next((one.id for one in found if digest(visit.secret).startswith(one.id)), ""),
+            passkeys=await self.passkeys.of(person_id),
+            has_passkeys=site_of(request) is not None,
+            local_address=f"{local_address(request)}{ROOT}/account" if is_this_machine(request) else "",
+        )
+
+    async def end_one(self, visit: Visit) -> Response:
+        if await self.sessions.end_one(person_of(visit.principal), visit.path["id"], visit.now_us):
+            return visit.go("/account", "Signed out there.")
+        return visit.go("/account", "That device was signed out already.", "bad")
+
+    async def end_others(self, visit: Visit) -> Response:
+        many = await self.sessions.end_all(visit.principal, visit.now_us, but=visit.secret)
+        return visit.go("/account", f"Signed out on {many} other device{'' if many == 1 else 's'}.")
+
+
+def account_pages(pages: AccountPages) -> Sequence[ConsolePage]:
+    return [
+        ConsolePage("/account", pages.show, open_to=anybody),
+        ConsolePage("/account/sessions/end", pages.end_others, "POST", open_to=anybody),
+        ConsolePage("/account/sessions/{id}/end", pages.end_one, "POST", open_to=anybody),
+    ]
+
+
+# Coming in by a link that works once, by a link that is asked for, or by a passkey; leaving; light or dark.
+
+
+_STALE: Final = (
+    "This link does not work any more",
+    "A link works once and for ten minutes. Ask for a new one on the sign-in page, or run “postroom login”.",
+)
+_ELSEWHERE: Final = (
+    "Open this link where you asked for it",
+    "It works in the browser that asked for it, and nowhere else, so that a forwarded link is of no use to others. "
+    "Copy it there, or ask for a new one here.",
+)
+_SENT: Final = (
+    "Look at your messages",
+    "If that is a person who may sign in and has a verified address, a link is on its way there. It works once, for "
+    "ten minutes, in this browser. Nothing came? At most three links are open at a time, and five are sent an hour.",
+)
+_NEXT_THEME: Final = {"auto": "light", "light": "dark", "dark": "auto"}
+
+
+class AskedLinks(Protocol):
+    async def ask(self, who: str, *, sender: str, browser: str, now_us: int) -> None:
+        """Sends a link if this names a person who may have one; says nothing of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInPages:
+    sessions: ConsoleSessions
+    links: AskedLinks
+    clock: Clock
+    templates: Templates
+
+    async def ask(self, request: Request) -> Response:
+        """Opening a link uses nothing up: programs that look at links ahead of people must not sign in."""
+        return sign_in_page(self.templates, request, wanted=local_path(request.query_params.get("next", "")))
+
+    async def enter(self, request: Request) -> Response:
+        form, now_us = await read_form(request), self.clock.now_us()
+        key, browser = form.get("key"), browser_secret(request)
+        device = device_words(request.headers.get("user-agent", ""))
+        secret = await self.sessions.redeem(key, now_us, browser=browser, device=device)
+        if secret is None:
+            if await self.sessions.is_for_another_browser(key, browser, now_us):
+                return self._elsewhere(request, key)
+            return message(self.templates, request, *_STALE, status=403)
+        asked = [local_path(one) for one in (form.get("next"), wanted_page(request))]
+        response = RedirectResponse(next((one for one in asked if one != f"{ROOT}/"), f"{ROOT}/"), status_code=303)
+        await self.come_in(request, response, secret)
+        keep_wanted(response, request, "")
+        return response
+
+    def _elsewhere(self, request: Request, key: str) -> Response:
+        """To a browser this machine has two names, and what it was given under one it does not show under the other."""
+        if not is_this_machine(request):
+            return message(self.templates, request, *_ELSEWHERE, status=403)
+        way = ("Open it under the other name of this machine", f"{local_address(request)}{ROOT}/login?key={quote(key)}")
+        return message(self.templates, request, *_ELSEWHERE, status=403, way=way)
+
+    async def send_link(self, request: Request) -> Response:
+        """The same answer to everybody."""
+        form = await read_form(request)
+        browser = browser_secret(request) or new_secret()
+        sender = request.client.host if request.client else ""
+        await self.links.ask(form.get("who"), sender=sender, browser=browser, now_us=self.clock.now_us())
+        response = message(self.templates, request, *_SENT)
+        keep_browser(response, request, browser)
+        keep_wanted(response, request, local_path(form.get("next")))
+        return response
+
+    async def come_in(self, request: Request, response: Response, secret: str) -> None:
+        """Always with a new secret; a session this browser had before ends."""
+        if before := session_secret(request):
+            await self.sessions.end(before, self.clock.now_us())
+        keep_session(response, request, secret)
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("/login", self.ask, methods=["GET"]),
+            Route("/login", self.enter, methods=["POST"]),
+            Route("/login/link", self.send_link, methods=["POST"]),
+        ]
+
+
+def sign_in_page(templates: Templates, request: Request, *, wanted: str, status: int = 200) -> Response:
+    """`wanted` is the page to go to afterwards."""
+    shown = templates.render(
+        "sign_in.html",
+        key=request.query_params.get("key", "") if status == 200 else "",
+        wanted=wanted,
+        is_page=wanted != f"{ROOT}/",
+        has_passkeys=site_of(request) is not None,
+        local_address=f"{local_address(request)}{ROOT}/login" if is_this_machine(request) else "",
+        theme=theme_of(request),
+    )
+    return HTMLResponse(shown, status_code=status)
+
+
+def sign_out_page(sessions: ConsoleSessions) -> ConsolePage:
+    async def leave(visit: Visit) -> Response:
+        await sessions.end(visit.secret, visit.now_us)
+        response = message(visit.templates, visit.request, "Signed out", "You can close this page.")
+        drop_session(response, visit.request)
+        return response
+
+    return ConsolePage("/logout", leave, "POST", open_to=anybody)
+
+
+def theme_page() -> ConsolePage:
+    async def switch(visit: Visit) -> Response:
+        back = visit.form.get("back")
+        response = visit.go(back.removeprefix(ROOT) if back.startswith(f"{ROOT}/") else "/")
+        keep_theme(response, visit.request, _NEXT_THEME[theme_of(visit.request)])
+        return response
+
+    return ConsolePage("/theme", switch, "POST", open_to=anybody)
+
+
+# Sessions of the console that live no longer than what they stand on: tokens, a role, an invitation.
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSessions:
+    """Asks the token file and the person's record at every request, so that what was taken away counts at once."""
+
+    stored: KeptSessions
+    tokens: TokenFile
+
+    async def redeem(self, link_secret: str, now_us: int, *, browser: str = "", device: str = "") -> str | None:
+        secret = await self.stored.redeem(link_secret, now_us, browser=browser, device=device)
+        return secret if secret and await self.find(secret, now_us) else None
+
+    async def is_for_another_browser(self, link_secret: str, browser: str, now_us: int) -> bool:
+        return await self.stored.is_for_another_browser(link_secret, browser, now_us)
+
+    async def begin(self, sign_in: SignIn, now_us: int) -> str | None:
+        secret = await self.stored.begin(sign_in, now_us)
+        return secret if await self.find(secret, now_us) else None
+
+    async def find(self, secret: str, now_us: int) -> ConsoleSession | None:
+        session = await self.stored.find(secret, now_us)
+        holds = session is not None and self.tokens.still_holds(session.token_ids)
+        return session if session and may_stay(session, tokens_hold=holds) else None
+
+    async def end(self, secret: str, now_us: int) -> None:
+        await self.stored.end(secret, now_us)
+
+    async def end_all(self, principal: Principal, now_us: int, *, but: str = "") -> int:
+        return await self.stored.end_all(principal, now_us, but=but)
+
+    async def end_one(self, person_id: str, session_id: str, now_us: int) -> bool:
+        return await self.stored.end_one(person_id, session_id, now_us)
+
+    async def open_of(self, person_id: str, now_us: int) -> Sequence[OpenSession]:
+        return await self.stored.open_of(person_id, now_us)

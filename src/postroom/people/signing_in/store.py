@@ -1,0 +1,394 @@
+"""Who is invited to sign in, and the links people ask for: limited, sent once, good once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Row,
+    Table,
+    Text,
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
+
+from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.schema import SHARED, metadata, partial_index
+from postroom.kernel.values.ids import IdMint, seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
+from postroom.people.model import PersonRole
+from postroom.people.signing_in.rules import (
+    LINK_LIFE_SECONDS,
+    MOST_OF_PERSON,
+    MOST_OF_SENDER,
+    MOST_OPEN,
+    SESSION_LIFE_SECONDS,
+    ConsoleSession,
+    LinkToSend,
+    LinkWish,
+    OpenSession,
+    SignIn,
+    SignInWay,
+    digest,
+    new_secret,
+    person_of,
+)
+from postroom.people.store.tables import people, sign_in_attempts, sign_in_grants
+
+# The console's sign-in links and sessions, by the digest of their secret.
+
+
+_UNSENT = text("channel IS NOT NULL AND sent_at IS NULL")
+
+console_links = Table(
+    "console_links",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger),
+    Column("token_ids", Text),
+    Column("person_id", Text),
+    Column("way", Text),
+    Column("browser", Text),  # by digest: the one that asked, and the only one it is good in
+    Column("channel", Text),  # where it is to be sent; unset: it was shown
+    Column("address", Text),
+    Column("sent_at", BigInteger),
+    Index("ix_console_links_person_id", "person_id", "created_at"),
+    partial_index("ix_console_links_unsent", "created_at", where=_UNSENT),
+    schema=SHARED,
+)
+
+console_sessions = Table(
+    "console_sessions",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("ended_at", BigInteger),
+    Column("token_ids", Text),
+    Column("person_id", Text),
+    Column("person_role", Text),
+    Column("way", Text),
+    Column("device", Text),
+    Column("credential", Text),
+    Index("ix_console_sessions_role_name", "role", "name"),
+    Index("ix_console_sessions_person_id", "person_id"),
+    schema=SHARED,
+)
+
+_HOUR_US: Final = seconds(3600.0)
+_AT_ONCE: Final = 20
+_LINKS, _ATTEMPTS, _GRANTS = console_links.c, sign_in_attempts.c, sign_in_grants.c
+
+
+class StoredSignInLinks:
+    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+        self._database = database
+        self._mint = mint
+
+    async def is_invited(self, person_id: str) -> bool:
+        return person_id in await self.invited([person_id])
+
+    async def invited(self, person_ids: Sequence[str]) -> frozenset[str]:
+        asked = select(_GRANTS.person_id).where(_GRANTS.person_id.in_(person_ids))
+        return await self._database.read(lambda connection: frozenset(connection.execute(asked).scalars()))
+
+    async def grant(self, person_id: str, by: str, now_us: int, *, door: str = "console") -> None:
+        """However often; the first invitation counts, each is written down."""
+        known = select(_GRANTS.person_id).where(_GRANTS.person_id == person_id)
+        row = {"person_id": person_id, "invited_by": by, "invited_at": now_us}
+
+        def work(connection: Connection) -> None:
+            if connection.execute(known).first() is None:
+                connection.execute(insert(sign_in_grants).values(row))
+            entry = NewAudit(
+                actor=by, kind=AuditKind.ACCESS, act="invited to sign in", subject=f"person:{person_id}", door=door
+            )
+            add_entry(connection, self._mint(now_us), entry, now_us)
+
+        await self._database.write(work)
+
+    async def withdraw(self, person_id: str) -> bool:
+        gone = delete(sign_in_grants).where(_GRANTS.person_id == person_id)
+        return bool(await self._database.write(lambda connection: connection.execute(gone).rowcount))
+
+    async def ask(self, wish: LinkWish | None, *, sender: str, browser: str, now_us: int) -> None:
+        """Whether or not there is a person to send it to, the same steps are taken; too many are left unsent."""
+
+        def work(connection: Connection) -> None:
+            connection.execute(delete(sign_in_attempts).where(_ATTEMPTS.at < now_us - _HOUR_US))
+            of_sender = select(func.count()).select_from(sign_in_attempts).where(_ATTEMPTS.sender == digest(sender))
+            may_ask = connection.execute(of_sender).scalar_one() < MOST_OF_SENDER
+            if may_ask:  # more of them than count are not kept: a stranger must not fill the table
+                row = {"id": self._mint(now_us), "sender": digest(sender), "at": now_us}
+                connection.execute(insert(sign_in_attempts).values(row))
+            is_free = _is_free(connection, wish.person_id if wish else "", now_us)
+            if wish is not None and may_ask and is_free:
+                self._queue(connection, wish, browser, now_us)
+
+        await self._database.write(work)
+
+    async def send(self, wish: LinkWish, now_us: int) -> None:
+        """An invitation: good in any browser."""
+        await self._database.write(lambda connection: self._queue(connection, wish, "", now_us))
+
+    async def take(self, now_us: int) -> Sequence[LinkToSend]:
+        """What is to be sent, each under a new secret, and handed out once."""
+        due = select(console_links).where(
+            _LINKS.channel.is_not(None), _LINKS.sent_at.is_(None), _LINKS.used_at.is_(None), _LINKS.expires_at > now_us
+        )
+        due = due.order_by(_LINKS.created_at).limit(_AT_ONCE).with_for_update(skip_locked=True)
+
+        def work(connection: Connection) -> list[LinkToSend]:
+            found = []
+            for row in connection.execute(due).all():
+                secret = new_secret()
+                mine = update(console_links).where(_LINKS.digest == row.digest)
+                connection.execute(mine.values(digest=digest(secret), sent_at=now_us))
+                way = SignInWay(row.way)
+                found.append(
+                    LinkToSend(digest=digest(secret), secret=secret, way=way, channel=row.channel, address=row.address)
+                )
+            return found
+
+        return await self._database.write(work)
+
+    def _queue(self, connection: Connection, wish: LinkWish, browser: str, now_us: int) -> None:
+        """Under a digest whose secret no one has, until it is sent."""
+        row = link_row(digest(new_secret()), wish.principal, now_us, wish.token_ids, wish.way)
+        more = {"browser": digest(browser) if browser else None, "channel": wish.channel, "address": wish.address}
+        connection.execute(insert(console_links).values({**row, **more}))
+
+
+def _is_free(connection: Connection, person_id: str, now_us: int) -> bool:
+    """The person is held meanwhile, so that two who ask at once are counted one after the other."""
+    connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
+    asked = select(func.count()).select_from(console_links)
+    asked = asked.where(_LINKS.person_id == person_id, _LINKS.way == str(SignInWay.LINK))
+    lately = connection.execute(asked.where(_LINKS.created_at > now_us - _HOUR_US)).scalar_one()
+    open_now = connection.execute(asked.where(_LINKS.used_at.is_(None), _LINKS.expires_at > now_us)).scalar_one()
+    return bool(lately < MOST_OF_PERSON and open_now < MOST_OPEN)
+
+
+# Sign-in links that work once, and the sessions they begin.
+
+
+_BETWEEN: Final = ","
+_KEPT_US: Final = seconds(24 * 3600.0)  # after their end, so that a late click is told "expired" and not "unknown"
+_ID_CHARACTERS: Final = 16
+_CONSOLE_SESSIONS_LINKS, _SESSIONS = console_links.c, console_sessions.c
+
+
+class StoredConsoleSessions:
+    def __init__(self, database: Database, mint: Callable[[int], str] | None = None) -> None:
+        self._database = database
+        self._mint = mint or IdMint().mint
+
+    async def invite(
+        self,
+        principal: Principal,
+        now_us: int,
+        *,
+        token_ids: Sequence[str] = (),
+        way: SignInWay = SignInWay.TERMINAL,
+    ) -> str:
+        """The secret of a new link; whoever shows it first is signed in, for as long as these tokens are good."""
+        secret = new_secret()
+        row = link_row(digest(secret), principal, now_us, token_ids, way)
+
+        def work(connection: Connection) -> None:
+            for table in (console_links, console_sessions):
+                connection.execute(delete(table).where(table.c.expires_at < now_us - _KEPT_US))
+            connection.execute(insert(console_links).values(row))
+
+        await self._database.write(work)
+        return secret
+
+    async def redeem(self, link_secret: str, now_us: int, *, browser: str = "", device: str = "") -> str | None:
+        """
+        The secret of a new session, or None when the link is unknown, used or too old; the row decides a race.
+
+        One that was asked for is good in the browser that asked, and in no other.
+        """
+        secret = new_secret()
+        here = (
+            or_(_CONSOLE_SESSIONS_LINKS.browser.is_(None), _CONSOLE_SESSIONS_LINKS.browser == digest(browser))
+            if browser
+            else _CONSOLE_SESSIONS_LINKS.browser.is_(None)
+        )
+        use = (
+            update(console_links)
+            .where(
+                _CONSOLE_SESSIONS_LINKS.digest == digest(link_secret),
+                _CONSOLE_SESSIONS_LINKS.used_at.is_(None),
+                _CONSOLE_SESSIONS_LINKS.expires_at > now_us,
+                here,
+            )
+            .values(used_at=now_us)
+            .returning(
+                _CONSOLE_SESSIONS_LINKS.role,
+                _CONSOLE_SESSIONS_LINKS.name,
+                _CONSOLE_SESSIONS_LINKS.token_ids,
+                _CONSOLE_SESSIONS_LINKS.way,
+            )
+        )
+
+        def work(connection: Connection) -> bool:
+            found = connection.execute(use).first()
+            if found is None:
+                return False
+            way = SignInWay(found.way or SignInWay.TERMINAL)
+            principal = Principal(Role(found.role), found.name)
+            sign_in = SignIn(principal=principal, token_ids=_ids(found.token_ids), way=way, device=device)
+            self._begin(connection, secret, sign_in, now_us)
+            return True
+
+        return secret if await self._database.write(work) else None
+
+    async def is_for_another_browser(self, link_secret: str, browser: str, now_us: int) -> bool:
+        """Whether the link would be good where it was asked for."""
+        asked = select(_CONSOLE_SESSIONS_LINKS.browser).where(
+            _CONSOLE_SESSIONS_LINKS.digest == digest(link_secret),
+            _CONSOLE_SESSIONS_LINKS.used_at.is_(None),
+            _CONSOLE_SESSIONS_LINKS.expires_at > now_us,
+        )
+        row = await self._database.read(lambda connection: connection.execute(asked).first())
+        return row is not None and row.browser is not None and row.browser != digest(browser)
+
+    async def begin(self, sign_in: SignIn, now_us: int) -> str:
+        secret = new_secret()
+        await self._database.write(lambda connection: self._begin(connection, secret, sign_in, now_us))
+        return secret
+
+    async def find(self, secret: str, now_us: int) -> ConsoleSession | None:
+        """With what the person is at this moment, so that a change of it counts at once, by which process ever."""
+        person = and_(people.c.id == _SESSIONS.person_id, people.c.owner_agent == HOUSEHOLD_OWNER)
+        joined = console_sessions.outerjoin(people, person).outerjoin(
+            sign_in_grants, sign_in_grants.c.person_id == _SESSIONS.person_id
+        )
+        now = (people.c.name.label("called"), people.c.role.label("role_now"), sign_in_grants.c.invited_at)
+        wanted = select(console_sessions, *now).select_from(joined)
+        wanted = wanted.where(_SESSIONS.digest == digest(secret), _open(now_us))
+        row = await self._database.read(lambda connection: connection.execute(wanted).first())
+        return None if row is None else _session(row)
+
+    async def end(self, secret: str, now_us: int) -> None:
+        ended = update(console_sessions).where(_SESSIONS.digest == digest(secret), _SESSIONS.ended_at.is_(None))
+        await self._database.write(lambda connection: connection.execute(ended.values(ended_at=now_us)))
+
+    async def end_all(self, principal: Principal, now_us: int, *, but: str = "") -> int:
+        """Everywhere this person is signed in, but for one secret, and every link that was not used yet."""
+        person_id, kept = person_of(principal), digest(but) if but else ""
+        unused = delete(console_links).where(
+            _CONSOLE_SESSIONS_LINKS.person_id == person_id, _CONSOLE_SESSIONS_LINKS.used_at.is_(None)
+        )
+        ended = update(console_sessions).where(
+            _SESSIONS.person_id == person_id, _SESSIONS.ended_at.is_(None), _SESSIONS.digest != kept
+        )
+
+        def work(connection: Connection) -> int:
+            connection.execute(unused)
+            return int(connection.execute(ended.values(ended_at=now_us)).rowcount)
+
+        return await self._database.write(work)
+
+    async def end_one(self, person_id: str, session_id: str, now_us: int) -> bool:
+        mine = update(console_sessions).where(
+            _SESSIONS.person_id == person_id,
+            _SESSIONS.ended_at.is_(None),
+            _SESSIONS.digest.startswith(session_id, autoescape=True),
+        )
+        if len(session_id) != _ID_CHARACTERS:
+            return False
+        return bool(
+            await self._database.write(lambda connection: connection.execute(mine.values(ended_at=now_us)).rowcount)
+        )
+
+    async def open_of(self, person_id: str, now_us: int) -> Sequence[OpenSession]:
+        asked = select(console_sessions).where(_SESSIONS.person_id == person_id, _open(now_us))
+        asked = asked.order_by(_SESSIONS.created_at.desc()).limit(100)
+        rows = await self._database.read(lambda connection: connection.execute(asked).all())
+        return [
+            OpenSession(
+                id=session_id_of(row.digest),
+                way=row.way or str(SignInWay.TERMINAL),
+                device=row.device or "",
+                created_at_us=row.created_at,
+                expires_at_us=row.expires_at,
+            )
+            for row in rows
+        ]
+
+    def _begin(self, connection: Connection, secret: str, sign_in: SignIn, now_us: int) -> None:
+        person_id = person_of(sign_in.principal)
+        known = select(people.c.role).where(people.c.id == person_id, people.c.owner_agent == HOUSEHOLD_OWNER)
+        row = _row(digest(secret), sign_in.principal, now_us, SESSION_LIFE_SECONDS, sign_in.token_ids)
+        role = connection.execute(known).scalar_one_or_none()
+        more = {"person_role": role, "device": sign_in.device, "credential": sign_in.credential}
+        connection.execute(insert(console_sessions).values({**row, **more, "way": str(sign_in.way)}))
+        words = f"signed in by {'the terminal' if sign_in.way is SignInWay.TERMINAL else _with_article(sign_in.way)}"
+        entry = NewAudit(actor=str(sign_in.principal), kind=AuditKind.SIGN_IN, act=words, detail=sign_in.device)
+        add_entry(connection, self._mint(now_us), entry, now_us)
+
+
+def session_id_of(secret_digest: str) -> str:
+    return secret_digest[:_ID_CHARACTERS]
+
+
+def link_row(
+    link_digest: str, principal: Principal, now_us: int, token_ids: Sequence[str], way: SignInWay
+) -> dict[str, Any]:
+    return {**_row(link_digest, principal, now_us, LINK_LIFE_SECONDS, token_ids), "way": str(way)}
+
+
+def _open(now_us: int) -> Any:
+    return and_(_SESSIONS.ended_at.is_(None), _SESSIONS.expires_at > now_us)
+
+
+def _session(row: Row[Any]) -> ConsoleSession:
+    return ConsoleSession(
+        principal=Principal(Role(row.role), row.name),
+        expires_at_us=row.expires_at,
+        token_ids=_ids(row.token_ids),
+        name=row.called or "",
+        role_then=PersonRole(row.person_role) if row.person_role else None,
+        role_now=PersonRole(row.role_now) if row.role_now else None,
+        is_invited=row.invited_at is not None,
+    )
+
+
+def _ids(text: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, (text or "").split(_BETWEEN)))
+
+
+def _with_article(way: SignInWay) -> str:
+    return f"{'an' if way is SignInWay.INVITATION else 'a'} {way}"
+
+
+def _row(kept: str, principal: Principal, now_us: int, life_seconds: float, token_ids: Sequence[str]) -> dict[str, Any]:
+    return {
+        "digest": kept,
+        "role": str(principal.role),
+        "name": principal.name,
+        "person_id": person_of(principal),
+        "created_at": now_us,
+        "expires_at": now_us + seconds(life_seconds),
+        "token_ids": _BETWEEN.join(token_ids),
+    }

@@ -1,0 +1,155 @@
+"""Pairings on disk: codes that wait for their person, and senders who guess."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
+
+from postroom.kernel.database.rows import values
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.message.address import folded
+from postroom.people.model import Person, Purpose
+from postroom.people.pairing import CLOSED_SECONDS, MOST_OPEN, CodeSent, NewPairing, WrongCodes
+from postroom.people.store.people import StoredPeople
+from postroom.people.store.rows import read_people
+from postroom.people.store.tables import email_confirmations, pairing_codes, pairing_wrong_codes, people
+from postroom.people.store.writing import PersonWriter
+
+_CODE: Final = pairing_codes.c
+_WRONG: Final = pairing_wrong_codes.c
+_KEPT_US: Final = seconds(30 * 24 * 3600.0)
+
+
+class StoredPairings:
+    def __init__(self, people: StoredPeople) -> None:
+        self._people = people
+
+    async def start(self, new: NewPairing) -> NewPairing:
+        return await self._people.write(lambda connection, _: _start(connection, new))
+
+    async def redeem(self, sent: CodeSent, now_us: int) -> Person | None:
+        """The code and the address change together; a message that is read twice has paired once."""
+        return await self._people.write(lambda connection, writer: _redeem(connection, writer, sent, now_us))
+
+
+def _start(connection: Connection, new: NewPairing) -> NewPairing:
+    """Under the lock of the person, so that two at once are not one too many."""
+    connection.execute(select(people.c.id).where(people.c.id == new.person_id).with_for_update())
+    known = _code_under(connection, new.id) or link_under(connection, new.id)
+    if known is not None:
+        if (known.person_id, known.channel) != (new.person_id, new.channel):
+            raise Refused(Code.KEY_REUSED, "this idempotency key was used for another pairing")
+        return known
+    _refuse_too_many(connection, new)
+    if new.digest is None:
+        send_link(connection, new)
+    else:
+        _add_code(connection, new)
+    return new
+
+
+def _refuse_too_many(connection: Connection, new: NewPairing) -> None:
+    now_us = new.created_at_us
+    mine = and_(_CODE.person_id == new.person_id, _CODE.used_at.is_(None), _CODE.expires_at > now_us)
+    codes = connection.execute(select(func.count()).where(mine)).scalar_one()
+    if codes + open_links(connection, new.person_id, now_us) >= MOST_OPEN:
+        words = f"{MOST_OPEN} codes or links of this person are open already; use one, or wait until it ends"
+        raise Refused(Code.ILLEGAL_TRANSITION, words)
+
+
+def _add_code(connection: Connection, new: NewPairing) -> None:
+    connection.execute(delete(pairing_codes).where(_CODE.expires_at < new.created_at_us - _KEPT_US))
+    row = values(new, without=("address",), expires_at=new.expires_at_us)
+    connection.execute(insert(pairing_codes), row)
+
+
+def _code_under(connection: Connection, pairing_id: str) -> NewPairing | None:
+    row = connection.execute(select(pairing_codes).where(_CODE.id == pairing_id)).first()
+    if row is None:
+        return None
+    return NewPairing(
+        id=row.id, person_id=row.person_id, channel=row.channel, digest=row.digest, created_at_us=row.created_at
+    )
+
+
+def _redeem(connection: Connection, writer: PersonWriter, sent: CodeSent, now_us: int) -> Person | None:
+    wanted = and_(_CODE.digest.in_(sent.digests), _CODE.channel == sent.channel)
+    found = connection.execute(select(pairing_codes).where(wanted).with_for_update()).all()
+    if before := next((row for row in found if row.used_by == sent.event_id), None):
+        return next(iter(read_people(connection, HOUSEHOLD_OWNER, [before.person_id])), None)
+    wrong = _wrong_codes(connection, sent)
+    if wrong.is_closed(now_us):
+        return None
+    code = next((row for row in found if _is_open(row, now_us)), None)
+    if code is None:
+        _remember(connection, sent, wrong.and_more(len(sent.digests), now_us))
+        return None
+    used = update(pairing_codes).where(_CODE.id == code.id)
+    connection.execute(used.values(used_at=now_us, used_by=sent.event_id))
+    return writer.prove(connection, code.person_id, sent.channel, sent.sender, now_us)
+
+
+def _is_open(row: Row[Any], now_us: int) -> bool:
+    return row.used_at is None and row.expires_at > now_us
+
+
+def _wrong_codes(connection: Connection, sent: CodeSent) -> WrongCodes:
+    row = connection.execute(select(pairing_wrong_codes).where(_from(sent)).with_for_update()).mappings().first()
+    return WrongCodes(count=row["count"], last_at_us=row["last_at"]) if row else WrongCodes()
+
+
+def _remember(connection: Connection, sent: CodeSent, wrong: WrongCodes) -> None:
+    """Those of whom nothing wrong was heard for long are forgotten."""
+    old = _WRONG.last_at < wrong.last_at_us - seconds(CLOSED_SECONDS)
+    connection.execute(delete(pairing_wrong_codes).where(old))
+    values = {"count": wrong.count, "last_at": wrong.last_at_us}
+    if not connection.execute(update(pairing_wrong_codes).where(_from(sent)).values(values)).rowcount:
+        row = {"channel": sent.channel, "sender": folded(sent.sender), **values}
+        connection.execute(insert(pairing_wrong_codes), row)
+
+
+def _from(sent: CodeSent) -> Any:
+    return and_(_WRONG.channel == sent.channel, _WRONG.sender == folded(sent.sender))
+
+
+# The links that confirm an address.
+
+
+_TABLE: Final = email_confirmations.c
+KEPT_US: Final = 30 * 86_400_000_000
+IS_INBOX: Final = _TABLE.purpose == Purpose.INBOX
+
+
+def send_link(connection: Connection, new: NewPairing) -> None:
+    """To an address that a person is to prove; what it was good for is forgotten after a while."""
+    connection.execute(delete(email_confirmations).where(_TABLE.created_at < new.created_at_us - KEPT_US))
+    row = {
+        "id": new.id,
+        "user_id": new.person_id,
+        "address": new.address,
+        "attempts": 0,
+        "due_at": new.created_at_us,
+        "created_at": new.created_at_us,
+        "expires_at": new.expires_at_us,
+        "purpose": Purpose.PAIRING,
+        "channel": new.channel,
+    }
+    connection.execute(insert(email_confirmations), row)
+
+
+def open_links(connection: Connection, person_id: str, now_us: int) -> int:
+    """How many links of a person may still prove an address."""
+    mine = (~IS_INBOX, _TABLE.user_id == person_id, _TABLE.confirmed_at.is_(None), _TABLE.expires_at > now_us)
+    return connection.execute(select(func.count()).where(*mine)).scalar_one()
+
+
+def link_under(connection: Connection, pairing_id: str) -> NewPairing | None:
+    row = connection.execute(select(email_confirmations).where(_TABLE.id == pairing_id)).first()
+    if row is None:
+        return None
+    return NewPairing(
+        id=row.id, person_id=row.user_id, channel=row.channel, address=row.address, created_at_us=row.created_at
+    )

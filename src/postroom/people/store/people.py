@@ -1,0 +1,262 @@
+"""People on disk, each in one book."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Select, false, or_, select, update
+
+from postroom.conversations.store import erase_written
+from postroom.kernel.database.engine import Database, write_twice
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
+from postroom.message.address import folded
+from postroom.people.model import Entry, Keys, NewPerson, Overruled, Person, PersonRole
+from postroom.people.store.rows import (
+    IN_CONTACT_BOOK,
+    holding,
+    read_entries,
+    read_people,
+    reopen,
+    searchable,
+    version_of,
+    with_address,
+)
+from postroom.people.store.seeding import Seeds, SignIns
+from postroom.people.store.tables import contact_aliases, people, people_seeds, person_addresses
+from postroom.people.store.writing import CardMerger, PersonWriter, refuse_removal, refuse_role
+from postroom.questions.store.questions import erase_asked
+
+_CARDS_AT_ONCE: Final = 200
+_LONGEST: Final = 1_000  # no name and no address is longer, and comparing names takes time by the letter
+Result = TypeVar("Result")
+Hear = Callable[[], Awaitable[object]]
+
+
+class StoredPeople:
+    """`changes` counts what was written through this object, for those in this process who hold a view of people."""
+
+    def __init__(self, database: Database, mint: Callable[[int], str], keys_of: Callable[[str], Keys]) -> None:
+        self._database = database
+        self._mint = mint
+        self._writer = PersonWriter(mint, keys_of)
+        self._merger = CardMerger(self._writer)
+        self._seeds = Seeds(self._writer)
+        self._sign_ins = SignIns(self._writer)
+        self.changes = 0
+        self._hearing: list[Hear] = []
+
+    def tell(self, hear: Hear) -> None:
+        """Of every change, before the one who made it goes on."""
+        self._hearing.append(hear)
+
+    async def entry_ids(self, owner_agent: str) -> set[str]:
+        asked = select(contact_aliases.c.id).where(searchable(owner_agent))
+        return await self._database.read(lambda connection: set(connection.execute(asked).scalars()))
+
+    async def entries(self, owner_agent: str, only: set[str] | None = None) -> Sequence[Entry]:
+        """The names of contacts, which may be likened to what was asked."""
+        return await self._database.read(lambda connection: read_entries(connection, owner_agent, only))
+
+    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]:
+        found = await self._database.read(lambda connection: read_people(connection, owner_agent, ids))
+        return {person.id: person for person in found}
+
+    async def get(self, owner_agent: str, person_id: str) -> Person | None:
+        return (await self.people(owner_agent, [person_id])).get(person_id)
+
+    async def by_address(self, owner_agent: str, agent_address: str) -> Person | None:
+        """A contact, by the agent address or by one that can be told from a name."""
+        return await self._database.read(lambda connection: with_address(connection, owner_agent, agent_address))
+
+    async def named(self, owner_agent: str, name: str) -> Sequence[Person]:
+        """People with exactly this name or alias, the owner and those who sign in among them."""
+        if len(name) > _LONGEST:
+            return []
+        return await self._database.read(self._reading(owner_agent, self._called(owner_agent, name)))
+
+    async def find(self, owner_agent: str, who: str) -> Sequence[Person]:
+        """By id, exact name or alias; `owner` means the owner and no other."""
+        if who.strip().lower() == OWNER and owner_agent == HOUSEHOLD_OWNER:
+            return list((await self.people(owner_agent, [OWNER])).values())
+        if known := await self.get(owner_agent, who.strip()):
+            return [known]
+        return await self.named(owner_agent, who)
+
+    async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]:
+        """Those with this address on this channel; one at most has proved it."""
+        if len(address) > _LONGEST:
+            return []
+        asked = holding(owner_agent, folded(address.strip()), channel)
+        return await self._database.read(self._reading(owner_agent, asked))
+
+    async def reopen(self, channel: str, address: str) -> None:
+        await self._write(lambda connection: reopen(connection, channel, address))
+
+    async def page(
+        self, owner_agent: str, *, after: str | None, limit: int, only_contacts: bool = False
+    ) -> Sequence[Person]:
+        asked = select(people.c.id).where(people.c.owner_agent == owner_agent).order_by(people.c.id).limit(limit)
+        if after is not None:
+            asked = asked.where(people.c.id > after)
+        if only_contacts:
+            asked = asked.where(IN_CONTACT_BOOK)
+        return await self._database.read(
+            lambda connection: read_people(connection, owner_agent, list(connection.execute(asked).scalars()))
+        )
+
+    async def version(self, owner_agent: str) -> int:
+        """Another one after every change in this book, by any process."""
+        return await self._database.read(lambda connection: version_of(connection, owner_agent))
+
+    async def known(self, owner_agent: str) -> tuple[int, Sequence[Person]]:
+        """The version of the book, with the household's own people and those who are trusted."""
+        wanted = or_(people.c.role != PersonRole.CONTACT, people.c.trusted)
+        asked = select(people.c.id).where(people.c.owner_agent == owner_agent, wanted)
+        read = self._reading(owner_agent, asked)
+        return await self._database.read(lambda connection: (version_of(connection, owner_agent), read(connection)))
+
+    async def create(
+        self, owner_agent: str, new: NewPerson, *, source: str, now_us: int, reserved_id: str | None = None
+    ) -> Person:
+        """Raises Refused when the address is another's; who is there under a reserved id was made before."""
+        refuse_role(None, new)
+        person_id = reserved_id or self._mint(now_us)
+
+        def work(connection: Connection) -> Person:
+            if reserved_id and (made := read_people(connection, owner_agent, [reserved_id])):
+                return made[0]
+            return self._writer.insert(connection, owner_agent, person_id, new, source, now_us)
+
+        return await self._write(work)
+
+    async def change(
+        self, owner_agent: str, person_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
+    ) -> Person | None:
+        """Read, edit and write as one step; None when there is no such person."""
+
+        def work(connection: Connection) -> Person | None:
+            connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
+            known = read_people(connection, owner_agent, [person_id])
+            if not known:
+                return None
+            new = edit(known[0])
+            refuse_role(known[0], new)
+            return self._writer.update(connection, known[0], new, now_us)
+
+        return await self._write(work)
+
+    async def delete(self, owner_agent: str, person_id: str, *, now_us: int = 0) -> bool:
+        """With what was said in the questions to them that are over, and what they wrote to butlers."""
+        refuse_removal(owner_agent, person_id)
+
+        def work(connection: Connection) -> bool:
+            if not self._writer.remove(connection, owner_agent, person_id):
+                return False
+            mine = people_seeds.c.person_id == person_id
+            connection.execute(update(people_seeds).where(mine).values(changed=True))
+            if owner_agent == HOUSEHOLD_OWNER:
+                erase_asked(connection, person_id, now_us=now_us)
+                erase_written(connection, person_id)
+            return True
+
+        return await self._write(work)
+
+    async def merge(self, owner_agent: str, cards: Sequence[NewPerson], *, source: str, now_us: int) -> tuple[int, int]:
+        """How many were new, and how many added something to a contact that was there."""
+        created = updated = 0
+        for start in range(0, len(cards), _CARDS_AT_ONCE):  # others want to write meanwhile
+            some = cards[start : start + _CARDS_AT_ONCE]
+            more = await self._write(self._merger.merging(owner_agent, some, source, now_us))
+            created, updated = created + more[0], updated + more[1]
+        return created, updated
+
+    async def keep_in_step(self, owner_agent: str, wanted: Sequence[NewPerson], *, now_us: int) -> None:
+        """With what the settings file says."""
+        await self._write(lambda connection: self._seeds.keep_in_step(connection, owner_agent, wanted, now_us))
+
+    async def overruled(self, owner_agent: str, wanted: Sequence[NewPerson]) -> Sequence[Overruled]:
+        return await self._database.read(lambda connection: self._seeds.overruled(connection, owner_agent, wanted))
+
+    async def admit(self, signing_in: Mapping[str, PersonRole], *, now_us: int) -> None:
+        """People who can sign in and have no record get one in the household's book, under their id."""
+        await self._write(lambda connection: self._sign_ins.admit(connection, signing_in, now_us))
+
+    async def write(self, work: Callable[[Connection, PersonWriter], Result]) -> Result:
+        """One transaction of those who write more than people in it."""
+        return await self._write(lambda connection: work(connection, self._writer))
+
+    def _called(self, owner_agent: str, name: str) -> Select[Any]:
+        table = contact_aliases.c
+        asked = select(table.contact_id).where(table.owner_agent == owner_agent)
+        return asked.where(table.normal == self._writer.normal(name))
+
+    def _reading(self, owner_agent: str, ids: Select[Any]) -> Callable[[Connection], list[Person]]:
+        return lambda connection: read_people(connection, owner_agent, sorted(set(connection.execute(ids).scalars())))
+
+    async def _write(self, work: Callable[[Connection], Result]) -> Result:
+        try:
+            done = await write_twice(self._database, work)
+        finally:
+            self.changes += 1
+        for hear in self._hearing:
+            with suppress(StoreUnavailable):  # it is written; they will look again
+                await hear()
+        return done
+
+
+# People of a book by how a name begins, by role, by channels that lead nowhere, and by what they have not proved.
+
+
+class StoredPeopleSearch:
+    def __init__(self, database: Database, keys_of: Callable[[str], Keys]) -> None:
+        self._database = database
+        self._keys_of = keys_of
+
+    async def listed(
+        self, owner_agent: str, *, begins: str | None, role: PersonRole | None, after: str | None, limit: int
+    ) -> Sequence[Person]:
+        """`after` is the id the page before ended with."""
+        asked = select(people.c.id).where(people.c.owner_agent == owner_agent).order_by(people.c.id).limit(limit)
+        if begins is not None and begins.strip():
+            asked = asked.where(self._begins(owner_agent, begins))
+        if role is not None:
+            asked = asked.where(people.c.role == role)
+        if after is not None:
+            asked = asked.where(people.c.id > after)
+
+        def work(connection: Connection) -> Sequence[Person]:
+            return read_people(connection, owner_agent, list(connection.execute(asked).scalars()))
+
+        return await self._database.read(work)
+
+    async def unreachable(self, owner_agent: str, channels: Collection[str], limit: int) -> Sequence[tuple[str, str]]:
+        """Names, and the channel of an address that is none of these."""
+        table = person_addresses.c
+        asked = (
+            select(people.c.name, table.channel)
+            .distinct()
+            .join(people, people.c.id == table.person_id)
+            .where(table.owner_agent == owner_agent, table.channel.not_in(list(channels)))
+            .order_by(table.channel, people.c.name)
+            .limit(limit)
+        )
+        return await self._database.read(lambda connection: [(one, on) for one, on in connection.execute(asked)])
+
+    async def unproved(self, owner_agent: str, limit: int) -> Sequence[str]:
+        """Names of those without a verified address; those who decide come before contacts."""
+        table = person_addresses.c
+        proved = select(table.person_id).where(table.owner_agent == owner_agent, table.verified_at.is_not(None))
+        asked = select(people.c.name).where(people.c.owner_agent == owner_agent, people.c.id.not_in(proved))
+        asked = asked.order_by(people.c.role == PersonRole.CONTACT, people.c.name).limit(limit)
+        return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
+
+    def _begins(self, owner_agent: str, words: str) -> ColumnElement[bool]:
+        """However it is written; what has no letters begins no name."""
+        keys, table = self._keys_of(words), contact_aliases.c
+        forms = [(table.folded, keys.folded), (table.latin, keys.latin)]
+        fitting = [column.startswith(form, autoescape=True) for column, form in forms if form]
+        named = select(table.contact_id).where(table.owner_agent == owner_agent, or_(false(), *fitting))
+        return people.c.id.in_(named)

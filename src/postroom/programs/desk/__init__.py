@@ -1,1 +1,0 @@
-"""The desk: a popup that asks the person at the screen."""

@@ -1,1 +1,0 @@
-"""The household's open questions, shown as popups and answered over its API."""

@@ -1,1 +1,0 @@
-"""The window itself, in a process of its own."""

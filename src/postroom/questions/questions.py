@@ -1,0 +1,766 @@
+"""What every door calls: ask people, wait for them, and answer as one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from postroom.attention.attention import QuestionTimes
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.serving.servers import when_written
+from postroom.kernel.values.errors import Code, FieldError, OverloadRejected, Refused, ValidationError
+from postroom.kernel.values.ids import SECOND_US, seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role, person_id_of
+from postroom.message.inbound import Assurance
+from postroom.people.model import Person
+from postroom.questions.asked_people import AskedPeople, Strangers, asked, asked_people, found_people
+from postroom.questions.model import (
+    BY_DEFAULT,
+    Added,
+    Asked,
+    AskedPerson,
+    Attempt,
+    Heard,
+    PlannedPresentation,
+    Presentation,
+    PresentationStatus,
+    Question,
+    QuestionChange,
+    QuestionEventType,
+    QuestionMove,
+    QuestionStatus,
+    Resume,
+    Subject,
+    SubjectKind,
+    Verdict,
+    Wording,
+    after,
+    ended,
+)
+from postroom.questions.rules.judge import AnswerPolicy, judge, refused
+from postroom.questions.rules.plan import (
+    GONE,
+    Channels,
+    Plan,
+    QuestionStep,
+    Turns,
+    due,
+    next_at,
+    nowhere,
+    places,
+    refuse_unknown_channels,
+)
+from postroom.questions.rules.reading import Given
+from postroom.questions.rules.request import QuestionRequest, check_revision, fingerprint
+from postroom.questions.store.questions import Decide, Plans, QuestionRecord, QuestionStore
+from postroom.questions.waiting import AnswersPage, Bells, HeardAnswer, Progress, QuestionStory, QuestionView, Waiting
+
+MAX_PAGE: Final = 200
+_HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the question does not exist
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """
+    An agent sees its own questions, a person those that ask them, and the owner all.
+
+    The questions of others are not found. `bells` ring after every commit in this process. `strangers` is there where
+    a person agrees to what is sent to those who are not trusted: what they were not shown, they find at no door.
+    `agents` are those a caller speaks for.
+    """
+
+    questions: Questions
+    store: QuestionRecord
+    planning: Planning
+    bells: Bells
+    clock: Clock
+    mint: Callable[[int], str]
+    times: QuestionTimes | None = None
+    strangers: Strangers | None = None
+    agents: Callable[[Principal], Collection[str]] = lambda _: ()
+
+    async def ask(
+        self,
+        asker: Principal,
+        request: QuestionRequest,
+        *,
+        wait_seconds: float,
+        progress: Progress | None = None,
+        subject: Subject | None = None,
+    ) -> QuestionView:
+        """
+        Stored and planned, in one, before the waiting begins.
+
+        Raises ValidationError, and KeyReused with the `ask_id`.
+        """
+        people = await self._people(asker, request)
+        question = await self._opened(asker, request, subject, people)
+        planned = self.planning.chosen(question, people, self.mint)
+        if question.escalate_to and all(one.status is PresentationStatus.FAILED for one in planned):
+            question = replace(question, escalate_after_seconds=0, next_at_us=question.created_at_us)
+        stored = await self.questions.ask(question, planned)
+        if stored.created and wait_seconds <= 0:
+            return QuestionView(question=question, presentations=planned)
+        view = await self._waited(asker, stored.question, wait_seconds, progress)
+        return replace(view, joined=stored.joined)
+
+    async def wait(
+        self,
+        asker: Principal,
+        *,
+        ask_id: str | None = None,
+        key: str | None = None,
+        wait_seconds: float,
+        progress: Progress | None = None,
+    ) -> QuestionView:
+        """Others than the asker who may see it may wait for it, too; only the asker collects its end."""
+        question = await self._named(asker, ask_id, key)
+        return await self._waited(asker, question, wait_seconds, progress)
+
+    async def answers(self, asker: Principal, *, since: str | None, limit: int) -> AnswersPage:
+        """What ended for this asker, in the order in which it ended. A secret is not in it: `wait` hands it out."""
+        _check_page(limit)
+        position = _position(since)
+        endings = await self.store.answers(str(asker), since=position, limit=limit)
+        for one in endings:
+            if not one.question.wording.secret:
+                await self._collect(one.question)
+        views = [await self._view(one.question) for one in endings]
+        return AnswersPage(views=views, cursor=str(endings[-1].position if endings else position))
+
+    async def cancel(self, asker: Principal, ask_id: str, reason: str | None = None) -> QuestionView:
+        """By the asker or the owner; one that has ended stays as it ended."""
+        question = await self._of(asker, ask_id)
+        return await self._seen(asker, await self.questions.cancel(question.id, reason) or question)
+
+    async def revise(self, asker: Principal, ask_id: str, changes: object) -> QuestionView:
+        """Raises ValidationError, and Refused when it has ended."""
+        question = await self._of(asker, ask_id)
+        revision = check_revision(question, changes)
+        length, now_us = revision.deadline_seconds, self.clock.now_us()
+        until_us = None if length is None else now_us + seconds(length)
+        if until_us is not None and self.times is not None:
+            until_us = await self._open_until(question, self.times, until_us, now_us)
+        revised = await self.questions.revise(question.id, revision.wording, until_us)
+        if revised is None or not revised.is_open:
+            raise Refused(Code.ILLEGAL_TRANSITION, f"the question is {(revised or question).status}")
+        return await self._seen(asker, revised)
+
+    async def answer(
+        self,
+        person: Principal,
+        ask_id: str,
+        given: Given,
+        *,
+        channel: str,
+        event_id: str,
+        revision: int | None = None,
+        assurance: Assurance = Assurance.SIGNED_IN,
+    ) -> HeardAnswer:
+        """
+        By a signed-in person; the same `event_id` again, about the same question, has the first verdict.
+
+        `revision` is of the wording they had before them; without it, the present one. `assurance` says how far it
+        is certain that they did it themselves.
+        """
+        if await self._is_stranger(person):  # who answers nothing but what they were shown
+            seen = await self._seen(person, await self._visible(person, ask_id))
+            revision = seen.question.revision if revision is None else revision
+        attempt = await self._attempt(person, ask_id, given, channel, event_id)
+        surely = min(attempt.assurance, assurance, key=lambda one: one.rank)
+        heard = await self.questions.hear(replace(attempt, revision=revision, assurance=surely))
+        if heard is None or heard.verdict.code in _HIDDEN:
+            raise _not_found()
+        return HeardAnswer(verdict=heard.verdict, view=await self._seen(person, for_others(heard.question)))
+
+    async def read(self, person: Principal, ask_id: str) -> QuestionView:
+        """For whoever may see it; the asker sees it as it is, and collects nothing."""
+        return await self._seen(person, await self._visible(person, ask_id))
+
+    async def under(self, asker: Principal, key: str) -> Sequence[QuestionView]:
+        """What this asker asked with that key, or nothing; collects nothing."""
+        question = await self.store.by_key(str(asker), key)
+        return [] if question is None else [await self._seen(asker, question)]
+
+    async def story(self, person: Principal, ask_id: str) -> QuestionStory:
+        """Why it is as it is. What others tried to answer is for the owner alone."""
+        question = await self._visible(person, ask_id)
+        attempts = await self.store.attempts(ask_id) if person.is_owner else ()
+        view = await self._seen(person, question)
+        return QuestionStory(view=view, events=await self.store.history(ask_id), attempts=attempts)
+
+    async def listing(
+        self,
+        caller: Principal,
+        *,
+        status: QuestionStatus | None = None,
+        mine: bool = False,
+        besides: SubjectKind | None = None,
+        about: Sequence[str] | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Sequence[QuestionView]:
+        """
+        The newest first: of an agent what it asked, of a person also what asks them, of the owner all.
+
+        `mine` is only what asks this person, `about` only what asks one of those people, `besides` leaves out what is
+        about one kind of thing; `after` is the id of the last one seen.
+        """
+        _check_page(limit)
+        person_id = person_id_of(caller)
+        everything, only_theirs = caller.is_owner and not mine, mine and person_id is not None
+        all_of_it, shown = not await self._is_stranger(caller), list[QuestionView]()
+        while len(shown) < limit:
+            found = await self.store.listing(
+                asker=None if everything or only_theirs else str(caller),
+                person_id=None if everything else person_id,
+                status=status,
+                besides=besides,
+                about=about,
+                before=after,
+                limit=limit,
+            )
+            seen = [await self._seen_or_none(caller, one, all_of_it=all_of_it) for one in found]
+            shown += [one for one in seen if one is not None]
+            if len(found) < limit:
+                break
+            after = found[-1].id
+        return shown[:limit]
+
+    async def _people(self, asker: Principal, request: QuestionRequest) -> tuple[Person, ...]:
+        refuse_unknown_channels(request.channels, self.planning.channels)
+        people = self.planning.people
+        named = request.to or ((asker.person,) if asker.person else ())  # a program works for one person
+        to = await found_people(people, self._reach(asker), named, "to") if named else (await people.owner(),)
+        _refuse_self(asker, to)
+        return to
+
+    def _reach(self, asker: Principal) -> Principal:
+        """An assistant that speaks for the owner asks whom the owner asks."""
+        return OPERATOR if HOUSEHOLD_OWNER in self.agents(asker) else asker
+
+    async def _opened(
+        self, asker: Principal, request: QuestionRequest, subject: Subject | None, people: Sequence[Person]
+    ) -> Question:
+        now_us = self.clock.now_us()
+        question = opened(
+            request,
+            id=self.mint(now_us),
+            asker=str(asker),
+            people=tuple(map(asked, people)),
+            escalate_to=await asked_people(
+                self.planning.people, self._reach(asker), request.escalate_to, "escalate_to"
+            ),
+            resume=_resume(asker, request),
+            subject=subject,
+            now_us=now_us,
+        )
+        return await self._in_their_time(question, self.times) if self.times is not None else question
+
+    async def _in_their_time(self, question: Question, times: QuestionTimes) -> Question:
+        """Neither its time nor that of its reminder and escalation runs while it is quiet for those who are asked."""
+        asked_us, until_us = question.created_at_us, await self._open_until(question, times, question.expires_at_us)
+        later = replace(question, expires_at_us=until_us)
+        if (remind := question.remind_after_seconds) is not None:
+            shown_us = [
+                await times.shown_at(one.id, question.asker, question.urgency, asked_us) for one in question.people
+            ]
+            later = replace(later, remind_after_seconds=remind + _whole_seconds(min(shown_us) - asked_us))
+        if (escalate := question.escalate_after_seconds) is not None:
+            at_us = await self._open_until(question, times, asked_us + seconds(escalate))
+            later = replace(later, escalate_after_seconds=_whole_seconds(at_us - asked_us))
+        return replace(later, next_at_us=next_at(later))
+
+    async def _open_until(
+        self, question: Question, times: QuestionTimes, until_us: int, from_us: int | None = None
+    ) -> int:
+        return await times.deadline(
+            [one.id for one in question.people],
+            question.asker,
+            question.urgency,
+            asked_us=question.created_at_us if from_us is None else from_us,
+            deadline_us=until_us,
+        )
+
+    async def _waited(
+        self, caller: Principal, asked: Question, wait_seconds: float, progress: Progress | None
+    ) -> QuestionView:
+        is_asker = _is_asker(caller, asked)
+        read = self.store.for_asker if is_asker else self.store.get
+        waiting = Waiting(read=read, store=self.store, bells=self.bells, clock=self.clock)
+        question = await waiting.until_over(asked.id, wait_seconds, progress)
+        if question is None:
+            raise _not_found()
+        if is_asker:
+            await self._collect(question)
+        return await self._seen(caller, question)
+
+    async def _collect(self, question: Question) -> None:
+        """Not before its asker gets it: one that has hung up is told when it asks again."""
+        if not question.is_open and question.collected_at_us is None:
+            await when_written(partial(self.store.collect, question.id, self.clock.now_us()))
+
+    async def _named(self, asker: Principal, ask_id: str | None, key: str | None) -> Question:
+        if (ask_id is None) == (key is None):
+            told = FieldError("ask_id", "give either ask_id or idempotency_key", "one_of")
+            raise ValidationError.of([told])
+        if ask_id is not None:
+            return await self._visible(asker, ask_id)
+        question = await self.store.by_key(str(asker), key or "")
+        if question is None:
+            raise _not_found()
+        return question
+
+    async def _of(self, asker: Principal, ask_id: str) -> Question:
+        question = await self.store.get(ask_id)
+        if question is None or not (_is_asker(asker, question) or asker.is_owner):
+            raise _not_found()
+        if question.subject is not None:
+            raise Refused(Code.POLICY_DENIED, f"the question is about {question.subject}, and ends with that")
+        return question
+
+    async def _visible(self, caller: Principal, ask_id: str) -> Question:
+        question = await self.store.get(ask_id)
+        if question is None or not _may_see(caller, question):
+            raise _not_found()
+        return question
+
+    async def _attempt(self, person: Principal, ask_id: str, given: Given, channel: str, event_id: str) -> Attempt:
+        """The operator is the person at the machine; that their own scripts ask under that name makes it no agent's."""
+        person_id, now_us = person_id_of(person), self.clock.now_us()
+        known = await self.planning.people.find(person_id) if person_id else ()
+        is_operator = person.role is Role.OPERATOR
+        return Attempt(
+            id=self.mint(now_us),
+            question_id=ask_id,
+            channel=channel,
+            provider_event_id=f"{person}:{ask_id}:{event_id}",
+            said=given.said,
+            heard_at_us=now_us,
+            person_id=person_id,
+            person_name=next((one.name for one in known if one.id == person_id), person.name),
+            assurance=Assurance.SIGNED_IN if person_id else Assurance.NONE,
+            actor=None if is_operator else str(person),
+            operator=is_operator,
+        )
+
+    async def _seen(self, caller: Principal, question: Question) -> QuestionView:
+        """Raises Refused when they were not shown it, or not with these words."""
+        view = await self._seen_or_none(caller, question, all_of_it=not await self._is_stranger(caller))
+        if view is None:
+            raise _not_found()
+        return view
+
+    async def _seen_or_none(self, caller: Principal, question: Question, *, all_of_it: bool) -> QuestionView | None:
+        if _is_asker(caller, question):
+            return await self._view(question)
+        view = await self._view(for_others(question))
+        return view if all_of_it or self.strangers is None else await self.strangers.seen(caller.name, view)
+
+    async def _is_stranger(self, caller: Principal) -> bool:
+        person_id = None if caller.is_owner else person_id_of(caller)
+        return self.strangers is not None and person_id is not None and await self.strangers.knows(person_id)
+
+    async def _view(self, question: Question) -> QuestionView:
+        return QuestionView(question=question, presentations=await self.planning.plans.of(question.id))
+
+
+def _resume(asker: Principal, request: QuestionRequest) -> Resume | None:
+    """A butler wakes itself and no other; the owner may wake any."""
+    wished = request.resume
+    if wished is None:
+        return None
+    own = asker.name if asker.role is Role.BUTLER else None
+    butler = wished.butler or own
+    if butler is None:
+        raise ValidationError.of([FieldError("resume.butler", "is required", "required")])
+    if butler != own and not asker.is_owner:
+        raise ValidationError.of([FieldError("resume.butler", "may only be the butler that asks", "not_allowed")])
+    return Resume(butler=butler, prompt=wished.prompt, material=wished.material)
+
+
+def _refuse_self(asker: Principal, to: Sequence[Person]) -> None:
+    if asker.role in (Role.PERSON, Role.USER) and [one.id for one in to] == [asker.name]:
+        raise ValidationError.of([FieldError("to", "must name another person than the one who asks", "self")])
+
+
+def _is_asker(caller: Principal, question: Question) -> bool:
+    return str(caller) == question.asker
+
+
+def _may_see(caller: Principal, question: Question) -> bool:
+    person_id = person_id_of(caller)
+    return _is_asker(caller, question) or caller.is_owner or (person_id is not None and question.asks(person_id))
+
+
+def for_others(question: Question) -> Question:
+    """What the asker keeps for itself is not theirs, and a secret is not repeated to any screen."""
+    answer = None if question.wording.secret else question.answer
+    return replace(question, answer=answer, state=None, key=None, resume=None)
+
+
+def _whole_seconds(length_us: int) -> int:
+    return -(-length_us // SECOND_US)
+
+
+def _check_page(limit: int) -> None:
+    if not 1 <= limit <= MAX_PAGE:
+        raise ValidationError.of([FieldError("limit", f"must be from 1 to {MAX_PAGE}", "out_of_range")])
+
+
+def _position(since: str | None) -> int:
+    text = "0" if since is None else since.strip()
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise ValidationError.of([FieldError("since", "must be a cursor of an earlier page", "cursor")])
+    return int(text)
+
+
+def _not_found() -> Refused:
+    return Refused(Code.NOT_FOUND, "there is no such question")
+
+
+# Every change of a question that is not a person's answer; each leaves one that has ended as it is.
+
+
+NOT_CAUGHT_UP: Final = "not everything that was sent before the deadline could be read"
+
+
+def cancelled(question: Question, *, reason: str | None, now_us: int) -> QuestionChange:
+    return _ended(question, QuestionMove.CANCEL, now_us, reason=reason)
+
+
+def superseded(question: Question, *, by: str, now_us: int) -> QuestionChange:
+    return _ended(question, QuestionMove.SUPERSEDE, now_us, superseded_by=by)
+
+
+def expired(question: Question, *, caught_up: bool, now_us: int) -> QuestionChange:
+    """With the default as its answer, if there is one; no person acted, and it says so."""
+    default = question.wording.default
+    return _ended(
+        question,
+        QuestionMove.EXPIRE,
+        now_us,
+        answer=default,
+        answered_by=BY_DEFAULT if default else None,
+        reason=None if caught_up else NOT_CAUGHT_UP,
+    )
+
+
+def revised(question: Question, wording: Wording, *, expires_at_us: int | None = None, now_us: int) -> QuestionChange:
+    """Another wording, or only another deadline; whatever was shown before no longer counts when the words differ."""
+    if not question.is_open:
+        return QuestionChange(question=question)
+    mark = fingerprint(wording, (person.id for person in question.people if person.added is Added.ASKED))
+    same = mark == question.revision_hash
+    new = replace(question, wording=wording, revision_hash=mark, expires_at_us=expires_at_us or question.expires_at_us)
+    new = replace(new, revision=question.revision + (0 if same else 1), next_at_us=next_at(new))
+    if new == question:
+        return QuestionChange(question=question)
+    after(question.status, QuestionMove.REVISE)
+    return _noted(new, QuestionEventType.REVISED, now_us, revision=new.revision)
+
+
+def reminded(question: Question, *, now_us: int) -> QuestionChange:
+    if not question.is_open or question.reminded_at_us is not None:
+        return QuestionChange(question=question)
+    return _noted(_planned(replace(question, reminded_at_us=now_us)), QuestionEventType.REMINDED, now_us)
+
+
+def escalated(question: Question, *, now_us: int) -> QuestionChange:
+    """More people may answer; those who were asked still may."""
+    if not question.is_open or question.escalated_at_us is not None:
+        return QuestionChange(question=question)
+    more = tuple(person for person in question.escalate_to if not question.asks(person.id))
+    new = _planned(replace(question, people=question.people + more, escalated_at_us=now_us))
+    return _noted(new, QuestionEventType.ESCALATED, now_us, people=[person.id for person in more])
+
+
+def postponed(question: Question, step: QuestionStep, *, until_us: int) -> QuestionChange:
+    """It is quiet for those whom the step is about; no line in the feed, since nothing has happened."""
+    after_seconds = -((question.created_at_us - until_us) // SECOND_US)  # a whole second, and never too early
+    if not question.is_open or until_us <= question.created_at_us:
+        return QuestionChange(question=question)
+    if step is QuestionStep.REMIND:
+        return QuestionChange(question=_planned(replace(question, remind_after_seconds=after_seconds)))
+    return QuestionChange(question=_planned(replace(question, escalate_after_seconds=after_seconds)))
+
+
+def taken(question: Question, plan: Plan, now_us: int) -> QuestionChange:
+    """The first step of a plan; the others come with the next look."""
+    match plan.steps[:1]:
+        case (QuestionStep.REMIND,):
+            return reminded(question, now_us=now_us)
+        case (QuestionStep.ESCALATE,):
+            return escalated(question, now_us=now_us)
+        case (QuestionStep.EXPIRE,):
+            return expired(question, caught_up=plan.caught_up, now_us=now_us)
+        case _:
+            return QuestionChange(question=question)
+
+
+def _ended(question: Question, move: QuestionMove, now_us: int, **changes: object) -> QuestionChange:
+    if not question.is_open:
+        return QuestionChange(question=question)
+    return ended(question, move, now_us, **changes)
+
+
+def _planned(question: Question) -> Question:
+    return replace(question, next_at_us=next_at(question))
+
+
+def _noted(question: Question, event: QuestionEventType, now_us: int, **note: object) -> QuestionChange:
+    return QuestionChange(question=question, event=event, at_us=now_us, note=note)
+
+
+# A checked request becomes an open question, addressed to people.
+
+
+def opened(
+    request: QuestionRequest,
+    *,
+    id: str,
+    asker: str,
+    people: Sequence[AskedPerson],
+    escalate_to: Sequence[AskedPerson] = (),
+    resume: Resume | None = None,
+    subject: Subject | None = None,
+    now_us: int,
+) -> Question:
+    """`people` are those whom `to` names, found and fixed here: they, and those added later, may answer."""
+    mark = fingerprint(request.wording, (person.id for person in people))
+    question = Question(
+        id=id,
+        asker=asker,
+        key=request.key,
+        fingerprint=mark,
+        wording=request.wording,
+        people=tuple({person.id: person for person in people}.values()),
+        revision_hash=mark,
+        channels=request.channels,
+        urgency=request.urgency,
+        preview=request.preview,
+        state=request.state,
+        remind_after_seconds=request.remind_after_seconds,
+        escalate_to=tuple(replace(person, added=Added.ESCALATED) for person in escalate_to),
+        escalate_after_seconds=request.escalate_after_seconds,
+        resume=resume,
+        subject=subject,
+        created_at_us=now_us,
+        expires_at_us=request.expires_at_us or now_us + seconds(request.deadline_seconds),
+    )
+    return replace(question, next_at_us=next_at(question))
+
+
+# Chooses the places where the people of a question are shown it; choosing twice does no harm.
+
+
+NEXT_CHANNEL_SECONDS: Final = 300.0
+QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
+QUIET: Final = "it is quiet for them"
+_AT_A_TIME: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """`times` know of channels that a person wishes to be asked on, and when."""
+
+    plans: Plans
+    people: AskedPeople
+    channels: Channels
+    clock: Clock
+    next_channel_seconds: float = NEXT_CHANNEL_SECONDS
+    times: QuestionTimes | None = None
+
+    async def plan(self, question: Question, people: Sequence[str] | None = None) -> Sequence[Presentation]:
+        """For these people of it, or for all for whom it was not done yet."""
+        ids = sorted(await self.plans.unplanned(question.id) if people is None else people)
+        chosen = [place for one in ids for place in await self._places(question, one)]
+        return await self.plans.plan(question.id, ids, chosen, self.clock.now_us())
+
+    def chosen(self, question: Question, people: Sequence[Person], mint: Callable[[int], str]) -> list[Presentation]:
+        """For people who are known already, so that it can be stored with the question."""
+        now_us, in_order = question.created_at_us, sorted(people, key=lambda one: one.id)
+        found = [one for person in in_order for one in self._on_channels(question, person)]
+        return [one.under(mint(now_us), question.id, now_us) for one in found]
+
+    async def take_up(self) -> int:
+        """What was asked and not planned, by a process that died or because people were added; how many it was."""
+        found = await self.plans.to_plan(_AT_A_TIME)
+        for question in found:
+            await self.plan(question)
+        return len(found)
+
+    async def _places(self, question: Question, person_id: str) -> list[PlannedPresentation]:
+        found = await self.people.find(person_id)
+        person = next((one for one in found if one.id == person_id), None)
+        return self._on_channels(question, person) if person else [nowhere(person_id, GONE)]
+
+    def _on_channels(self, question: Question, person: Person) -> list[PlannedPresentation]:
+        return places(person, question.channels, self.channels, self._turns(person.id))
+
+    async def turn_us(self, question: Question, shown: Presentation, now_us: int) -> int | None:
+        """When this channel has its turn, if the person's channel before it came up late; None when that is now."""
+        if question.channels is not None or now_us - shown.created_at_us < SECOND_US:  # it is the first
+            return None
+        mine = [one for one in await self.plans.of(question.id) if one.person_id == shown.person_id]
+        before = [one for one in mine if one.id < shown.id and one.status is not PresentationStatus.FAILED][-1:]
+        gap_us = seconds(self._turns(shown.person_id).gap(shown.channel))
+        for one in before:
+            is_held = one.status is PresentationStatus.PLANNED and one.reason == QUIET
+            at_us = (now_us if is_held else one.updated_at_us) + gap_us
+            if at_us > now_us and (is_held or one.status is PresentationStatus.SHOWN):
+                return at_us
+        return None
+
+    def _turns(self, person_id: str) -> Turns:
+        steps = self.times.channels_after(person_id) if self.times is not None else ()
+        return Turns(seconds=self.next_channel_seconds, steps=steps)
+
+
+# Questions from beginning to end: asked once, heard by one rule, ended once.
+
+
+_QUESTIONS_AT_A_TIME: Final = 100
+_EVER: Final = -1  # before all that can be due
+_AGAIN_SECONDS: Final = 60.0
+_ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
+Changed = Callable[[Question], None]
+CaughtUp = Callable[[], int | None]
+
+
+class KeyReused(ValidationError):
+    """The caller's key stands for another question."""
+
+    def __init__(self, ask_id: str) -> None:
+        told = FieldError("idempotency_key", f"was already used for another question, {ask_id}", "key_reused")
+        super().__init__(f"{told.field}: {told.error}", fields=[told])
+        self.ask_id = ask_id
+
+
+class TooManyOpen(OverloadRejected):
+    """The asker waits for more answers than people can give."""
+
+    def __init__(self) -> None:
+        told = (
+            "too many of your questions are open: wait for answers, or cancel some that nobody needs to answer any more"
+        )
+        super().__init__(told, limit_type="open_questions", retry_after_seconds=_AGAIN_SECONDS)
+        self.code = Code.TOO_MANY_OPEN
+
+
+def _nothing(_question: Question) -> None:
+    return None
+
+
+def _caught_up() -> int | None:
+    return None
+
+
+class Questions:
+    """
+    `changed` is rung after every commit, with the question as it is then.
+
+    `caught_up` says until when everything that people sent has been read; None when nothing can be on its way.
+    """
+
+    def __init__(
+        self,
+        store: QuestionStore,
+        clock: Clock,
+        *,
+        policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
+        changed: Changed = _nothing,
+        caught_up: CaughtUp = _caught_up,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._policy = policy
+        self._changed = changed
+        self._caught_up = caught_up
+        self._awake_us = self._awake_since_us = 0
+
+    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
+        """With the places where it is shown, or left to be planned. Raises KeyReused and TooManyOpen."""
+        asked = await self._store.ask(question, planned)
+        if asked.refused:
+            raise TooManyOpen
+        if asked.conflict:
+            raise KeyReused(asked.question.id)
+        if asked.created:
+            self._changed(asked.question)
+        return asked
+
+    async def hear(self, attempt: Attempt) -> Heard | None:
+        """It is heard now, whatever it says; None when there is no such question."""
+        heard = await self._store.hear(replace(attempt, heard_at_us=self._clock.now_us()), self._judge)
+        if heard is not None and not heard.repeated:
+            self._changed(heard.question)
+        return heard
+
+    def refusal(self, question: Question, attempt: Attempt) -> Verdict | None:
+        """Of whoever wants to answer and has not said anything yet; nothing of it is kept."""
+        return refused(question, attempt, self._clock.now_us(), self._policy)
+
+    async def cancel(self, question_id: str, reason: str | None = None) -> Question | None:
+        return await self._change(question_id, partial(cancelled, reason=reason, now_us=self._clock.now_us()))
+
+    async def reminded(self, question_id: str) -> Question | None:
+        """Notes the first reminder that another than the timekeeper sent."""
+        return await self._change(question_id, partial(reminded, now_us=self._clock.now_us()))
+
+    async def postpone(self, question_id: str, step: QuestionStep, until_us: int) -> Question | None:
+        return await self._change(question_id, partial(postponed, step=step, until_us=until_us))
+
+    async def supersede(self, question_id: str, by: str) -> Question | None:
+        return await self._change(question_id, partial(superseded, by=by, now_us=self._clock.now_us()))
+
+    async def revise(self, question_id: str, wording: Wording, expires_at_us: int | None = None) -> Question | None:
+        now_us = self._clock.now_us()
+        decide = partial(revised, wording=wording, expires_at_us=expires_at_us, now_us=now_us)
+        return await self._change(question_id, decide)
+
+    async def next_step_us(self) -> int | None:
+        """When the first of them is to be reminded of, escalated or ended: most looks find only that."""
+        self._stay_awake(self._clock.now_us())
+        return await self._store.next_due(_EVER)
+
+    async def look(self) -> int | None:
+        """One round of reminding, escalating and ending; answers when to look again."""
+        now_us = self._clock.now_us()
+        waiting = await self._store.due(now_us, _QUESTIONS_AT_A_TIME)
+        again: list[int] = []
+        for question in waiting:
+            plan = self.due(question, now_us)
+            if plan.steps:
+                await self._change(question.id, partial(self._step, now_us=now_us))
+            if plan.next_at_us is not None:
+                again.append(plan.next_at_us)
+        later = now_us if len(waiting) == _QUESTIONS_AT_A_TIME else await self._store.next_due(now_us)
+        return min([*again, *([] if later is None else [later])], default=None)
+
+    def due(self, question: Question, now_us: int) -> Plan:
+        self._stay_awake(now_us)
+        return due(question, now_us, caught_up_until_us=self._caught_up(), awake_since_us=self._awake_since_us)
+
+    def _step(self, question: Question, now_us: int) -> QuestionChange:
+        """Planned again under the lock: an answer may have come meanwhile."""
+        return taken(question, self.due(question, now_us), now_us)
+
+    def _stay_awake(self, now_us: int) -> None:
+        """Asked every few seconds, unless the household was down, or its machine asleep."""
+        if now_us - self._awake_us > seconds(_ASLEEP_SECONDS):
+            self._awake_since_us = now_us
+        self._awake_us = now_us
+
+    def _judge(self, question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
+        return judge(question, attempt, attempt.heard_at_us, shown, self._policy)
+
+    async def _change(self, question_id: str, decide: Decide) -> Question | None:
+        change = await self._store.change(question_id, decide)
+        if change is None:
+            return None
+        if change.event is not None:
+            self._changed(change.question)
+        return change.question

@@ -1,0 +1,221 @@
+"""Forms: a flat JSON Schema as MCP elicitation allows it, and the values that fit it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from postroom.kernel.values.errors import FieldError
+from postroom.kernel.values.fields import printable, text_problem
+from postroom.kernel.values.ids import parse_text
+from postroom.kernel.values.json import json_size
+
+MAX_FORM_FIELDS: Final = 20
+MAX_CHOICES: Final = 100
+MAX_FORM_BYTES: Final = 32 * 1024
+MAX_NAME_CHARACTERS: Final = 64
+_NAME: Final = re.compile(r"[^\s:][^\n:]*")
+_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_COMMON: Final = {"type", "title", "description", "default"}
+_CHOICE_KEYS: Final = {"enum", "enumNames", "oneOf"}
+_KEYS: Final[dict[str, set[str]]] = {
+    "string": _COMMON | {"minLength", "maxLength", "format"} | _CHOICE_KEYS,
+    "number": _COMMON | {"minimum", "maximum"},
+    "integer": _COMMON | {"minimum", "maximum"},
+    "boolean": _COMMON,
+    "array": _COMMON | {"items", "minItems", "maxItems"},
+}
+_FORMATS: Final = ("email", "uri", "date", "date-time")
+_BOUNDS: Final = ("minLength", "maxLength", "minItems", "maxItems")
+
+
+def form_problems(form: object) -> list[FieldError]:
+    """All that is wrong with a form, each at its own path."""
+    if not isinstance(form, Mapping):
+        return [FieldError("form", "must be an object", "object_required")]
+    size = json_size(form)
+    if size is None or size > MAX_FORM_BYTES:
+        return [FieldError("form", f"must be JSON of at most {MAX_FORM_BYTES:,} bytes", "too_long")]
+    return list(_form_problems(form))
+
+
+def _form_problems(form: Mapping[str, Any]) -> Iterator[FieldError]:
+    known = {"type", "properties", "required", "$schema", "title", "description", "additionalProperties"}
+    for name in [name for name in form if name not in known][:MAX_FORM_FIELDS]:
+        yield FieldError(f"form.{printable(name)}", "is not allowed in a flat form", "not_allowed")
+    if form.get("type") != "object":
+        yield FieldError("form.type", 'must be "object"', "not_allowed")
+    properties = form.get("properties")
+    if not isinstance(properties, Mapping) or not properties:
+        yield FieldError("form.properties", "must name at least one field", "required")
+        return
+    if len(properties) > MAX_FORM_FIELDS:
+        yield FieldError("form.properties", f"must have at most {MAX_FORM_FIELDS} fields", "too_many")
+        return
+    for name, field in properties.items():
+        yield from _property_problems(str(name), field)
+    required = form.get("required", [])
+    if not isinstance(required, list) or any(name not in properties for name in map(str, required)):
+        yield FieldError("form.required", "must list names of fields in form.properties", "not_allowed")
+
+
+def _property_problems(name: str, field: object) -> Iterator[FieldError]:
+    path = f"form.properties.{printable(name)}"
+    if len(name) > MAX_NAME_CHARACTERS or not _NAME.fullmatch(name) or text_problem(name):
+        yield FieldError(path, f"a name has at most {MAX_NAME_CHARACTERS} characters and no colon", "invalid_text")
+    if not isinstance(field, Mapping):
+        yield FieldError(path, "must be an object", "object_required")
+        return
+    kind = field.get("type")
+    if not isinstance(kind, str) or kind not in _KEYS:
+        yield FieldError(f"{path}.type", f"must be one of {', '.join(_KEYS)}", "not_allowed")
+        return
+    for key in [key for key in field if key not in _KEYS[kind]]:
+        yield FieldError(f"{path}.{printable(key)}", f"is not allowed for a {kind}", "not_allowed")
+    yield from _value_problems(path, kind, field)
+
+
+def _value_problems(path: str, kind: str, field: Mapping[str, Any]) -> Iterator[FieldError]:
+    for key in ("title", "description"):
+        value = field.get(key, "")
+        if not isinstance(value, str) or text_problem(value):
+            yield FieldError(f"{path}.{key}", "must be a string", "string_required")
+    for key in _BOUNDS:
+        value = field.get(key, 0)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            yield FieldError(f"{path}.{key}", "must be a whole number of 0 or more", "invalid")
+    for key in ("minimum", "maximum"):
+        if not _is_number(field.get(key, 0)):
+            yield FieldError(f"{path}.{key}", "must be a number", "invalid")
+    if "format" in field and field["format"] not in _FORMATS:
+        yield FieldError(f"{path}.format", f"must be one of {', '.join(_FORMATS)}", "not_allowed")
+    has_choices = kind == "array" or _CHOICE_KEYS & set(field)
+    if has_choices and not _are_choices(choices(field)):
+        yield FieldError(path, f"must offer 1 to {MAX_CHOICES} different texts to choose from", "invalid")
+
+
+def _are_choices(offered: list[tuple[Any, Any]]) -> bool:
+    words = [word for pair in offered for word in pair]
+    if not all(isinstance(word, str) and word.strip() and not text_problem(word) for word in words):
+        return False
+    return 1 <= len(offered) <= MAX_CHOICES and len({value for value, _ in offered}) == len(offered)
+
+
+def choices(field: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """What may be chosen in this field: each value with its title; empty when anything may be said."""
+    holder = field.get("items") if field.get("type") == "array" else field
+    if not isinstance(holder, Mapping):
+        return []
+    titled = holder.get("oneOf", holder.get("anyOf"))
+    if isinstance(titled, list):
+        pairs = [one if isinstance(one, Mapping) else {} for one in titled]
+        return [(one.get("const"), one.get("title", one.get("const"))) for one in pairs]
+    values = holder.get("enum")
+    if not isinstance(values, list):
+        return []
+    names = holder.get("enumNames")
+    return list(zip(values, names if isinstance(names, list) and len(names) == len(values) else values, strict=True))
+
+
+def properties(form: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = form["properties"]
+    return found
+
+
+def value_problems(form: Mapping[str, Any], values: Mapping[str, Any]) -> list[FieldError]:
+    """What keeps these values from being an answer; never repeats them."""
+    fields = properties(form)
+    unknown = [FieldError(printable(name), "unknown field", "unknown_field") for name in values if name not in fields]
+    required = [name for name in form.get("required", []) if values.get(name) in (None, "")]
+    missing = [FieldError(name, "is required", "required") for name in required]
+    given = [(name, fields[name], value) for name, value in values.items() if name in fields and name not in required]
+    wrong = [
+        FieldError(name, problem, "invalid") for name, field, value in given if (problem := _problem(field, value))
+    ]
+    return [*unknown[:MAX_FORM_FIELDS], *missing, *wrong]
+
+
+def _problem(field: Mapping[str, Any], value: Any) -> str | None:
+    return _CHECKS[field["type"]](field, value)
+
+
+def _string_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    if not isinstance(value, str) or text_problem(value):
+        return "must be text"
+    if offered := choices(field):
+        return None if value in [one for one, _ in offered] else _one_of(offered)
+    if len(value) < field.get("minLength", 0):
+        return f"must have at least {field['minLength']} characters"
+    if len(value) > field.get("maxLength", len(value)):
+        return f"must have at most {field['maxLength']} characters"
+    return _format_problem(field.get("format"), value)
+
+
+def _format_problem(form: str | None, value: str) -> str | None:
+    match form:
+        case "email":
+            return None if _EMAIL.fullmatch(value) else "must be an e-mail address"
+        case "uri":
+            return None if _is_address(value) else "must be a web address"
+        case "date":
+            return None if _parses(date.fromisoformat, value) else "must be a date like 2026-12-24"
+        case "date-time":
+            return None if _parses(parse_text, value) else "must be a time like 2026-12-24T18:00:00+01:00"
+        case _:
+            return None
+
+
+def _number_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    if field["type"] == "integer" and (not isinstance(value, int) or isinstance(value, bool)):
+        return "must be a whole number"
+    if not _is_number(value):
+        return "must be a number"
+    if value < field.get("minimum", value):
+        return f"must be at least {field['minimum']}"
+    return f"must be at most {field['maximum']}" if value > field.get("maximum", value) else None
+
+
+def _boolean_problem(_field: Mapping[str, Any], value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be yes or no"
+
+
+def _array_problem(field: Mapping[str, Any], value: Any) -> str | None:
+    offered = choices(field)
+    values = [one for one, _ in offered]
+    if not isinstance(value, list) or any(one not in values for one in value) or len(set(value)) != len(value):
+        return _one_of(offered).replace("one of", "some of", 1)
+    if len(value) < field.get("minItems", 0):
+        return f"must have at least {field['minItems']} of them"
+    return f"must have at most {field['maxItems']} of them" if len(value) > field.get("maxItems", len(value)) else None
+
+
+_CHECKS: Final[dict[str, Callable[[Mapping[str, Any], Any], str | None]]] = {
+    "string": _string_problem,
+    "number": _number_problem,
+    "integer": _number_problem,
+    "boolean": _boolean_problem,
+    "array": _array_problem,
+}
+
+
+def _one_of(offered: list[tuple[Any, Any]]) -> str:
+    return f"must be one of {', '.join(title for _, title in offered)}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value and abs(value) < 1e308
+
+
+def _is_address(value: str) -> bool:
+    return _parses(urlsplit, value) and bool(urlsplit(value).scheme) and not re.search(r"\s", value)
+
+
+def _parses(parse: Callable[[str], object], value: str) -> bool:
+    try:
+        parse(value)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,182 @@
+"""Where a person is shown a question: on each of their channels, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.fields import did_you_mean
+from postroom.kernel.values.ids import SECOND_US, seconds
+from postroom.people.model import Person
+from postroom.questions.model import PlannedPresentation, Question
+from postroom.questions.rules.judge import CONSOLE, PRIVATE
+
+NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
+GONE: Final = "this person is no longer known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelAbility:
+    """
+    What a card on this channel can have; `configured` when there are credentials for it.
+
+    `most_buttons`: how many at the most. `replies`: words can be written back there, beside what is pressed.
+    `opens`: a press beside the buttons opens a page.
+    """
+
+    buttons: bool = False
+    most_buttons: int | None = None
+    edits: bool = False
+    inbound: bool = False
+    replies: bool = True
+    threads: bool = False
+    opens: bool = False
+    configured: bool = True
+
+
+Channels = Mapping[str, ChannelAbility]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """
+    When a question comes to a person's further channels, as long as no one has answered.
+
+    `steps` are the person's own wish: channels, each so long after the one before; the others follow them.
+    """
+
+    seconds: float
+    steps: Sequence[tuple[str | None, float]] = ()
+
+    def after(self, channels: Sequence[str]) -> dict[str, float]:
+        """Of these, the first of which is shown at once."""
+        found, passed = dict.fromkeys(channels[:1], 0.0), 0.0
+        for channel, gap in self.steps:
+            passed += gap
+            if channel is not None and channel in channels:
+                found.setdefault(channel, passed)
+        for channel in channels:
+            if channel not in found:
+                passed += self.seconds
+                found[channel] = passed
+        return found
+
+    def gap(self, channel: str) -> float:
+        """How long the one before it has the person's attention to itself."""
+        return next((gap for name, gap in self.steps if name == channel), self.seconds)
+
+
+ALL_AT_ONCE: Final = Turns(seconds=0)
+
+
+def refuse_unknown_channels(wished: Sequence[str] | None, channels: Channels) -> None:
+    """Raises ValidationError on `channels`; console and desk are always there."""
+    known = {*channels, *PRIVATE}
+    for name in wished or ():
+        if name not in known:
+            error = f"there is no channel “{name}”{did_you_mean(name, known)}"
+            raise ValidationError.of([FieldError("channels", error, "unknown_channel")])
+
+
+def places(
+    person: Person, wished: Sequence[str] | None, channels: Channels, turns: Turns = ALL_AT_ONCE
+) -> list[PlannedPresentation]:
+    """
+    One for each channel: on those that were named at once, on the person's own one after the other.
+
+    Console and desk need no card: whatever is open is seen there.
+    """
+    if wished is not None:
+        return [_place(person, name, channels) for name in wished if name not in PRIVATE]
+    own = list(dict.fromkeys(one.channel for one in sorted(person.addresses, key=lambda one: one.rank)))
+    names = own or [name for name, ability in channels.items() if ability.configured]
+    found = [_place(person, name, channels) for name in names] or [nowhere(person.id, NO_CHANNEL)]
+    after = turns.after([one.channel for one in found if one.failure is None])
+    return [replace(one, after_seconds=after.get(one.channel, 0)) for one in found]
+
+
+def nowhere(person_id: str, reason: str) -> PlannedPresentation:
+    return PlannedPresentation(person_id=person_id, channel=CONSOLE, address="", failure=reason)
+
+
+def _place(person: Person, channel: str, channels: Channels) -> PlannedPresentation:
+    address, ability = person.address_on(channel), channels.get(channel)
+    failure = None
+    if ability is None or not ability.configured:
+        failure = f"{channel} is not set up"
+    elif address is None:
+        failure = f"no address on {channel}"
+    return PlannedPresentation(person_id=person.id, channel=channel, address=address or "", failure=failure)
+
+
+# What is due when: reminding, escalating, ending.
+
+
+CATCH_UP_SECONDS: Final = 60  # how long we wait for what people sent in time and we have not read yet
+OUTAGE_SECONDS: Final = 600  # and how long for a channel that was heard before it went away
+_LOOK_AGAIN_US: Final = SECOND_US
+
+
+class QuestionStep(StrEnum):
+    REMIND = "remind"
+    ESCALATE = "escalate"
+    EXPIRE = "expire"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """`caught_up` says of an end whether everything sent before it had been read."""
+
+    steps: tuple[QuestionStep, ...] = ()
+    next_at_us: int | None = None
+    caught_up: bool = True
+
+
+def due(question: Question, now_us: int, *, caught_up_until_us: int | None = None, awake_since_us: int = 0) -> Plan:
+    """
+    What is to be done now, and when to look again.
+
+    `caught_up_until_us`: all that people sent until then has been read; None when nothing can be on its way.
+    `awake_since_us`: before that nobody was here to read, so that only since then does patience run out.
+    """
+    if not question.is_open:
+        return Plan()
+    if question.expires_at_us <= now_us:
+        return _ending(question, now_us, caught_up_until_us, awake_since_us)
+    moments, patient_until_us = _moments(question), awake_since_us + seconds(CATCH_UP_SECONDS)
+    steps = tuple(step for step, at_us in moments if at_us <= now_us)
+    missed = [at_us for _, at_us in moments if at_us < awake_since_us]
+    if missed and now_us < patient_until_us and not _has_read(missed[-1], caught_up_until_us):
+        return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, patient_until_us))
+    return Plan(steps=steps, next_at_us=min(at_us for _, at_us in moments if at_us > now_us))
+
+
+def next_at(question: Question) -> int | None:
+    """The first moment at which something is due; kept with the question."""
+    return min(at_us for _, at_us in _moments(question)) if question.is_open else None
+
+
+def _moments(question: Question) -> list[tuple[QuestionStep, int]]:
+    moments = [(QuestionStep.EXPIRE, question.expires_at_us)]
+    if question.remind_after_seconds is not None and question.reminded_at_us is None:
+        moments.append((QuestionStep.REMIND, question.created_at_us + seconds(question.remind_after_seconds)))
+    if question.escalate_after_seconds is not None and question.escalated_at_us is None:
+        moments.append((QuestionStep.ESCALATE, question.created_at_us + seconds(question.escalate_after_seconds)))
+    return sorted(moments, key=lambda moment: moment[1])
+
+
+def _has_read(until_us: int, caught_up_until_us: int | None) -> bool:
+    return caught_up_until_us is None or caught_up_until_us >= until_us
+
+
+def _ending(question: Question, now_us: int, caught_up_until_us: int | None, awake_since_us: int) -> Plan:
+    """Not before what was sent in time has been read, and not for ever after."""
+    caught_up = _has_read(question.expires_at_us, caught_up_until_us)
+    latest = max(question.expires_at_us, awake_since_us) + seconds(CATCH_UP_SECONDS)
+    latest = max(latest, (caught_up_until_us or 0) + seconds(OUTAGE_SECONDS))
+    if caught_up or now_us >= latest:
+        return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
+    return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))

@@ -1,0 +1,353 @@
+"""Presentations on disk: which are to be shown or closed, who is at it, and what their buttons stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, select, update
+
+from postroom.kernel.database.engine import Database, Repeated, insert_for
+from postroom.kernel.values.ids import SECOND_US
+from postroom.questions.model import (
+    PlannedPresentation,
+    Presentation,
+    PresentationClaim,
+    PresentationMove,
+    PresentationStatus,
+    PressedToken,
+    Question,
+    QuestionStatus,
+    Shown,
+    SubjectKind,
+    Token,
+    after_showing,
+)
+from postroom.questions.store import steps
+from postroom.questions.store.steps import (
+    awaiting_words,
+    fenced_presentations,
+    found_about,
+    found_presentations,
+    is_numbered,
+    presentation_by_id,
+    presentation_row,
+    read_presentation,
+    read_token,
+    token_row,
+    unnumbered,
+    worded_at,
+    wrote_since,
+)
+from postroom.questions.store.tables import (
+    presentation_parts,
+    presentation_tokens,
+    presentations,
+    question_people,
+    questions,
+)
+
+_ON_SHOW: Final = (PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
+_TO_DO: Final = (PresentationStatus.PLANNED, PresentationStatus.CLOSING, *_ON_SHOW)
+
+TokensOf = Callable[[PresentationClaim], Sequence[Token]]
+
+
+def _no_tokens(_claim: PresentationClaim) -> Sequence[Token]:
+    return ()
+
+
+class StoredPresentations:
+    """
+    A claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
+    and whatever the first one still writes is refused.
+    """
+
+    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+        self._database = database
+        self._repeated = Repeated(database)
+        self._mint = mint
+
+    async def to_plan(self, limit: int) -> Sequence[Question]:
+        """Open questions with people for whom no place to show them has been chosen; choosing twice does no harm."""
+        people = question_people.c
+        waiting = select(people.question_id).where(people.planned_at.is_(None)).distinct().limit(limit)
+        asked = select(questions).where(questions.c.id.in_(waiting)).order_by(questions.c.id)
+        return await self._repeated.read(limit, lambda connection: steps.found(connection, asked))
+
+    async def unplanned(self, question_id: str) -> frozenset[str]:
+        """The people of it for whom that is so."""
+        people = question_people.c
+        asked = select(people.person_id).where(people.question_id == question_id, people.planned_at.is_(None))
+        return await self._database.read(lambda connection: frozenset(connection.execute(asked).scalars()))
+
+    async def plan(
+        self, question_id: str, people: Sequence[str], places: Sequence[PlannedPresentation], now_us: int
+    ) -> Sequence[Presentation]:
+        """All that there is of the question afterwards; one that ended meanwhile gets nothing new."""
+
+        def work(connection: Connection) -> list[Presentation]:
+            question = steps.locked(connection, question_id)
+            if question is not None and question.is_open:
+                rows = [presentation_row(one.under(self._mint(now_us), question_id, now_us)) for one in places]
+                _insert_new(connection, presentations, ["question_id", "person_id", "channel"], rows)
+                mine = (question_people.c.question_id == question_id, question_people.c.person_id.in_(people))
+                connection.execute(update(question_people).where(*mine).values(planned_at=now_us))
+            return found_presentations(connection, _of(question_id))
+
+        return await self._database.write(work)
+
+    async def of(self, question_id: str) -> Sequence[Presentation]:
+        return await self._database.read(lambda connection: found_presentations(connection, _of(question_id)))
+
+    async def due(
+        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf = _no_tokens
+    ) -> Sequence[PresentationClaim]:
+        """
+        To close or to show: new ones, those whose wording is not the question's any more, those of lost processes.
+
+        Of a question that has ended meanwhile only those come that an earlier claim may have sent:
+        find out, and tell `presented`. What `tokens_of` says of a claim is issued with it.
+        """
+        table = presentations.c
+        first_us = await self._first_due_us()
+        if first_us is None or first_us > now_us:
+            return []
+        due = select(table.id).where(table.due_at <= now_us, _status_in(_TO_DO)).order_by(table.due_at).limit(limit)
+
+        def work(connection: Connection) -> list[PresentationClaim]:
+            ids = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
+            if not ids:  # another process was faster
+                return []
+            change = update(presentations).where(table.id.in_(ids))
+            connection.execute(change.values(due_at=lease_until_us, fence=table.fence + 1))
+            claims = _claims(connection, ids)
+            _issue(connection, [token for claim in claims for token in tokens_of(claim)])
+            return claims
+
+        return await self._database.write(work)
+
+    async def _first_due_us(self) -> int | None:
+        """Asked every second, and mostly there is none: it costs a household at rest no transaction that writes."""
+        table = presentations.c
+        to_do = (table.due_at.is_not(None), _status_in(_TO_DO))
+        first = select(table.due_at).where(*to_do).order_by(table.due_at).limit(1)
+        return await self._repeated.read("first due", lambda connection: connection.execute(first).scalar())
+
+    async def let_go(self, before_us: int, now_us: int) -> None:
+        """Claims that last until then at most belong to no one any more: they are due at once."""
+        table = presentations.c
+        theirs = (table.due_at > now_us, table.due_at <= before_us, table.fence > 0, _status_in(_TO_DO))
+        change = update(presentations).where(*theirs).values(due_at=now_us)
+        await self._database.write(lambda connection: connection.execute(change))
+
+    async def next_due(self, after_us: int) -> int | None:
+        table = presentations.c
+        later = select(table.due_at).where(table.due_at > after_us).order_by(table.due_at).limit(1)
+        return await self._database.read(lambda connection: connection.execute(later).scalar())
+
+    async def submitted(
+        self, claim: PresentationClaim, delivery_id: str, *, revision: int, look_again_us: int, now_us: int
+    ) -> bool:
+        """Its message is a delivery now, and bears this wording; False when the claim is stale."""
+        values = {"delivery_id": delivery_id, "due_at": look_again_us, "updated_at": now_us}
+        if claim.presentation.status is PresentationStatus.PLANNED:
+            values["revision"] = revision
+        return await self._database.write(lambda connection: _write(connection, claim, values))
+
+    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool:
+        """Given back until then, with what holds it up; False when the claim is stale."""
+        values = {"due_at": at_us, "reason": reason}
+        return await self._database.write(lambda connection: _write(connection, claim, values))
+
+    async def again(self, reason: str, now_us: int) -> None:
+        """What was given back with this reason is due now."""
+        table = presentations.c
+        held = (table.due_at > now_us, table.status == str(PresentationStatus.PLANNED), table.reason == reason)
+        change = update(presentations).where(*held).values(due_at=now_us)
+        await self._database.write(lambda connection: connection.execute(change))
+
+    async def line(self, claim: PresentationClaim) -> Sequence[PresentationClaim]:
+        """The cards about approvals that wait for the same person there, the first to be decided first."""
+        mine, table, asked = claim.presentation, presentations.c, questions.c
+        waits = (
+            asked.status == str(QuestionStatus.OPEN),
+            asked.subject.startswith(f"{SubjectKind.APPROVAL}:"),
+            asked.preview == str(claim.question.preview),  # what only the console decides stands in no one's way
+            table.channel == mine.channel,
+            table.address == mine.address,
+            _status_in((PresentationStatus.PLANNED, *_ON_SHOW)),
+        )
+        ids = select(table.id).join(questions, asked.id == table.question_id).where(*waits)
+
+        def work(connection: Connection) -> list[PresentationClaim]:
+            return _claims(connection, connection.execute(ids).scalars().all())
+
+        return await self._database.read(work)
+
+    async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool:
+        """How showing or closing it went; False when the claim is stale."""
+
+        def work(connection: Connection) -> bool:
+            question = steps.locked(connection, claim.question.id)
+            current = presentation_by_id(connection, claim.question.id, claim.presentation.id)
+            if question is None or current is None or not _give_up(connection, claim):
+                return False
+            _settle(connection, question, current, shown, now_us)
+            if shown.move is PresentationMove.FAIL and question.is_open:
+                _pass_on(connection, question, current, now_us)
+            _insert_parts(connection, current, shown.provider_ids)
+            return True
+
+        return await self._database.write(work)
+
+    async def issue(self, tokens: Sequence[Token]) -> None:
+        """Before the card is sent: a press may come back at once. The same tokens again change nothing."""
+        if tokens:
+            await self._database.write(lambda connection: _issue(connection, tokens))
+
+    async def pressed(self, token_hash: str) -> PressedToken | None:
+        asked = select(presentation_tokens).where(presentation_tokens.c.token_hash == token_hash)
+
+        def work(connection: Connection) -> PressedToken | None:
+            row = connection.execute(asked).first()
+            if row is None:
+                return None
+            mine = select(presentations).where(presentations.c.id == row.presentation_id)
+            return PressedToken(token=read_token(row), presentation=found_presentations(connection, mine)[0])
+
+        return await self._database.read(work)
+
+    async def behind(self, channel: str, address: str, provider_id: str) -> Presentation | None:
+        """The presentation that this message, or this part of one, is; or, of an open question, is about."""
+        part = presentation_parts.c
+        wanted = (part.channel == channel, part.address == address, part.provider_id == provider_id)
+        asked = select(presentations).join(presentation_parts).where(*wanted)
+
+        def work(connection: Connection) -> Presentation | None:
+            found = found_presentations(connection, asked)
+            return found[0] if found else found_about(connection, channel, address, provider_id)
+
+        return await self._database.read(work)
+
+    async def perhaps(self, channel: str, address: str, provider_id: str) -> Sequence[Presentation]:
+        """What this message may be, when we know none by its number: a process may have died before it learnt it."""
+
+        def work(connection: Connection) -> list[Presentation]:
+            found = found_presentations(connection, unnumbered(channel, address))
+            return [] if found and is_numbered(connection, channel, address, provider_id) else found
+
+        return await self._database.read(work)
+
+    async def open_on(self, channel: str) -> Sequence[Presentation]:
+        """Those on show there that still wait for an answer."""
+        table = presentations.c
+        asked = (
+            select(presentations)
+            .join(questions, questions.c.id == table.question_id)
+            .where(questions.c.status == str(QuestionStatus.OPEN), table.channel == channel, _status_in(_ON_SHOW))
+            .order_by(table.id)
+        )
+        return await self._database.read(lambda connection: found_presentations(connection, asked))
+
+    async def await_words(self, presentation_id: str, now_us: int) -> None:
+        """The person pressed *Other*: the next that they write there, alone with us, is the answer."""
+        change = update(presentations).where(presentations.c.id == presentation_id).values(words_awaited_at=now_us)
+        await self._database.write(lambda connection: connection.execute(change))
+
+    async def awaited(self, channel: str, places: Sequence[str]) -> Presentation | None:
+        """The card for which a message that comes now is that next one; None when another came before it."""
+
+        def work(connection: Connection) -> Presentation | None:
+            found = connection.execute(awaiting_words(channel, places)).first()
+            if found is None or wrote_since(connection, found, places[0]):
+                return None
+            return worded_at(connection, read_presentation(found, ()), found.words_awaited_at)
+
+        return await self._database.read(work)
+
+
+def _of(question_id: str) -> Select[Any]:
+    return select(presentations).where(presentations.c.question_id == question_id).order_by(presentations.c.id)
+
+
+def _status_in(statuses: Sequence[PresentationStatus]) -> ColumnElement[bool]:
+    return presentations.c.status.in_([str(status) for status in statuses])
+
+
+def _after(status: PresentationStatus, move: PresentationMove) -> PresentationStatus:
+    """A card that is on show may be shown again, with another wording."""
+    if status is PresentationStatus.SHOWN and move is PresentationMove.SHOW:
+        return status
+    return after_showing(status, move)
+
+
+def _claims(connection: Connection, ids: Sequence[str]) -> list[PresentationClaim]:
+    asked = select(presentations).where(presentations.c.id.in_(ids)).order_by(presentations.c.id)
+    found = fenced_presentations(connection, asked)
+    theirs = select(questions).where(questions.c.id.in_({one.question_id for one, _ in found}))
+    known = {question.id: question for question in steps.found(connection, theirs)}
+    return [PresentationClaim(presentation=one, question=known[one.question_id], fence=fence) for one, fence in found]
+
+
+def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
+    _insert_new(connection, presentation_tokens, ["token_hash"], [token_row(token) for token in tokens])
+
+
+def _write(connection: Connection, claim: PresentationClaim, values: dict[str, Any]) -> bool:
+    table = presentations.c
+    mine = update(presentations).where(table.id == claim.presentation.id, table.fence == claim.fence)
+    return connection.execute(mine.values(values)).rowcount == 1
+
+
+def _give_up(connection: Connection, claim: PresentationClaim) -> bool:
+    """The claim is used up; False when another one is newer."""
+    return _write(connection, claim, {"fence": claim.fence + 1, "due_at": None})
+
+
+def _settle(connection: Connection, question: Question, current: Presentation, shown: Shown, now_us: int) -> None:
+    """A card that came up after the end, or with an old wording, is due again at once."""
+    status, revision = _after(current.status, shown.move), shown.revision or current.revision
+    if status is PresentationStatus.FAILED:
+        steps.next_in_line(connection, question, now_us)
+    values = {"status": str(status), "revision": revision, "reason": shown.reason, "updated_at": now_us}
+    mine = update(presentations).where(presentations.c.id == current.id)
+    connection.execute(mine.values(values))
+    if status in _ON_SHOW and not question.is_open:
+        connection.execute(mine.values(status=str(after_showing(status, PresentationMove.END)), due_at=now_us))
+    elif status in _ON_SHOW and revision < question.revision:
+        connection.execute(mine.values(due_at=now_us))
+
+
+def _pass_on(connection: Connection, question: Question, failed: Presentation, now_us: int) -> None:
+    """The person's next channel does not wait for its turn; when nobody is reached any more, nor does escalation."""
+    table = presentations.c
+    left = found_presentations(connection, _of(question.id).where(table.status != str(PresentationStatus.FAILED)))
+    untouched = (table.status == str(PresentationStatus.PLANNED), table.fence == 0, table.due_at > now_us)
+    for one in [one for one in left if one.person_id == failed.person_id and one.delivery_id is None][:1]:
+        connection.execute(update(presentations).where(table.id == one.id, *untouched).values(due_at=now_us))
+    if not left and question.escalate_to and question.escalated_at_us is None:
+        after = -((question.created_at_us - now_us) // SECOND_US)
+        now = update(questions).where(questions.c.id == question.id, questions.c.escalated_at.is_(None))
+        connection.execute(now.values(escalate_after=after, next_at=now_us))
+
+
+def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Sequence[str]) -> None:
+    rows = [
+        {
+            "channel": shown.channel,
+            "address": shown.address,
+            "provider_id": provider_id,
+            "presentation_id": shown.id,
+            "part": part,
+        }
+        for part, provider_id in enumerate(provider_ids)
+    ]
+    _insert_new(connection, presentation_parts, ["channel", "address", "provider_id"], rows)
+
+
+def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[dict[str, Any]]) -> None:
+    """Those whose key is taken stay as they are."""
+    if not rows:
+        return
+    connection.execute(insert_for(connection, table).on_conflict_do_nothing(index_elements=key), rows)

@@ -1,0 +1,658 @@
+"""What questions need from the world, by shape alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, exists, func, or_, select, union, update
+from sqlalchemy.exc import IntegrityError
+
+from postroom.kernel.database.coalescer import Coalescer
+from postroom.kernel.database.engine import Database, Repeated, looked_up, write_twice
+from postroom.kernel.running.process import Seal
+from postroom.kernel.values.ids import seconds
+from postroom.questions.model import (
+    EVENT_OF_END,
+    Asked,
+    Attempt,
+    Ending,
+    Heard,
+    KeptAttempt,
+    PlannedPresentation,
+    Presentation,
+    PresentationClaim,
+    PressedToken,
+    Question,
+    QuestionAnswer,
+    QuestionChange,
+    QuestionEvent,
+    QuestionEventType,
+    QuestionKind,
+    QuestionStatus,
+    Shown,
+    Subject,
+    SubjectKind,
+    Token,
+    Verdict,
+    VerdictKind,
+    decided,
+)
+from postroom.questions.store import steps
+from postroom.questions.store import steps as order
+from postroom.questions.store.steps import (
+    answer_text,
+    found_presentations,
+    insert_attempt,
+    presentation_by_id,
+    read_answer,
+    read_attempt,
+    read_event,
+    read_verdict,
+    write_toggles,
+)
+from postroom.questions.store.tables import (
+    presentation_parts,
+    presentation_tokens,
+    presentations,
+    question_attempts,
+    question_events,
+    question_people,
+    questions,
+)
+
+Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
+Decide = Callable[[Question], QuestionChange]
+
+
+class QuestionStore(Protocol):
+    """Each of these is one transaction; `hear` and `change` show the question as it is and hold it meanwhile."""
+
+    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked: ...
+
+    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None: ...
+
+    async def change(self, question_id: str, decide: Decide) -> QuestionChange | None: ...
+
+    async def due(self, now_us: int, limit: int) -> Sequence[Question]: ...
+
+    async def next_due(self, after_us: int) -> int | None: ...
+
+
+# What is kept of questions and their presentations, as far as asking, showing and hearing need it.
+
+
+TokensOf = Callable[[PresentationClaim], Sequence[Token]]
+
+
+class QuestionRecord(QuestionStore, Protocol):
+    async def get(self, question_id: str) -> Question | None: ...
+
+    async def by_key(self, asker: str, key: str) -> Question | None: ...
+
+    async def for_asker(self, question_id: str) -> Question | None:
+        """With a secret in it, as long as its end has not been collected."""
+        ...
+
+    async def collect(self, question_id: str, now_us: int) -> None:
+        """Notes that its end has been handed out; a secret is gone with that."""
+        ...
+
+    async def last_position(self) -> int: ...
+
+    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]: ...
+
+    async def history(self, question_id: str) -> Sequence[QuestionEvent]: ...
+
+    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]: ...
+
+    async def answers(self, asker: str, *, since: int, limit: int) -> Sequence[Ending]: ...
+
+    async def listing(
+        self,
+        *,
+        asker: str | None = None,
+        person_id: str | None = None,
+        status: QuestionStatus | None = None,
+        besides: SubjectKind | None = None,
+        about: Sequence[str] | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Sequence[Question]: ...
+
+
+class Plans(Protocol):
+    """Where questions are to be shown."""
+
+    async def to_plan(self, limit: int) -> Sequence[Question]: ...
+
+    async def unplanned(self, question_id: str) -> frozenset[str]: ...
+
+    async def plan(
+        self, question_id: str, people: Sequence[str], places: Sequence[PlannedPresentation], now_us: int
+    ) -> Sequence[Presentation]: ...
+
+    async def of(self, question_id: str) -> Sequence[Presentation]: ...
+
+
+class Claims(Protocol):
+    """The right to show or close a card; what a stale claim writes is refused."""
+
+    async def due(
+        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf
+    ) -> Sequence[PresentationClaim]:
+        """With the tokens that a claim needs, so that its card can leave at once."""
+        ...
+
+    async def issue(self, tokens: Sequence[Token]) -> None: ...
+
+    async def submitted(
+        self, claim: PresentationClaim, delivery_id: str, *, revision: int, look_again_us: int, now_us: int
+    ) -> bool: ...
+
+    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool: ...
+
+    async def again(self, reason: str, now_us: int) -> None: ...
+
+    async def line(self, claim: PresentationClaim) -> Sequence[PresentationClaim]:
+        """The cards about approvals that wait for the same person there, the first to be decided first."""
+        ...
+
+    async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool: ...
+
+
+class Cards(Protocol):
+    """Which card it was that a person answered."""
+
+    async def pressed(self, token_hash: str) -> PressedToken | None: ...
+
+    async def behind(self, channel: str, address: str, provider_id: str) -> Presentation | None: ...
+
+    async def perhaps(self, channel: str, address: str, provider_id: str) -> Sequence[Presentation]: ...
+
+    async def open_on(self, channel: str) -> Sequence[Presentation]: ...
+
+    async def await_words(self, presentation_id: str, now_us: int) -> None:
+        """The person pressed *Other*: the next that they write there, alone with us, is the answer."""
+        ...
+
+    async def awaited(self, channel: str, places: Sequence[str]) -> Presentation | None:
+        """The card for which a message that comes now is that next one; None when another came before it."""
+        ...
+
+
+class EventFeed(Protocol):
+    async def events(self, *, since: int, limit: int) -> Sequence[QuestionEvent]: ...
+
+    async def get(self, question_id: str) -> Question | None: ...
+
+
+# Questions that are about something else than one kind of thing.
+
+
+def is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
+    subject = questions.c.subject
+    return or_(subject.is_(None), subject.not_like(f"{kind}:%"))
+
+
+# Erase what people wrote about questions that are long over; who, when and how it ended stays for longer.
+
+
+_WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
+
+
+def erase_old(connection: Connection, *, ended_before_us: int, now_us: int, limit: int) -> int:
+    """The texts of questions that ended before then; how many there were."""
+    old = select(questions.c.id).where(old_words(ended_before_us)).limit(limit)
+    return _erase(connection, _locked(connection, old), now_us)
+
+
+def old_words(ended_before_us: int) -> ColumnElement[bool]:
+    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_(None))
+
+
+def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
+    """The same for every question that is over and asked this person, however short ago."""
+    table, person = questions.c, question_people.c
+    asked = exists().where(person.question_id == table.id, person.person_id == person_id)
+    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked)
+    return _erase(connection, _locked(connection, over), now_us)
+
+
+def old_questions(ended_before_us: int) -> ColumnElement[bool]:
+    """Those that may go altogether; their keys may be used again then."""
+    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_not(None))
+
+
+def _locked(connection: Connection, wanted: Select[Any]) -> Sequence[str]:
+    return connection.execute(wanted.with_for_update(of=questions, skip_locked=True)).scalars().all()
+
+
+def _erase(connection: Connection, ids: Sequence[str], now_us: int) -> int:
+    cards = select(presentations.c.id).where(presentations.c.question_id.in_(ids))
+    connection.execute(update(questions).where(questions.c.id.in_(ids)).values(**_WORDS, erased_at=now_us))
+    mine = question_attempts.c.question_id.in_(ids)
+    connection.execute(update(question_attempts).where(mine).values(said=None))
+    for table in (presentation_tokens, presentation_parts):
+        connection.execute(delete(table).where(table.c.presentation_id.in_(cards)))
+    return len(ids)
+
+
+# How many questions wait for a person, and whether anything about questions has changed.
+
+
+_IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
+
+
+class QuestionFigures:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def waiting_for(self, person_id: str) -> int:
+        """How many open questions ask this person."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id))
+
+    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int:
+        """The same without those about one kind of thing."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id, kind))
+
+    async def pulse(self) -> tuple[int, ...]:
+        """The moment of the newest change of any question or card, then how far each has come."""
+        return await self._database.read(pulse)
+
+
+def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
+    """Of what is open, whom it asks: of what the person was ever asked there is more with every year."""
+    people = question_people.c
+    theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
+    many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
+    if besides is not None:
+        many = many.where(is_not_about(besides))
+    return int(connection.execute(many).scalar_one())
+
+
+def pulse(connection: Connection) -> tuple[int, ...]:
+    """Asked every second while a page is open: of the cards only those of open questions are looked at."""
+    events, cards = question_events.c, presentations.c
+    newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()
+    of_open = cards.question_id.in_(select(questions.c.id).where(_IS_OPEN))
+    moved_at, many = connection.execute(select(func.max(cards.updated_at), func.count()).where(of_open)).one()
+    position, at = (newest.position, newest.at) if newest else (0, 0)
+    return (max(at, moved_at or 0), position, moved_at or 0, many)
+
+
+# Questions on disk: each change, with the line it leaves in the feed and the cards it concerns, is one transaction.
+
+
+JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
+_JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
+_FIRST_REVISION: Final = 1
+_ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
+_ASKED_AT_ONCE: Final = 50  # while they are written no other event is
+Value = TypeVar("Value")
+NewQuestion = tuple[Question, Sequence[Presentation] | None]
+_Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
+_Decide = Callable[[Question], QuestionChange]
+
+
+class StoredQuestions:
+    """
+    `rides` are what questions may be about, where an answer decides that in its own transaction.
+
+    Of each asker at most `most_open` wait at once, and those that processes accept at the same moment; what the
+    household asks about something of its own has bounds of its own.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        seal: Seal,
+        rides: Mapping[SubjectKind, Ride] = {},  # never written to
+        most_open: int | None = None,
+    ) -> None:
+        self._database = database
+        self._repeated = Repeated(database)
+        self._seal = seal
+        self._rides = rides
+        self._most_open = most_open
+        self._asks: Coalescer[NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
+
+    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
+        """
+        Stored, or the one that was asked before under the same key or, without a key, in the same words.
+
+        Questions that arrive together are committed together. `planned` is where it is shown; None leaves that open.
+        """
+        try:
+            return await self._asks.submit((question, planned))
+        except IntegrityError:  # another process was first: the second time it is seen
+            return await self._asks.submit((question, planned))
+
+    async def _ask_all(self, batch: Sequence[NewQuestion]) -> Sequence[Asked]:
+        """In one order always, so that two processes never wait for each other; the turn in the feed comes last."""
+        ordered = sorted(batch, key=lambda one: (one[0].asker, one[0].key or "", one[0].revision_hash))
+
+        def work(connection: Connection) -> dict[str, Asked]:
+            for question, _ in ordered:
+                if question.key is None:
+                    steps.wait_for_equals(connection, question)
+            found = self._within_bounds(connection, _asked(connection, [question for question, _ in ordered]))
+            if new := [one for one in ordered if found[one[0].id].created]:
+                steps.insert_questions(connection, new)
+                order.append_all(connection, [_opened(question) for question, _ in new])
+            return found
+
+        found = await self._database.write(work)
+        return [found[question.id] for question, _ in batch]
+
+    def _within_bounds(self, connection: Connection, found: dict[str, Asked]) -> dict[str, Asked]:
+        """With those refused that are one too many, and whatever equals them."""
+        new = [one.question for one in found.values() if one.created and one.question.subject is None]
+        if self._most_open is None or not new:
+            return found
+        count, beyond = steps.open_of(connection, {one.asker for one in new}), set[str]()
+        for question in new:
+            count[question.asker] += 1
+            if count[question.asker] > self._most_open:
+                beyond.add(question.id)
+        refused = {
+            name: replace(one, created=False, refused=True) for name, one in found.items() if one.question.id in beyond
+        }
+        return found | refused
+
+    async def get(self, question_id: str) -> Question | None:
+        return await self._database.read(lambda connection: steps.by_id(connection, question_id))
+
+    async def by_key(self, asker: str, key: str) -> Question | None:
+        return await self._database.read(lambda connection: _by_key(connection, asker, key))
+
+    async def about(self, subject: Subject) -> Sequence[Question]:
+        return await self._database.read(lambda connection: steps.questions_about(connection, str(subject)))
+
+    async def hear(self, attempt: Attempt, judge: _Judge) -> Heard | None:
+        """None when there is no such question; an event that was heard before has its first verdict again."""
+
+        def work(connection: Connection) -> Heard | None:
+            self._hold_subject(connection, attempt.question_id)
+            question = steps.locked(connection, attempt.question_id)
+            if question is None:
+                return None
+            if verdict := _verdict_before(connection, attempt):
+                return Heard(verdict=verdict, question=question, repeated=True)
+            return self._judged(connection, question, attempt, judge)
+
+        return await write_twice(self._database, work)
+
+    async def change(self, question_id: str, decide: _Decide) -> QuestionChange | None:
+        """`decide` sees the question as it is, and may run again; nothing else changes it meanwhile."""
+
+        def work(connection: Connection) -> QuestionChange | None:
+            before = steps.locked(connection, question_id)
+            if before is None:
+                return None
+            change = decide(before)
+            self._write(connection, before, change)
+            return change
+
+        return await self._database.write(work)
+
+    async def for_asker(self, question_id: str) -> Question | None:
+        """With a secret in it, as long as its end has not been collected."""
+
+        def work(connection: Connection) -> Question | None:
+            question = steps.by_id(connection, question_id)
+            sealed = question and question.wording.secret and not question.is_open
+            return self._unsealed(connection, question) if question and sealed else question
+
+        return await self._database.read(work)
+
+    async def collect(self, question_id: str, now_us: int) -> None:
+        """Notes that its end has been handed out; a secret is gone with that."""
+        table = questions.c
+        first = update(questions).where(
+            table.id == question_id, table.status != str(QuestionStatus.OPEN), table.collected_at.is_(None)
+        )
+        kept = case((table.secret, None), else_=table.answer)
+        noted = first.values(collected_at=now_us, answer=kept)
+        await self._database.write(lambda connection: connection.execute(noted))
+
+    async def due(self, now_us: int, limit: int) -> Sequence[Question]:
+        """Those that are to be reminded of, escalated or ended."""
+        table = questions.c
+        return await self._found(select(questions).where(table.next_at <= now_us).order_by(table.next_at).limit(limit))
+
+    async def next_due(self, after_us: int) -> int | None:
+        table = questions.c
+        later = select(table.next_at).where(table.next_at > after_us).order_by(table.next_at).limit(1)
+        return await self._database.read(lambda connection: connection.execute(later).scalar())
+
+    async def listing(
+        self,
+        *,
+        asker: str | None = None,
+        person_id: str | None = None,
+        status: QuestionStatus | None = None,
+        besides: SubjectKind | None = None,
+        about: Sequence[str] | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Sequence[Question]:
+        """
+        The newest first, of an asker or for a person, or both; `before` is the id of the last one seen.
+
+        With `about`, of these only what asks one of those people.
+        """
+        wanted = _wanted(status, besides, about, before)
+        newest = select(questions).order_by(questions.c.id.desc()).limit(limit)
+        if asker is not None and person_id is not None:
+            both = (_of_asker(asker, wanted, limit), _for_person(person_id, wanted, limit))
+            together = union(*(select(one.subquery("whose")) for one in both)).subquery("together")
+            return await self._found(newest.where(questions.c.id.in_(select(together.c.id))))
+        if person_id is not None:
+            return await self._found(newest.where(questions.c.id.in_(_for_person(person_id, wanted, limit))))
+        return await self._found(newest.where(*wanted, *([questions.c.asker == asker] if asker is not None else [])))
+
+    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]:
+        table = question_attempts
+        asked = select(table).where(table.c.question_id == question_id).order_by(table.c.id)
+        return await self._read(asked, read_attempt)
+
+    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]:
+        """In the order in which they were committed, so that nothing ever appears before `since` afterwards."""
+        table = question_events
+        asked = select(table).where(table.c.position > since).order_by(table.c.position).limit(limit)
+        asked = asked if asker is None else asked.where(table.c.asker == asker)
+        return await self._repeated.read(
+            (since, limit, asker), lambda connection: [read_event(row) for row in connection.execute(asked)]
+        )
+
+    async def last_position(self) -> int:
+        """Of the newest line of the feed, 0 when there is none."""
+        newest = select(func.coalesce(func.max(question_events.c.position), 0))
+        return await self._database.read(lambda connection: int(connection.execute(newest).scalar_one()))
+
+    async def history(self, question_id: str) -> Sequence[QuestionEvent]:
+        table = question_events
+        asked = select(table).where(table.c.question_id == question_id).order_by(table.c.position)
+        return await self._read(asked, read_event)
+
+    async def answers(self, asker: str, *, since: int, limit: int) -> Sequence[Ending]:
+        """What ended for this asker after that place in the feed."""
+        line = question_events.c
+        asked = select(line.position, line.question_id).where(line.asker == asker, line.position > since)
+        asked = asked.where(line.event_type.in_(_ENDS)).order_by(line.position).limit(limit)
+
+        def work(connection: Connection) -> list[Ending]:
+            places = connection.execute(asked).all()
+            ended = select(questions).where(questions.c.id.in_([place.question_id for place in places]))
+            known = {question.id: question for question in steps.found(connection, ended)}
+            return [Ending(position=place.position, question=known[place.question_id]) for place in places]
+
+        return await self._database.read(work)
+
+    def _hold_subject(self, connection: Connection, question_id: str) -> None:
+        """Before the question itself: whoever decides the subject elsewhere holds the two in this order."""
+        named = connection.execute(select(questions.c.subject).where(questions.c.id == question_id)).scalar()
+        subject = Subject.parse(named) if named else None
+        if subject and (ride := self._ride(subject)):
+            ride.hold(connection, subject)
+
+    def _ride(self, subject: Subject | None) -> Ride | None:
+        return self._rides.get(subject.kind) if subject else None
+
+    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: _Judge) -> Heard:
+        shown = presentation_by_id(connection, question.id, attempt.presentation_id)
+        if attempt.revision is None and shown is not None:  # which may be seen before it is noted
+            attempt = replace(attempt, revision=shown.revision or _FIRST_REVISION)
+        verdict = judge(question, attempt, shown)
+        if verdict.kind is VerdictKind.ACCEPTED and (ride := self._ride(question.subject)):
+            verdict = ride.decide(connection, question, attempt, verdict)
+        insert_attempt(connection, attempt, verdict, secret=question.wording.secret)
+        if verdict.toggles is not None and shown is not None:
+            write_toggles(connection, shown.id, verdict.toggles, attempt.heard_at_us)
+        if verdict.kind is not VerdictKind.ACCEPTED:
+            return Heard(verdict=verdict, question=question)
+        change = decided(question, attempt, verdict)
+        self._write(connection, question, change)
+        return Heard(verdict=verdict, question=change.question)
+
+    def _write(self, connection: Connection, before: Question, change: QuestionChange) -> None:
+        steps.write(connection, before, change, self._kept(change.question, change.question.answer))
+
+    def _kept(self, question: Question, answer: QuestionAnswer | None) -> str | None:
+        if answer is None:
+            return None
+        text = answer_text(answer)
+        return self._seal.seal(text, question.id) if question.wording.secret else text
+
+    def _unsealed(self, connection: Connection, question: Question) -> Question:
+        mine = questions.c.id == question.id
+        sealed = connection.execute(select(questions.c.answer).where(mine)).scalar()
+        if sealed is None:
+            return question
+        return replace(question, answer=read_answer(self._seal.unseal(sealed, question.id)))
+
+    async def _found(self, asked: Select[Any]) -> list[Question]:
+        return await self._database.read(lambda connection: steps.found(connection, asked))
+
+    async def _read(self, asked: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
+        return await self._database.read(lambda connection: [shape(row) for row in connection.execute(asked)])
+
+
+def _wanted(
+    status: QuestionStatus | None, besides: SubjectKind | None, about: Sequence[str] | None, before: str | None
+) -> list[ColumnElement[bool]]:
+    table, found = questions.c, list[ColumnElement[bool]]()
+    if about is not None:
+        theirs = select(question_people.c.question_id).where(question_people.c.person_id.in_(about))
+        found.append(table.id.in_(theirs))
+    if status is not None:
+        found.append(table.status == str(status))
+    if besides is not None:
+        found.append(is_not_about(besides))
+    if before is not None:
+        found.append(table.id < before)
+    return found
+
+
+def _of_asker(asker: str, wanted: Sequence[ColumnElement[bool]], limit: int) -> Select[Any]:
+    """Each of the two along its own index, and no further than the page: "or" would read all that either ever had."""
+    return (
+        select(questions.c.id).where(questions.c.asker == asker, *wanted).order_by(questions.c.id.desc()).limit(limit)
+    )
+
+
+def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: int) -> Select[Any]:
+    theirs = question_people.c
+    asked = select(questions.c.id).join(question_people, theirs.question_id == questions.c.id)
+    return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
+
+
+def _asked(connection: Connection, together: Sequence[Question]) -> dict[str, Asked]:
+    """What each of them stands for; of equal ones that come together, the first."""
+    found, firsts = dict[str, Asked](), dict[tuple[str, ...], Question]()
+    for question in together:
+        mine = (question.asker, question.key) if question.key else (question.asker, "", question.fingerprint)
+        known = firsts.get(mine) or _known(connection, question)
+        firsts[mine] = known or question
+        found[question.id] = _stands_for(known, question)
+    return found
+
+
+def _stands_for(known: Question | None, question: Question) -> Asked:
+    if known is None:
+        return Asked(question=question, created=True)
+    same = question.fingerprint in (known.fingerprint, known.revision_hash)
+    return Asked(question=known, created=False, conflict=not same)
+
+
+def _opened(question: Question) -> QuestionChange:
+    return QuestionChange(question=question, event=QuestionEventType.OPENED, at_us=question.created_at_us)
+
+
+def _known(connection: Connection, question: Question) -> Question | None:
+    if question.key is not None:
+        return _by_key(connection, question.asker, question.key)
+    return _joinable(connection, question)
+
+
+def _by_key(connection: Connection, asker: str, key: str) -> Question | None:
+    return steps.one(connection, select(questions).where(questions.c.asker == asker, questions.c.key == key))
+
+
+def _joinable(connection: Connection, question: Question) -> Question | None:
+    """Open, or over for a moment only and not yet heard of; what the asker itself took back is not asked for again."""
+    table = questions.c
+    waiting = table.status == str(QuestionStatus.OPEN)
+    fresh = and_(
+        table.status.in_([str(status) for status in _JOINED_ENDS]),
+        table.kind != str(QuestionKind.APPROVE),  # a yes from before is no yes to doing it again
+        table.collected_at.is_(None),
+        table.ended_at > question.created_at_us - JOIN_ENDED_US,
+    )
+    equal = (table.asker == question.asker, table.revision_hash == question.fingerprint)
+    return steps.one(
+        connection, select(questions).where(*equal, or_(waiting, fresh)).order_by(table.id.desc()).limit(1)
+    )
+
+
+def _verdict_before(connection: Connection, attempt: Attempt) -> Verdict | None:
+    table = question_attempts.c
+    same = (table.channel == attempt.channel, table.provider_event_id == attempt.provider_event_id)
+    row = connection.execute(select(question_attempts).where(*same)).first()
+    return read_verdict(row) if row else None
+
+
+# What a question is about, when its answer decides that in the same transaction.
+
+
+class Ride(Protocol):
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        """Until the transaction ends, no one else decides it."""
+        ...
+
+    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
+        """The accepted verdict, with what it decides written down; or why that cannot be decided any more."""
+        ...
+
+
+# One question with its cards and what people did about it, for those who hold a connection already.
+
+
+class Story(NamedTuple):
+    question: Question
+    presentations: Sequence[Presentation]
+    attempts: Sequence[KeptAttempt]
+
+
+def story(connection: Connection, question_id: str) -> Story | None:
+    question = steps.by_id(connection, question_id)
+    if question is None:
+        return None
+    attempts, cards = question_attempts.c, presentations.c
+    tried = select(question_attempts).where(attempts.question_id == question_id).order_by(attempts.id)
+    placed = select(presentations).where(cards.question_id == question_id).order_by(cards.id)
+    return Story(
+        question, found_presentations(connection, placed), [read_attempt(row) for row in connection.execute(tried)]
+    )

@@ -1,0 +1,287 @@
+"""
+Read one mail as a mailbox shows it.
+
+Whatever arrives can be read: a header or a body that is not what it claims to
+be is shown with replacement characters, never refused, because the raw bytes
+are kept beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email
+import re
+import ssl
+from collections.abc import Sequence
+from email.header import decode_header
+from email.message import Message
+from typing import Any, AnyStr, assert_never, cast
+
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
+
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.values.ids import seconds
+from postroom.sandbox.ledger import EmailLedger
+from postroom.sandbox.records import (
+    HANG_LIMIT_SECONDS,
+    ArmedFaults,
+    ArrivedFile,
+    Fault,
+    FaultChannel,
+    Mode,
+    ReceivedMail,
+    silence_smtp,
+    smtp_code,
+)
+
+_FOLD = re.compile(r"\r?\n(?=[ \t])")
+
+
+def read_mail(raw: bytes, *, sender: str, recipients: Sequence[str]) -> ReceivedMail:
+    """`sender` and `recipients` are the envelope's: what SMTP said, not what a header claims."""
+    message = email.message_from_bytes(raw)
+    return ReceivedMail(
+        sender=shown(sender),
+        recipients=tuple(shown(recipient) for recipient in recipients),
+        subject=header(message, "Subject") or "",
+        body=body_text(message),
+        message_id=header(message, "Message-ID"),
+        in_reply_to=header(message, "In-Reply-To"),
+        references=header(message, "References"),
+        headers=all_headers(message),
+        raw=raw,
+        given=tuple(_file(part) for part in message.walk() if part.get_content_disposition() == "attachment"),
+    )
+
+
+def header(message: Message, name: str) -> str | None:
+    value = message.get(name)
+    return None if value is None else decoded(unfolded(value))
+
+
+def all_headers(message: Message) -> dict[str, str]:
+    """Decoded values by name; a name that occurs twice has one line per occurrence."""
+    values: dict[str, list[str]] = {}
+    for name, value in message.items():
+        values.setdefault(shown(name), []).append(decoded(unfolded(value)))
+    return {name: "\n".join(lines) for name, lines in values.items()}
+
+
+def body_text(message: Message) -> str:
+    """The first plain text; line ends are LF and the last line's own end is left out."""
+    part = next((part for part in message.walk() if _is_words(part)), message)
+    payload = part.get_payload(decode=True)
+    if not isinstance(payload, bytes):
+        return ""
+    text = _decode(payload, part.get_content_charset() or "utf-8")
+    return text.replace("\r\n", "\n").removesuffix("\n")
+
+
+def _is_words(part: Message) -> bool:
+    return part.get_content_type() == "text/plain" and part.get_content_disposition() != "attachment"
+
+
+def _file(part: Message) -> ArrivedFile:
+    content = part.get_payload(decode=True)
+    name = decoded(unfolded(part.get_filename("")))
+    return ArrivedFile(
+        name=name, media_type=part.get_content_type(), content=content if isinstance(content, bytes) else b""
+    )
+
+
+def unfolded(value: object) -> str:
+    return shown(_FOLD.sub("", str(value)))
+
+
+def decoded(value: str) -> str:
+    """RFC 2047 words as the characters they stand for."""
+    try:
+        parts = decode_header(value)
+    except (ValueError, LookupError, email.errors.HeaderParseError):
+        return value
+    return "".join(part if isinstance(part, str) else _decode(part, charset or "ascii") for part, charset in parts)
+
+
+def shown(text: str) -> str:
+    """Bytes that are no UTF-8 arrive as lone surrogates, which no JSON can carry."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _decode(raw: bytes, charset: str) -> str:
+    try:
+        return raw.decode(charset, "replace")
+    except (LookupError, ValueError):
+        return raw.decode("utf-8", "replace")
+
+
+# The sandbox's SMTP server: takes every mail, keeps it, and fails when told to.
+
+
+MAX_MAIL_BYTES = 30 * 1_048_576
+IDLE_SECONDS = 300
+HOST_NAME = "sandbox.invalid"
+BANNER = "Postroom SANDBOX, nothing leaves this machine"
+_STOP_SECONDS = 5
+
+
+class Mailroom:
+    """The handler aiosmtpd calls."""
+
+    def __init__(self, *, ledger: EmailLedger, faults: ArmedFaults, clock: Clock, stopping: asyncio.Event) -> None:
+        self._ledger = ledger
+        self._faults = faults
+        self._clock = clock
+        self._stopping = stopping
+
+    def refuses(self) -> bool:
+        """A new connection and a new mail on an old one are both a moment to be refused."""
+        fault = self._faults.peek(FaultChannel.EMAIL)
+        if fault is None or fault.mode is not Mode.REFUSE:
+            return False
+        self._faults.take(FaultChannel.EMAIL)
+        return True
+
+    async def handle_MAIL(
+        self, server: Any, session: Session, envelope: Envelope, address: str, mail_options: list[str]
+    ) -> str:
+        if self.refuses():
+            server.hang_up_after_answer()
+            return "421 4.3.2 sandbox fault: closing connection"
+        envelope.mail_from = address
+        envelope.mail_options.extend(mail_options)
+        return "250 2.1.0 OK"
+
+    async def handle_DATA(self, server: Any, session: Session, envelope: Envelope) -> str:
+        fault = self._faults.take(FaultChannel.EMAIL)
+        if fault is None:
+            return self._keep(envelope)
+        if fault.mode is not None:
+            await self._misbehave(fault.mode, envelope)
+            server.cut()
+            return "421 4.3.2 sandbox fault"
+        if fault.status is not None:
+            return self._refuse(server, fault, smtp_code(fault.status))
+        answer = self._keep(envelope)
+        await self._pause(fault.delay_seconds or 0.0)
+        return answer
+
+    async def handle_exception(self, error: Exception) -> str:
+        """The error's own text may quote the mail."""
+        return f"451 4.3.0 sandbox error: {type(error).__name__}"
+
+    async def _misbehave(self, mode: Mode, envelope: Envelope) -> None:
+        match mode:
+            case Mode.ACCEPT_THEN_CUT:
+                self._keep(envelope)
+            case Mode.HANG:
+                await self._pause(HANG_LIMIT_SECONDS)
+            case Mode.REFUSE:
+                pass
+            case _:
+                assert_never(mode)
+
+    def _refuse(self, server: Any, fault: Fault, code: int) -> str:
+        if code == 421:
+            server.hang_up_after_answer()
+        wait = "" if fault.retry_after is None else f", retry after {fault.retry_after} seconds"
+        return f"{code} {code // 100}.3.0 sandbox fault{wait}"
+
+    def _keep(self, envelope: Envelope) -> str:
+        raw = envelope.content if isinstance(envelope.content, bytes) else b""
+        mail = read_mail(raw, sender=envelope.mail_from or "", recipients=envelope.rcpt_tos)
+        stored = self._ledger.keep(mail, from_person=False, now_us=self._clock.now_us())
+        return f"250 2.0.0 OK: kept by the sandbox as {stored.email_id}"
+
+    async def _pause(self, pause_seconds: float) -> None:
+        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
+
+
+class SmtpConnection(SMTP):
+    def __init__(
+        self, mailroom: Mailroom, open_connections: set[SmtpConnection], starttls: ssl.SSLContext | None
+    ) -> None:
+        super().__init__(
+            mailroom,
+            data_size_limit=MAX_MAIL_BYTES,
+            enable_SMTPUTF8=True,
+            hostname=HOST_NAME,
+            ident=BANNER,
+            tls_context=starttls,
+            timeout=IDLE_SECONDS,
+            auth_require_tls=False,
+            authenticator=_welcome,
+            loop=asyncio.get_running_loop(),
+        )
+        self._mailroom = mailroom
+        self._open = open_connections
+        self._leaving = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        after_starttls = self in self._open
+        super().connection_made(transport)
+        self._open.add(self)
+        if not after_starttls and self._mailroom.refuses():
+            self.finished().cancel()
+            self.cut()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._open.discard(self)
+        super().connection_lost(error)
+
+    def cut(self) -> None:
+        """No goodbye: whatever is still to be written is thrown away."""
+        if self.transport is not None:
+            cast(asyncio.Transport, self.transport).abort()
+
+    def hang_up_after_answer(self) -> None:
+        self._leaving = True
+
+    async def push(self, status: AnyStr) -> None:
+        if self.transport is None or self.transport.is_closing():
+            return
+        await super().push(status)
+        if self._leaving:
+            self.transport.close()
+
+    def finished(self) -> asyncio.Task[None]:
+        if self._handler_coroutine is None:
+            raise RuntimeError("the connection was never made")
+        return self._handler_coroutine
+
+
+class SmtpServer:
+    def __init__(
+        self, mailroom: Mailroom, *, starttls: ssl.SSLContext | None = None, implicit_tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._mailroom = mailroom
+        self._starttls = starttls
+        self._implicit_tls = implicit_tls
+        self._open: set[SmtpConnection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, **where: Any) -> int:
+        """`host` and `port`, or a bound `sock`. Answers with the port."""
+        silence_smtp()
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(self._accept, ssl=self._implicit_tls, **where)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        if self._server is None:
+            return
+        self._server.close()
+        ending = [connection.finished() for connection in self._open]
+        for connection in tuple(self._open):
+            connection.cut()
+        if ending:
+            await asyncio.wait(ending, timeout=_STOP_SECONDS)
+        await self._server.wait_closed()
+        self._server = None
+
+    def _accept(self) -> SmtpConnection:
+        return SmtpConnection(self._mailroom, self._open, self._starttls)
+
+
+def _welcome(server: Any, session: Session, envelope: Envelope, mechanism: str, credentials: Any) -> AuthResult:
+    """Any name and password will do; neither is kept."""
+    return AuthResult(success=True)

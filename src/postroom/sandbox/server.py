@@ -1,0 +1,285 @@
+"""The sandbox's HTTP application: the page, the Bot API and the control routes behind one guard."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.errors import ValidationError, error_object
+from postroom.kernel.values.fields import web_address
+from postroom.sandbox.control import Control
+from postroom.sandbox.imap import ImapServer
+from postroom.sandbox.ledger import SandboxLedger
+from postroom.sandbox.mail import Mailroom, SmtpServer
+from postroom.sandbox.page import SandboxPage
+from postroom.sandbox.person import SandboxPerson
+from postroom.sandbox.records import SANDBOX_TOKEN, ArmedFaults, answer, http_logger
+from postroom.sandbox.telegram import BotApi
+
+__all__ = [
+    "DEFAULT_BOT_API_PORT",
+    "DEFAULT_IMAP_PORT",
+    "DEFAULT_SMTP_PORT",
+    "MAX_BODY_BYTES",
+    "SANDBOX_TOKEN",
+    "Sandbox",
+    "SandboxOptions",
+    "build_application",
+    "error_answer",
+    "hostname",
+    "in_json",
+    "only_from_here",
+    "refusal_reason",
+    "serve",
+]
+
+MAX_BODY_BYTES = 1_048_576
+_SIGN = {"X-Postroom-Sandbox": "nothing leaves this machine", "Cache-Control": "no-store"}
+
+
+def build_application(
+    *, bot_api: BotApi, control: Control, page: SandboxPage, hosts: Collection[str]
+) -> web.Application:
+    application = web.Application(
+        middlewares=[in_json, only_from_here(frozenset(host.lower() for host in hosts))],
+        client_max_size=MAX_BODY_BYTES,
+    )
+    application.add_routes([*page.routes(), *control.routes(), *bot_api.routes()])
+    application.on_response_prepare.append(_sign)
+    return application
+
+
+def only_from_here(hosts: Collection[str]) -> Middleware:
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if reason := refusal_reason(request.headers, request.method, request.path, hosts):
+            return error_answer(request, 403, reason)
+        return await handler(request)
+
+    return guard
+
+
+@web.middleware
+async def in_json(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Programs read every answer, so a refusal by the framework is JSON too."""
+    try:
+        return await handler(request)
+    except ValidationError as error:
+        return answer({"status": "error", "error": {"fields": []} | error_object(error)}, status=422)
+    except web.HTTPRedirection:
+        raise
+    except web.HTTPException as error:
+        return error_answer(request, error.status, error.reason)
+
+
+def error_answer(request: web.Request, status: int, words: str) -> web.Response:
+    if request.path.startswith("/bot"):
+        return web.json_response({"ok": False, "error_code": status, "description": words}, status=status)
+    return answer({"status": "error", "error": {"class": "http_error", "message": words}}, status=status)
+
+
+async def _sign(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_SIGN)
+
+
+# Only this machine's own pages and programs may talk to the sandbox.
+#
+# A web page anywhere can make a browser call 127.0.0.1. It cannot hide its Origin, nor the Host name it used, so both
+# are checked. A plain image or link carries no Origin; for those the browser's Sec-Fetch-Site tells.
+
+
+def refusal_reason(headers: Mapping[str, str], method: str, path: str, hosts: Collection[str]) -> str | None:
+    host = headers.get("Host", "")
+    if not _is_ours(hostname(host), hosts):
+        return "this Host is not served by the sandbox"
+    origin = headers.get("Origin")
+    if origin is not None and origin.lower() != f"http://{host.lower()}":
+        return "requests from other origins are refused"
+    site = headers.get("Sec-Fetch-Site", "none")
+    if site not in {"none", "same-origin"} and not _opens_the_page(headers, method, path):
+        return "requests from other sites are refused"
+    return None
+
+
+def hostname(host: str) -> str:
+    """Without the port and the brackets of an IPv6 address."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def _is_ours(name: str, hosts: Collection[str]) -> bool:
+    if name == "localhost" or name in hosts:
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _opens_the_page(headers: Mapping[str, str], method: str, path: str) -> bool:
+    """A link from another page, such as the console's, may open the phone and the mailbox."""
+    return method == "GET" and headers.get("Sec-Fetch-Mode") == "navigate" and path in {"/", "/sandbox", "/sandbox/"}
+
+
+# All sandbox servers, started and stopped together in the running loop.
+
+
+DEFAULT_BOT_API_PORT = 40290
+DEFAULT_SMTP_PORT = 40225
+DEFAULT_IMAP_PORT = 40243
+_STOP_SECONDS = 2.0
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - listed to keep them out of the allowed names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxOptions:
+    """
+    Port 0 takes any free port; a bound socket wins over host and port.
+
+    With a token, only that one opens the Bot API; without, any that looks like one.
+    """
+
+    host: str = "127.0.0.1"
+    bot_api_port: int = 0
+    smtp_port: int = 0
+    imap_port: int = 0
+    ledger_path: Path | None = None
+    token: str | None = None
+    allowed_hosts: Sequence[str] = ()
+    bot_api_socket: socket.socket | None = None
+    smtp_socket: socket.socket | None = None
+    imap_socket: socket.socket | None = None
+    smtp_starttls: ssl.SSLContext | None = None
+    smtp_implicit_tls: ssl.SSLContext | None = None
+    household: str | None = None  # whose sandbox this is, for those who ask /health
+
+
+class Sandbox:
+    def __init__(self, options: SandboxOptions, clock: Clock | None = None) -> None:
+        self.options = options
+        self.ledger = SandboxLedger(options.ledger_path)
+        self.faults = ArmedFaults()
+        self.bot_api_port = 0
+        self.smtp_port = 0
+        self.imap_port = 0
+        self.clock = clock or SystemClock()
+        self.stopping = asyncio.Event()
+        self._news = Signal()
+        self.application = self._made_application()
+        self._runner = self._http()
+        self._smtp = self._mail()
+        self._imap = ImapServer(self.ledger.email, self._news)
+
+    @property
+    def bot_api_url(self) -> str:
+        return web_address(self.options.host, self.bot_api_port)
+
+    async def start(self) -> None:
+        options = self.options
+        try:
+            await self._runner.setup()
+            await self._http_site().start()
+            self.bot_api_port = int(self._runner.addresses[0][1])
+            if options.smtp_socket is not None:
+                self.smtp_port = await self._smtp.start(sock=options.smtp_socket)
+            else:
+                self.smtp_port = await self._smtp.start(host=options.host, port=options.smtp_port)
+            if options.imap_socket is not None:
+                self.imap_port = await self._imap.start(sock=options.imap_socket)
+            else:
+                self.imap_port = await self._imap.start(host=options.host, port=options.imap_port)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Long polls, delays and hanging calls end at once."""
+        self.stopping.set()
+        self._news.ring()
+        self.ledger.changes.ring()
+        await self._smtp.stop()
+        await self._imap.stop()
+        await self._runner.cleanup()
+        self.ledger.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def _made_bot_api(self) -> BotApi:
+        return BotApi(
+            ledger=self.ledger.telegram,
+            files=self.ledger.files,
+            faults=self.faults,
+            clock=self.clock,
+            news=self._news,
+            stopping=self.stopping,
+            token=self.options.token,
+        )
+
+    def _made_application(self) -> web.Application:
+        options = self.options
+        person = SandboxPerson(
+            ledger=self.ledger, clock=self.clock, news=self._news, token=options.token or SANDBOX_TOKEN
+        )
+        return build_application(
+            bot_api=self._made_bot_api(),
+            control=Control(ledger=self.ledger, faults=self.faults, person=person, household=options.household),
+            page=SandboxPage(ledger=self.ledger, faults=self.faults, person=person, stopping=self.stopping),
+            hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
+        )
+
+    def _http(self) -> web.AppRunner:
+        return web.AppRunner(
+            self.application,
+            access_log=None,  # the bot token is part of every URL
+            logger=http_logger(),
+            handler_cancellation=True,
+            auto_decompress=False,
+            shutdown_timeout=_STOP_SECONDS,
+        )
+
+    def _http_site(self) -> web.BaseSite:
+        options = self.options
+        if options.bot_api_socket is not None:
+            return web.SockSite(self._runner, options.bot_api_socket)
+        return web.TCPSite(self._runner, options.host, options.bot_api_port)
+
+    def _mail(self) -> SmtpServer:
+        mailroom = Mailroom(ledger=self.ledger.email, faults=self.faults, clock=self.clock, stopping=self.stopping)
+        options = self.options
+        return SmtpServer(mailroom, starttls=options.smtp_starttls, implicit_tls=options.smtp_implicit_tls)
+
+
+@asynccontextmanager
+async def serve(
+    host: str = "127.0.0.1",
+    bot_api_port: int = 0,
+    smtp_port: int = 0,
+    ledger_path: Path | None = None,
+    *,
+    token: str | None = None,
+    clock: Clock | None = None,
+) -> AsyncIterator[Sandbox]:
+    """The usual sandbox; anything rarer goes through `Sandbox(SandboxOptions(...))`."""
+    options = SandboxOptions(
+        host=host, bot_api_port=bot_api_port, smtp_port=smtp_port, ledger_path=ledger_path, token=token
+    )
+    async with Sandbox(options, clock) as sandbox:
+        yield sandbox

@@ -1,0 +1,437 @@
+"""Arguments of one Bot API call: query string, form or JSON, as Telegram takes them."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from postroom.kernel.values.fields import text_problem
+from postroom.kernel.values.ids import SECOND_US
+from postroom.sandbox.records import (
+    ArrivedFile,
+    Callback,
+    Reaction,
+    SandboxFile,
+    TelegramMessage,
+    Writer,
+    given_file,
+    with_room,
+)
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class ApiError(Exception):
+    """A refusal in Telegram's words; `status` is both the HTTP status and the `error_code`."""
+
+    def __init__(self, status: int, description: str, *, retry_after: int | None = None) -> None:
+        super().__init__(description)
+        self.status = status
+        self.description = description
+        self.retry_after = retry_after
+
+
+def bad_request(words: str) -> ApiError:
+    return ApiError(400, f"Bad Request: {words}")
+
+
+async def read_arguments(request: web.Request) -> Arguments:
+    values: dict[str, Any] = dict(request.query)
+    if request.content_type in _FORMS:
+        form = await with_room(request).post()
+        values.update({name: value for name, value in form.items() if isinstance(value, str)})
+        return Arguments(
+            values, {name: given_file(one) for name, one in form.items() if isinstance(one, web.FileField)}
+        )
+    if request.can_read_body and (body := await request.read()):
+        values.update(_json_object(body))
+    return Arguments(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    values: Mapping[str, Any]
+    files: Mapping[str, ArrivedFile] = field(default_factory=dict)
+
+    def raw(self, name: str) -> Any:
+        return self.values.get(name)
+
+    def text(self, name: str) -> str:
+        value = self.values.get(name, "")
+        if not isinstance(value, str) or text_problem(value):
+            raise bad_request("strings must be encoded in UTF-8")
+        return value
+
+    def integer(self, name: str, default: int) -> int:
+        value = self.values.get(name)
+        if value is None or value == "":
+            return default
+        if isinstance(value, bool) or not _INTEGER.fullmatch(str(value)):
+            raise bad_request(f"can't parse {name}: an integer is expected")
+        return int(value)
+
+    def structure(self, name: str) -> Any:
+        """A nested value; forms and query strings carry it as JSON text."""
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value) if value else None
+        except (ValueError, RecursionError):
+            raise bad_request(f"can't parse {name} JSON object") from None
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        raise bad_request("can't parse JSON object in the request body") from None
+    if not isinstance(value, dict):
+        raise bad_request("the request body must be a JSON object")
+    return value
+
+
+# Inline keyboards: taken or refused in Telegram's words, and found again by what stands on a button.
+
+
+DATA_BYTES: Final = 64
+MOST_BUTTONS: Final = 100
+PLACEHOLDER_CHARACTERS: Final = 64
+_STYLES: Final = frozenset({"", "default", "primary", "danger", "success"})
+
+
+def read_markup(arguments: Arguments) -> str | None:
+    """An empty keyboard is none."""
+    markup = arguments.structure("reply_markup")
+    if markup is None:
+        return None
+    if not isinstance(markup, dict):
+        raise bad_request("can't parse reply keyboard markup JSON object")
+    if "inline_keyboard" in markup:
+        _check_keyboard(markup["inline_keyboard"])
+        return json.dumps(markup) if any(markup["inline_keyboard"]) else None
+    placeholder = markup.get("input_field_placeholder", "")
+    if not isinstance(placeholder, str) or len(placeholder) > PLACEHOLDER_CHARACTERS:
+        raise bad_request("reply keyboard placeholder is too long")
+    return json.dumps(markup)
+
+
+def is_editable(markup: str | None) -> bool:
+    """A message that asks for a reply stays as it is."""
+    return markup is None or "inline_keyboard" in json.loads(markup)
+
+
+def keys(markup: object) -> Iterator[Mapping[str, Any]]:
+    """Every button of a stored keyboard, row by row."""
+    rows = markup.get("inline_keyboard") if isinstance(markup, Mapping) else None
+    for row in rows or []:
+        yield from row
+
+
+def pressed_data(markup: str | None, wanted: str) -> list[str | None]:
+    """What pressing the button says, by its data or by its label; None for one that opens a link."""
+    every = list(keys(json.loads(markup))) if markup else []
+    by_data = [key for key in every if key.get("callback_data") == wanted]
+    found = by_data or [key for key in every if key["text"] == wanted]
+    return [key.get("callback_data") for key in found]
+
+
+def _check_keyboard(rows: object) -> None:
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise bad_request('field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays')
+    if sum(len(row) for row in rows) > MOST_BUTTONS:
+        raise bad_request("reply markup is too long")
+    for row in rows:
+        for key in row:
+            _check_key(key)
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, dict):
+        raise _wrong_key("InlineKeyboardButton must be an Object")
+    if not isinstance(key.get("text"), str):
+        raise _wrong_key('Can\'t find field "text"')
+    if not key["text"].strip():
+        raise bad_request("text buttons are unallowed in the inline keyboard")
+    if str(key.get("style") or "").lower() not in _STYLES:
+        raise _wrong_key("invalid button style specified")
+    _check_action(key.get("url"), key.get("callback_data"))
+
+
+def _check_action(url: object, data: object) -> None:
+    if isinstance(url, str) and url:
+        if not _is_web_address(url):
+            raise bad_request(f"inline keyboard button URL '{url}' is invalid: Wrong HTTP URL")
+    elif not isinstance(data, str) or not data:
+        raise _wrong_key("Text buttons are unallowed in the inline keyboard")
+    elif len(data.encode("utf-8", "surrogatepass")) > DATA_BYTES:
+        raise bad_request("BUTTON_DATA_INVALID")
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        address = urlsplit(url)
+        host = address.hostname or ""
+    except ValueError:
+        return False
+    return address.scheme in ("http", "https", "tg") and (address.scheme == "tg" or "." in host or ":" in host)
+
+
+def _wrong_key(words: str) -> Exception:
+    return bad_request(f"can't parse inline keyboard button: {words}")
+
+
+# What we keep, in the shapes of Telegram's Bot API.
+
+
+FILE_ID = "sandbox-file-"
+_CHAT_NUMBER = re.compile(r"-?[1-9][0-9]{0,17}")
+_CHAT_NAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
+
+
+def canonical_chat(value: object) -> str | None:
+    """The chat as we keep it, or None when no such chat could exist."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value).strip()
+    if _CHAT_NUMBER.fullmatch(text):
+        return text
+    return text.lower() if _CHAT_NAME.fullmatch(text) else None
+
+
+def bot_user(token: str) -> dict[str, Any]:
+    return {
+        "id": int(token.partition(":")[0]),
+        "is_bot": True,
+        "first_name": "Postroom SANDBOX",
+        "username": "postroom_sandbox_bot",
+        "can_join_groups": False,
+        "can_read_all_group_messages": False,
+        "supports_inline_queries": False,
+    }
+
+
+def chat_object(chat_id: str) -> dict[str, Any]:
+    if chat_id.startswith("@"):
+        number = -1_000_000_000_000 - zlib.crc32(chat_id.encode())
+        return {"id": number, "type": "channel", "title": "Sandbox channel", "username": chat_id[1:]}
+    if chat_id.startswith("-"):
+        return {"id": int(chat_id), "type": "group", "title": "Sandbox group"}
+    return {"id": int(chat_id), "type": "private", "first_name": "Sandbox person"}
+
+
+def person_object(chat_id: str, name: str | None, from_id: int | None = None) -> dict[str, Any]:
+    """In a private chat, unless something else is said, the one whose chat it is."""
+    number = abs(chat_object(chat_id)["id"]) if from_id is None else from_id
+    return {"id": number, "is_bot": False, "first_name": name or "Sandbox person"}
+
+
+def message_object(message: TelegramMessage, token: str, replied: TelegramMessage | None = None) -> dict[str, Any]:
+    person = person_object(message.chat_id, message.from_name, message.from_id)
+    sender = person if message.from_person else bot_user(token)
+    shape: dict[str, Any] = {
+        "message_id": message.message_id,
+        "from": {key: sender[key] for key in ("id", "is_bot", "first_name", "username") if key in sender},
+        "chat": chat_object(message.chat_id),
+        "date": message.date_us // SECOND_US,
+        **_content(message),
+    }
+    if message.entities is not None:
+        shape["entities"] = json.loads(message.entities)
+    if replied is not None:
+        shape["reply_to_message"] = message_object(replied, token)
+    if message.reply_markup is not None:
+        shape |= _inline_keyboard(json.loads(message.reply_markup))
+    if message.edits:
+        shape["edit_date"] = (message.edits[-1].edited_us or message.date_us) // SECOND_US
+    return shape
+
+
+def _content(message: TelegramMessage) -> dict[str, Any]:
+    if not message.files:
+        return {"text": message.text}
+    said = {"caption": message.text} if message.text else {}
+    return said | {name: value for one in message.files for name, value in _file(one).items()}
+
+
+def _file(one: SandboxFile) -> dict[str, Any]:
+    file = {"file_id": f"{FILE_ID}{one.sha256}", "file_unique_id": one.sha256[:16], "file_size": one.size}
+    if one.is_photo:
+        thumbnail = {"file_id": f"{FILE_ID}small-{one.sha256}", "file_unique_id": f"s{one.sha256[:15]}", "file_size": 1}
+        return {"photo": [thumbnail | {"width": 45, "height": 45}, file | {"width": 90, "height": 90}]}
+    if one.sent_as in ("voice", "video_note", "sticker"):  # they have no name
+        return {one.sent_as: file | {"mime_type": one.media_type}}
+    if one.sent_as == "animation":  # stands as a document as well
+        named = file | {"file_name": one.name, "mime_type": one.media_type}
+        return {"animation": named, "document": named}
+    return {one.sent_as or "document": file | {"file_name": one.name, "mime_type": one.media_type}}
+
+
+def typed_object(
+    message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer, album: str | None = None
+) -> dict[str, Any]:
+    """A message of the person's, as it was written, passed on or posted in the name of a chat."""
+    shape = message_object(message, token, replied) | ({"media_group_id": album} if album else {})
+    shape["from"] |= {"is_bot": writer.is_bot} | ({} if writer.from_id is None else {"id": writer.from_id})
+    if writer.forwarded:
+        origin = {"type": "hidden_user", "sender_user_name": "Somebody else", "date": shape["date"]}
+        shape |= {"forward_origin": origin, "forward_date": shape["date"]}
+    if writer.sender_chat_id is not None:
+        shape["sender_chat"] = chat_object(writer.sender_chat_id)
+    if writer.via_bot:
+        shape["via_bot"] = {"id": 1, "is_bot": True, "first_name": "Another bot", "username": "another_bot"}
+    return shape
+
+
+def reaction_object(reaction: Reaction, before: str | None) -> dict[str, Any]:
+    return {
+        "chat": chat_object(reaction.chat_id),
+        "message_id": reaction.message_id,
+        "user": person_object(reaction.chat_id, None),
+        "date": reaction.date_us // SECOND_US,
+        "old_reaction": _emoji_list(before),
+        "new_reaction": _emoji_list(reaction.emoji),
+    }
+
+
+def callback_object(callback: Callback, message: TelegramMessage, token: str) -> dict[str, Any]:
+    return {
+        "id": str(callback.callback_id),
+        "from": person_object(callback.chat_id, None, callback.from_id),
+        "message": message_object(message, token),
+        "chat_instance": callback.chat_id,
+        "data": callback.data,
+    }
+
+
+def _inline_keyboard(markup: dict[str, Any]) -> dict[str, Any]:
+    """Of all that can stand under a message, the bot is shown only this."""
+    return {"reply_markup": markup} if "inline_keyboard" in markup else {}
+
+
+def _emoji_list(emoji: str | None) -> list[dict[str, str]]:
+    return [] if emoji is None else [{"type": "emoji", "emoji": emoji}]
+
+
+# How parts of a text are to look, as a bot says it: taken or refused in Telegram's words.
+
+
+MOST_ENTITIES: Final = 100
+
+
+def read_entities(arguments: Arguments, name: str = "entities") -> str | None:
+    """As JSON; Telegram leaves out those that are too many."""
+    entities = arguments.structure(name)
+    if not entities:
+        return None
+    if not isinstance(entities, list) or not all(map(_is_entity, entities)):
+        raise bad_request('can\'t parse MessageEntity: Field "offset", "length" and "type" must be given')
+    return json.dumps(entities[:MOST_ENTITIES])
+
+
+def _is_entity(entity: object) -> bool:
+    if not isinstance(entity, dict) or not isinstance(entity.get("type"), str):
+        return False
+    offset, length = entity.get("offset"), entity.get("length")
+    return type(offset) is int and type(length) is int and offset >= 0 and length > 0
+
+
+# How a message looks on the sandbox's phone: in pieces of one look each, made from what a bot sent.
+
+
+_TELEGRAM: Final = {
+    "bold": "strong",
+    "italic": "em",
+    "strikethrough": "s",
+    "code": "code",
+    "pre": "code",
+    "blockquote": "q",
+    "text_link": "",
+}
+_WEB: Final = re.compile(r"https?://[^\s<>\"'\\]+", re.IGNORECASE)
+_LINK: Final = re.compile(r"(https?://[^\s<>\"'\\]+[^\s<>\"'\\.,;:!?)\]])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookedText:
+    """`tags` are of our own few; `host` is shown where a link ends."""
+
+    text: str
+    tags: tuple[str, ...] = ()
+    url: str | None = None
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    start: int
+    end: int
+    tag: str
+    url: str | None
+
+
+def looks(text: str, entities: str | None) -> Sequence[LookedText]:
+    """By entities in JSON; what does not fit the text looks plain, as on a phone that does not know it."""
+    units = _utf16_places(text)
+    found = json.loads(entities or "[]")
+    listed = found if isinstance(found, list) else []
+    spans = [span for one in listed if (span := _span(one, units)) is not None]
+    edges = sorted({0, len(text), *(edge for span in spans for edge in (span.start, span.end))})
+    return [_looked(text, start, end, spans) for start, end in pairwise(edges)]
+
+
+def linked(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it is a web address."""
+    for place, piece in enumerate(_LINK.split(text)):
+        if piece:
+            yield piece, place % 2 == 1
+
+
+def web_only(url: object) -> str | None:
+    """An address that may stand behind a link here; no scheme but the web's."""
+    return url if isinstance(url, str) and _WEB.fullmatch(url) else None
+
+
+def _looked(text: str, start: int, end: int, spans: Sequence[_Span]) -> LookedText:
+    around = [span for span in spans if span.start <= start and end <= span.end]
+    link = next((span for span in around if span.url), None)
+    tags = tuple(dict.fromkeys(span.tag for span in around if span.tag))
+    host = _host(link.url) if link and link.end == end else ""
+    return LookedText(text=text[start:end], tags=tags, url=link.url if link else None, host=host)
+
+
+def _span(entity: object, units: Mapping[int, int]) -> _Span | None:
+    if not isinstance(entity, Mapping) or entity.get("type") not in _TELEGRAM:
+        return None
+    offset, length = entity.get("offset"), entity.get("length")
+    if type(offset) is not int or type(length) is not int:
+        return None
+    start, end = units.get(offset), units.get(offset + length)
+    if start is None or end is None or start >= end:
+        return None
+    return _Span(start=start, end=end, tag=_TELEGRAM[entity["type"]], url=web_only(entity.get("url")))
+
+
+def _utf16_places(text: str) -> dict[int, int]:
+    """Where each character begins, by the units Telegram counts."""
+    places, unit = {0: 0}, 0
+    for number, character in enumerate(text, 1):
+        unit += 2 if character > "\uffff" else 1
+        places[unit] = number
+    return places
+
+
+def _host(url: str | None) -> str:
+    try:
+        return urlsplit(url or "").hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,291 @@
+"""What was written, and where: files, then environment, then the command line; nothing of it is checked yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.fields import did_you_mean, words
+from postroom.settings.accounts import section_of_table
+from postroom.settings.model import Settings
+
+# The three names the messenger's specification gives to its credentials.
+CREDENTIALS = {
+    "BUTLER_TELEGRAM_TOKEN": ("telegram", "token"),
+    "BUTLER_EMAIL_ADDRESS": ("email", "address"),
+    "BUTLER_EMAIL_PASSWORD": ("email", "password"),
+}
+_NOT_KEYS = {"POSTROOM_CONFIG"}
+_NOT_OURS = "POSTROOM_TEST_"  # where the tests find their own servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    values: dict[str, Any]
+    sources: dict[str, str]  # for every key that was set, where it came from
+    file: Path
+
+
+def gather(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> Gathered:
+    sources: dict[str, str] = {}
+    home = _home(environment, overrides)
+    file = Path(environment.get("POSTROOM_CONFIG") or home / "postroom.toml")
+    values = _from_file(file, sources, required="POSTROOM_CONFIG" in environment)
+    _merge(values, _from_file(home / "secrets.toml", sources))
+    for name, value in _from_environment(environment).items():
+        _set(values, name, value[0])
+        sources[".".join(name)] = value[1]
+    for key, override in overrides.items():
+        if override is not None:
+            _set(values, tuple(key.split(".")), override)
+            sources[key] = "command line"
+    values["home"] = home
+    return Gathered(values=values, sources=sources, file=file)
+
+
+def _home(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> Path:
+    chosen = overrides.get("home") or environment.get("POSTROOM_HOME")
+    if chosen:
+        return Path(chosen).expanduser()
+    data = environment.get("XDG_DATA_HOME") or Path(environment.get("HOME") or Path.home()) / ".local" / "share"
+    return Path(data) / "postroom"
+
+
+def _from_file(file: Path, sources: dict[str, str], *, required: bool = False) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if required:
+            raise SettingsError(
+                f"{file}: no such file, though POSTROOM_CONFIG names it; correct or unset that variable."
+            ) from None
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: cannot be read ({error}); check its owner and its mode.") from None
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{file}: is not valid TOML ({error}); mend that line.") from None
+    for key in _keys(values):
+        sources[key] = str(file)
+    return values
+
+
+def _keys(values: Mapping[str, Any], prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for name, value in values.items():
+        key = f"{prefix}{name}"
+        found += _keys(value, f"{key}.") if isinstance(value, dict) else [key]
+    return found
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[tuple[str, ...], tuple[Any, str]]:
+    found: dict[tuple[str, ...], tuple[Any, str]] = {}
+    for variable, key in CREDENTIALS.items():
+        if environment.get(variable):
+            found[key] = (environment[variable], variable)
+    for variable, text in environment.items():
+        if not variable.startswith("POSTROOM_") or variable in _NOT_KEYS or variable.startswith(_NOT_OURS):
+            continue
+        path = tuple(variable.removeprefix("POSTROOM_").lower().split("__"))
+        found[path] = (_value(text), variable)
+    return found
+
+
+def _value(text: str) -> Any:
+    """Tables and lists are written as JSON; everything else is read by its type."""
+    if text[:1] in ("{", "["):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return text
+    return text
+
+
+def _set(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for name in path[:-1]:
+        inner = values.setdefault(name, {})
+        if not isinstance(inner, dict):
+            inner = values[name] = {}
+        values = inner
+    values[path[-1]] = value
+
+
+def _merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for name, value in more.items():
+        if isinstance(value, dict) and isinstance(values.get(name), dict):
+            _merge(values[name], value)
+        else:
+            values[name] = value
+
+
+# Read the settings: file, then environment, then the command line; each one wins over the one before.
+
+
+def load(environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:
+    """The settings, and for every key that was set, where it came from."""
+    found = gather(environment, overrides or {})
+    values = _with_variables(found, environment)
+    try:
+        return Settings.model_validate(values), found.sources
+    except ValidationError as error:
+        raise SettingsError(_explain(error, found)) from None
+
+
+def _with_variables(found: Gathered, environment: Mapping[str, str]) -> dict[str, Any]:
+    """An account's options may name variables; one that is empty is as good as missing."""
+    if "channels" not in found.values:
+        return found.values
+    missing: list[MissingVariable] = []
+    given = {name: value for name, value in environment.items() if value}
+    channels = resolve(found.values["channels"], given, missing, "channels")
+    if missing:
+        raise SettingsError("\n".join(_unset(one, found) for one in missing))
+    return {**found.values, "channels": channels}
+
+
+def _unset(one: MissingVariable, found: Gathered) -> str:
+    source = source_of(one.key, found.sources) or found.file
+    return f"{source}: {one.key}: the variable {one.variable} is not set; set it in the environment."
+
+
+def _explain(error: ValidationError, found: Gathered) -> str:
+    sentences = []
+    for item in error.errors(include_url=False):
+        key = ".".join(str(part) for part in item["loc"])
+        source = source_of(key, found.sources) or str(found.file)
+        if item["type"] == "extra_forbidden":
+            sentences.append(f"{source}: unknown key '{key}'{_meant(item['loc'], found.values)}")
+        else:
+            sentences.append(f"{source}: {key}: {words(item)}.")
+    return "\n".join(sentences)
+
+
+def _meant(path: tuple[int | str, ...], values: Mapping[str, Any]) -> str:
+    """In a table of an account, a key of its kind."""
+    if path[0] == "channels" and len(path) > 2:
+        return unknown_key(section_of_table(values["channels"][path[1]]), path[2:])
+    return unknown_key(Settings, path)
+
+
+def source_of(key: str, sources: Mapping[str, str]) -> str | None:
+    """Of the key itself, of the table it stands in, or of something in it."""
+    parts = key.split(".")
+    names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    inside = [name for name in sources if name.startswith(f"{key}.")]
+    return next((sources[name] for name in (*names, *inside) if name in sources), None)
+
+
+def from_process(overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:
+    """With the environment of this process."""
+    return load(os.environ, overrides)
+
+
+# Write the owner's chat into the text of a settings file, and leave every other byte of it alone.
+
+
+_HEADER = re.compile(r"^[ \t]*\[[ \t]*owner[ \t]*\][ \t]*(#[^\r\n]*)?(?=\r?$)", re.M)
+_NEXT_TABLE = re.compile(r"^[ \t]*\[", re.M)
+_KEY = re.compile(r"^([ \t]*telegram_chat_id[ \t]*=[ \t]*)(\"[^\"\n]*\"|'[^'\n]*'|-?\d+)", re.M)
+
+
+def owner_line(chat_id: str) -> str:
+    return f'telegram_chat_id = "{chat_id}"'
+
+
+def with_owner_chat(text: str, chat_id: str) -> str | None:
+    """None when the file is written in a way that only a person should change."""
+    changed = _changed(text, chat_id)
+    wanted = _parsed(text)
+    if wanted is None or not isinstance(wanted.setdefault("owner", {}), dict):
+        return None
+    wanted["owner"]["telegram_chat_id"] = chat_id
+    return changed if _parsed(changed) == wanted else None  # whatever else it looked like, it must say only this
+
+
+def _changed(text: str, chat_id: str) -> str:
+    end = "\r\n" if "\r\n" in text else "\n"
+    header = _HEADER.search(text)
+    if header is None:
+        gap = "" if not text or text.endswith(end * 2) else end if text.endswith("\n") else end * 2
+        return f"{text}{gap}[owner]{end}{owner_line(chat_id)}{end}"
+    start = header.end()
+    following = _NEXT_TABLE.search(text, start)
+    stop = following.start() if following else len(text)
+    if key := _KEY.search(text, start, stop):
+        return f'{text[: key.start()]}{key[1]}"{chat_id}"{text[key.end() :]}'
+    return f"{text[:start]}{end}{owner_line(chat_id)}{text[start:]}"
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+# What somebody probably meant by a key that a model does not know.
+
+
+def unknown_key(model: type[BaseModel], path: tuple[int | str, ...]) -> str:
+    """The end of the sentence; `path` leads from the model to the key."""
+    inner: type[BaseModel] | None = model
+    for name in path[:-1]:
+        inner = _below(inner, name)
+    return did_you_mean(str(path[-1]), _unknown_key_keys(inner) if inner else ())
+
+
+def _below(model: type[BaseModel] | None, name: int | str) -> type[BaseModel] | None:
+    """The place in a list, or a name of the person's own choosing, is no field."""
+    if model is None or str(name) not in model.model_fields:
+        return model
+    return _model_in(model.model_fields[str(name)].annotation)
+
+
+def _unknown_key_keys(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    candidates = (annotation, *get_args(annotation))
+    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+# `${VARIABLE}` in what was written stands for that variable's value.
+
+
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class MissingVariable(NamedTuple):
+    key: str
+    variable: str
+
+
+def resolve(value: Any, environment: Mapping[str, str], missing: list[MissingVariable], key: str = "") -> Any:
+    """Every text in it, however deep; what is not set is noted under its key, and stands for nothing."""
+    if isinstance(value, Mapping):
+        return {
+            name: resolve(inner, environment, missing, _variables_below(key, name)) for name, inner in value.items()
+        }
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [
+            resolve(inner, environment, missing, _variables_below(key, number)) for number, inner in enumerate(value)
+        ]
+    if not isinstance(value, str):
+        return value
+    missing += [MissingVariable(key, name) for name in _VARIABLE.findall(value) if name not in environment]
+    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+
+
+def _variables_below(key: str, name: object) -> str:
+    return f"{key}.{name}" if key else str(name)

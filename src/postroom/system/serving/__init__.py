@@ -1,1 +1,0 @@
-"""Sockets and HTTP servers of a process, and how many callers they bear."""

@@ -1,1 +1,0 @@
-"""Questions to people: what may be asked, what counts as an answer, and what is due."""

@@ -1,1 +1,0 @@
-"""Messages to the topics of an ntfy server."""

@@ -1,1 +1,0 @@
-"""How one part of the household calls a tool of another."""

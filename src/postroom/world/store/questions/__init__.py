@@ -1,1 +1,0 @@
-"""Questions and their presentations on disk."""

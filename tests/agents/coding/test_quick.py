@@ -1,0 +1,79 @@
+"""What clients start all the time starts at once, and is understood as the tree of commands would understand it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.agents.coding.test_quick_start import HEAVY
+from tests.cli.command import postroom
+from tests.programs.hook.recorded import recorded
+from tests.services.ports import free_port
+
+from postroom.agents.coding.quick import QuickCommand, understood
+from postroom.settings.reach import changing
+
+
+@pytest.mark.requirement("connect:hook-quick")
+@pytest.mark.parametrize("event", ["PermissionRequest", "PostToolUse"])
+def test_a_hook_imports_nothing_heavy(home: Path, event: str) -> None:
+    with changing(home) as document:
+        document["programs"]["claude"] = {"url": f"http://127.0.0.1:{free_port()}", "token": "pr_program_0123456789"}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "postroom", "hook", "claude"],
+        input=recorded("claude", event),
+        env={**os.environ, "POSTROOM_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    modules = set(re.findall(r"^import time:.*\| +([\w.]+)", done.stderr, re.M))
+    packages = {one.partition(".")[0] for one in modules}
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert packages & (HEAVY | {"typer", "tomllib", "subprocess", "argparse"}) == set()
+    ours = {one for one in modules if one.startswith("postroom.")}
+    assert not any(
+        one.startswith(
+            ("postroom.household", "postroom.kernel.database", "postroom.kernel.guard", "postroom.kernel.serving")
+        )
+        for one in ours
+    )
+    assert len(ours) < 30
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["claude"], QuickCommand(client="claude")),
+        (["codex", "--wait-seconds", "7", "--finished"], QuickCommand(client="codex", wait_seconds=7, finished=True)),
+        (["--home=/x", "gemini", "--defer"], QuickCommand(client="gemini", home="/x", defer=True)),
+        (["codex", '{"type": "x"}'], QuickCommand(client="codex", payload='{"type": "x"}')),
+        ([], None),
+        (["claude", "more"], None),
+        (["claude", "--wait"], None),
+        (["claude", "--wait-seconds", "soon"], None),
+        (["claude", "--home"], None),
+    ],
+)
+def test_its_words_are_understood(words: list[str], said: QuickCommand | None) -> None:
+    assert understood(words) == said
+
+
+def test_a_program_that_is_not_connected_is_told_how(home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "postroom", "bridge", "cursor", "--home", str(home)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1 and "postroom connect cursor" in done.stderr
+    assert "postroom connect cursor" in postroom("bridge", "cursor", "--home", str(home)).error
+    assert "did you mean 'claude'" in postroom("hook", "claud").error

@@ -1,0 +1,373 @@
+"""What people can do, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clock import START_US, FakeClock
+from tests.opened_database import opened_file
+from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
+from tests.work.people.known_people import household_people, owner
+
+from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
+from postroom.approvals.model import ActionStatus, Parking
+from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, RuleRequest, parse_rule_request
+from postroom.approvals.ruling import expiration
+from postroom.approvals.store.approvals import StoredApprovals
+from postroom.channels.capabilities import KINDS
+from postroom.channels.email.channel import Email
+from postroom.channels.telegram.channel import Telegram
+from postroom.conversations.store import StoredConversations
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import StoreUnavailable, ValidationError
+from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.message.delivery import Intent, Status
+from postroom.message.markup import Button, Markup, Revision
+from postroom.message.wishes import Risk
+from postroom.people.people import HouseholdTrust
+from postroom.people.person_rules import new_contact
+
+ANN = Principal(Role.USER, "ann")
+MACHINES = [
+    Principal(Role.BUTLER, "general"),
+    Principal(Role.BUTLER, "messenger"),
+    Principal(Role.BUTLER, "operator"),
+    Principal(Role.CONNECTOR, "chatgpt"),
+]
+
+
+@dataclass
+class World:
+    approvals: Approvals
+    record: StoredApprovals
+    clock: FakeClock
+    released: list[int] = field(default_factory=list)
+
+    async def park(self, risk: Risk = Risk.MEDIUM, **changes: Any) -> DeliveryId:
+        new = new_delivery(**changes)
+        parking = Parking(risk=risk, expires_at_us=self.clock.now_us() + 48 * HOUR_US, most_pending=100)
+        await self.record.park(new, parking, lambda _: [])
+        return new.id
+
+
+@pytest.fixture
+async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
+    async with opened_file(tmp_path) as database:
+        record, released = StoredApprovals(database, MINT.mint, expiration), list[int]()
+        approvals = Approvals(
+            record=record,
+            policy=ApprovalPolicy(risk=RiskPolicy(by_channel={"email": Risk.HIGH})),
+            channels=CHANNELS,
+            known_channels=KINDS,
+            clock=clock,
+            mint=MINT.mint,
+            released=lambda: released.append(1),
+        )
+        yield World(approvals, record, clock, released)
+
+
+def code(caught: pytest.ExceptionInfo[ValidationError]) -> str:
+    return caught.value.fields[0].code
+
+
+@pytest.mark.parametrize("who", [ANN, OPERATOR], ids=str)
+async def test_a_person_approves_and_the_sender_is_woken(world: World, who: Principal) -> None:
+    action_id = await world.park()
+
+    action, rule = await world.approvals.approve(who, action_id)
+
+    assert (action.status, action.decided_by) == (ActionStatus.APPROVED, str(who))
+    assert (action.delivery_status, rule, world.released) == (Status.PENDING, None, [1])
+
+
+@pytest.mark.parametrize("who", MACHINES, ids=str)
+async def test_no_machine_decides_anything(world: World, who: Principal) -> None:
+    action_id = await world.park()
+    rule = await world.approvals.create_rule(
+        ANN, parse_rule_request({"constraints": {"recipient": "1"}, "max_uses": 1})
+    )
+
+    for attempt in (
+        world.approvals.approve(who, action_id),
+        world.approvals.reject(who, action_id, "no"),
+        world.approvals.create_rule(who, RuleRequest()),
+        world.approvals.revoke_rule(who, rule.id),
+    ):
+        with pytest.raises(ValidationError) as caught:
+            await attempt
+        assert code(caught) == "human_actor_required"
+
+    action, _ = await world.approvals.show(action_id)
+    assert (action.status, world.released) == (ActionStatus.PENDING, [])
+    assert len(await world.approvals.rules()) == 1
+
+
+async def test_the_hash_that_was_seen_must_be_the_hash_that_is_sent(world: World) -> None:
+    action_id = await world.park()
+
+    with pytest.raises(ValidationError) as caught:
+        await world.approvals.approve(ANN, action_id, seen_hash="0" * 64)
+    assert (code(caught), world.released) == ("hash_mismatch", [])
+
+    action, _ = await world.approvals.show(action_id)
+    done, _ = await world.approvals.approve(ANN, action_id, seen_hash=action.content_hash)
+    assert done.status is ActionStatus.APPROVED
+
+
+async def test_an_edit_is_checked_applied_and_hashed_anew(world: World) -> None:
+    action_id = await world.park()
+    before, _ = await world.approvals.show(action_id)
+
+    with pytest.raises(ValidationError):
+        await world.approvals.approve(ANN, action_id, edits={"message": ""})
+    done, _ = await world.approvals.approve(
+        ANN, action_id, seen_hash=before.content_hash, edits={"message": "At nine", "recipient": "777"}
+    )
+
+    assert (done.content.message, done.content.address, done.edited) == ("At nine", "777", True)
+    assert done.content_hash == done.content.hash != before.content_hash
+
+
+async def test_too_late_says_so_before_it_complains_about_an_edit(world: World) -> None:
+    action_id = await world.park()
+    await world.clock.advance(48 * 3600)
+
+    with pytest.raises(ValidationError, match="too late") as caught:
+        await world.approvals.approve(ANN, action_id, edits={"message": ""})
+
+    assert code(caught) == "too_late"
+    assert (await world.approvals.show(action_id))[0].status is ActionStatus.EXPIRED
+
+
+async def test_looking_ends_what_is_overdue(world: World) -> None:
+    action_id = await world.park()
+    await world.clock.advance(49 * 3600)
+
+    assert await world.approvals.page(ActionStatus.PENDING) == []
+    assert [one.id for one in await world.approvals.page(ActionStatus.EXPIRED)] == [action_id]
+
+
+async def test_a_rejection_is_final(world: World) -> None:
+    action_id = await world.park()
+    await world.approvals.reject(ANN, action_id, "not today")
+
+    with pytest.raises(ValidationError) as caught:
+        await world.approvals.approve(ANN, action_id)
+
+    assert (code(caught), world.released) == ("already_decided", [])
+
+
+async def test_what_does_not_exist_is_unknown(world: World) -> None:
+    for attempt in (
+        world.approvals.show("nothing"),
+        world.approvals.approve(ANN, "nothing"),
+        world.approvals.reject(ANN, "nothing", "no"),
+    ):
+        with pytest.raises(ValidationError) as caught:
+            await attempt
+        assert code(caught) == "unknown_action"
+    with pytest.raises(ValidationError) as caught:
+        await world.approvals.revoke_rule(ANN, "nothing")
+    assert code(caught) == "unknown_rule"
+
+
+async def test_a_rule_made_from_an_approval_is_for_the_same_people_and_any_words(world: World) -> None:
+    action_id = await world.park(message="*")
+
+    _, rule = await world.approvals.approve(ANN, action_id, create_rule=RuleRequest())
+
+    assert rule is not None
+    assert {name: one.value for name, one in rule.constraints.items()} == {
+        "channel": "telegram",
+        "recipient": "555",
+        "origin_butler": "general",
+        "intent": "send",
+    }
+    assert (rule.created_from, rule.max_uses) == (action_id, None)
+    assert await world.approvals.rules() == [rule]
+
+
+@pytest.mark.parametrize(
+    ("risk", "changes"),
+    [
+        pytest.param(Risk.HIGH, {}, id="what was approved is dangerous"),
+        pytest.param(
+            Risk.MEDIUM, {"channel": "email", "address": "a@b.example", "target_identity": "a@b.example"}, id="channel"
+        ),
+    ],
+)
+async def test_where_it_is_dangerous_such_a_rule_is_good_for_one_more(
+    world: World, risk: Risk, changes: dict[str, Any]
+) -> None:
+    action_id = await world.park(risk, **changes)
+
+    _, rule = await world.approvals.approve(ANN, action_id, create_rule=RuleRequest())
+
+    assert rule is not None and rule.max_uses == 1
+
+
+async def test_a_rule_that_must_not_be_made_stops_the_approval_it_came_with(world: World) -> None:
+    action_id = await world.park()
+
+    with pytest.raises(ValidationError) as caught:
+        await world.approvals.approve(ANN, action_id, create_rule=parse_rule_request({"constraints": {}}))
+
+    assert code(caught) == "too_wide"
+    assert (await world.approvals.show(action_id))[0].status is ActionStatus.PENDING
+
+
+CHANNELS = {
+    "telegram": Telegram("1:token", "http://127.0.0.1:1"),
+    "email": Email("127.0.0.1", 1, "none", None, None, "postroom@sandbox.example"),
+}
+PEOPLE = [
+    owner("Ann", "1000", "Ann@home.example"),
+    new_contact(name="Alice", email="alice@friends.example", trusted=True),
+    new_contact(name="Bob", telegram_chat_id="3000", email="bob@friends.example"),
+]
+
+
+MARKUP = Markup(buttons=((Button(label="Yes", token="t"),),))
+REVISION = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("7",))
+
+
+class OneMailbox:
+    async def is_users_own(self, channel: str, address: str) -> bool:
+        return (channel, address) == ("email", "user@home.example")
+
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        return (channel, address) == ("email", "new@home.example")
+
+
+class BrokenTrust:
+    async def is_trusted(self, channel: str, address: str) -> bool:
+        raise StoreUnavailable("gone")
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_file(tmp_path) as database:
+        yield database
+
+
+@pytest.fixture
+async def gate(database: Database) -> ApprovalGate:
+    mailboxes: Mailboxes = OneMailbox()
+    _, people = await household_people(database, *PEOPLE)
+    return ApprovalGate(
+        trust=HouseholdTrust(people, CHANNELS),
+        record=StoredApprovals(database, MINT.mint, expiration),
+        policy=ApprovalPolicy(),
+        mailboxes=mailboxes,
+        conversations=StoredConversations(database),
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "passes"),
+    [
+        pytest.param({"address": "1000"}, True, id="the owner"),
+        pytest.param({"channel": "email", "address": "Ann@home.example"}, True, id="the owner by mail"),
+        pytest.param({"channel": "email", "address": "ann@home.example"}, True, id="in another case"),
+        pytest.param({"channel": "email", "address": "alice@friends.example"}, True, id="a trusted contact"),
+        pytest.param({"channel": "telegram", "address": "2000"}, False, id="who is trusted on another channel only"),
+        pytest.param({"address": "3000"}, False, id="a contact who is not trusted"),
+        pytest.param({"address": "555"}, False, id="a stranger"),
+        pytest.param({"channel": "email", "address": "1000"}, False, id="the owner's chat on another channel"),
+        pytest.param({"channel": "email", "address": "\u212aann@home.example"}, False, id="a look-alike"),
+        pytest.param({"channel": "fax", "address": "1000"}, False, id="a channel nobody knows"),
+        pytest.param({"address": "1000", "origin_butler": "anyone"}, True, id="whoever asks"),
+        pytest.param(
+            {"channel": "email", "address": "user@home.example", "origin_butler": "inbox"}, True, id="a user's own copy"
+        ),
+        pytest.param(
+            {"channel": "email", "address": "user@home.example", "origin_butler": "general"}, False, id="not the inbox"
+        ),
+        pytest.param(
+            {"channel": "email", "address": "else@home.example", "origin_butler": "inbox"}, False, id="not their own"
+        ),
+        pytest.param(
+            {"channel": "email", "address": "new@home.example", "origin_butler": "inbox.confirmation"},
+            True,
+            id="whether an address is somebody's own",
+        ),
+        pytest.param(
+            {"channel": "email", "address": "new@home.example", "origin_butler": "inbox"},
+            False,
+            id="not before that",
+        ),
+        pytest.param(
+            {"channel": "email", "address": "else@home.example", "origin_butler": "inbox.confirmation"},
+            False,
+            id="an address nobody gave",
+        ),
+        pytest.param({"intent": Intent.REPLY, "thread": "7"}, False, id="a reply nobody asked for"),
+        pytest.param({"intent": Intent.REPLY, "address": "1000", "thread": "7"}, True, id="a reply to the owner"),
+        pytest.param({"address": "555", "markup": MARKUP}, False, id="a stranger, with buttons"),
+        pytest.param({"address": "555", "revises": REVISION}, False, id="an agent's edit is a new text"),
+        pytest.param(
+            {"address": "555", "revises": REVISION, "origin_butler": "questions"}, True, id="the household's own words"
+        ),
+        pytest.param(
+            {"address": "555", "revises": REVISION, "origin_butler": "questions", "asker": "health"},
+            False,
+            id="an agent's new words on the household's card",
+        ),
+        pytest.param(
+            {"address": "555", "revises": REVISION, "origin_butler": "questions", "asker": "health", "repeats": True},
+            True,
+            id="an agent's words that stand there already",
+        ),
+        pytest.param(
+            {"address": "555", "revises": replace(REVISION, deletes=True)}, True, id="a deletion says nothing"
+        ),
+    ],
+)
+async def test_who_passes(gate: ApprovalGate, changes: dict[str, Any], passes: bool) -> None:
+    assert await gate.passes(new_delivery(**changes)) is passes
+
+
+@pytest.mark.parametrize("intent", [Intent.REPLY, Intent.REACT])
+async def test_an_answer_passes_only_in_the_thread_that_was_heard(
+    database: Database, gate: ApprovalGate, intent: Intent
+) -> None:
+    await StoredConversations(database).hear("telegram", "555", "7", START_US)
+
+    assert await gate.passes(new_delivery(intent=intent, thread="7"))
+    assert not await gate.passes(new_delivery(intent=intent, thread="8"))
+    assert not await gate.passes(new_delivery(intent=intent, thread="7", address="556"))
+    assert not await gate.passes(new_delivery(intent=Intent.SEND))
+
+
+async def test_a_household_can_ask_about_answers_too(database: Database, gate: ApprovalGate) -> None:
+    await StoredConversations(database).hear("telegram", "555", "7", START_US)
+    strict = replace(gate, policy=ApprovalPolicy(replies_pass=False))
+
+    assert not await strict.passes(new_delivery(intent=Intent.REPLY, thread="7"))
+
+
+async def test_what_is_parked_rings_once_and_carries_its_risk_and_expiry(gate: ApprovalGate) -> None:
+    gate = replace(gate, policy=ApprovalPolicy(expiry_hours=2))
+    new = new_delivery(message="hidden\u202e", idempotency_key="same")
+
+    first = gate.signal.news()
+    inserted = await gate.park(new)
+    second = gate.signal.news()
+    await gate.park(new_delivery(idempotency_key="same"))
+
+    assert (inserted.snapshot.status, first.is_set(), second.is_set()) == (Status.AWAITING_APPROVAL, True, False)
+    record = gate.record
+    assert isinstance(record, StoredApprovals)
+    action = await record.action(new.id)
+    assert action is not None
+    assert (action.risk, action.expires_at_us) == (Risk.HIGH, START_US + 2 * HOUR_US)
+
+
+async def test_when_the_gate_cannot_tell_it_lets_nobody_pass(gate: ApprovalGate) -> None:
+    with pytest.raises(StoreUnavailable):
+        await replace(gate, trust=BrokenTrust()).passes(new_delivery())

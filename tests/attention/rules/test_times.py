@@ -1,0 +1,231 @@
+"""Quiet hours with weekdays and several windows, over every kind of clock change."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.work.attention.histories import PLACES
+from tests.work.attention.one_daily_window import QuietHours
+from tests.work.attention.sample import DAY, HOUR, MINUTE, at
+from tests.work.attention.slow_oracle import US, calendar
+
+from postroom.attention.model import QuietWindow
+from postroom.attention.rules.times import (
+    Wish,
+    after_open_time,
+    on_duty,
+    parse_rotation,
+    quiet_until,
+    snoozed_until,
+    stretch,
+)
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.ids import to_datetime, to_us
+
+NIGHT = (QuietWindow(time(22), time(7)),)
+
+
+def shown(moment: int | None, zone: str) -> str | None:
+    return None if moment is None else to_datetime(moment).astimezone(ZoneInfo(zone)).isoformat(timespec="minutes")
+
+
+@pytest.mark.requirement("attention:quiet-hours")
+@pytest.mark.parametrize(
+    ("moment", "until"),
+    [
+        ("21:59", None),
+        ("22:00", "2026-01-06T07:00"),
+        ("2026-01-06T06:59", "2026-01-06T07:00"),
+        ("2026-01-06T07:00", None),
+    ],
+)
+def test_it_is_quiet_from_the_start_and_no_longer_at_the_end(moment: str, until: str | None) -> None:
+    assert quiet_until(NIGHT, "UTC", at(moment)) == (at(until) if until else None)
+
+
+@pytest.mark.requirement("attention:quiet-hours")
+def test_a_window_of_friday_night_ends_on_saturday_and_does_not_begin_then() -> None:
+    friday = (QuietWindow(time(22), time(7), ("fri",)),)
+
+    assert quiet_until(friday, "UTC", at("2026-01-10T03:00")) == at("2026-01-10T07:00")
+    assert quiet_until(friday, "UTC", at("2026-01-10T23:00")) is None
+
+
+@pytest.mark.requirement("attention:quiet-hours")
+def test_windows_that_touch_or_overlap_are_one() -> None:
+    windows = (QuietWindow(time(22), time(7)), QuietWindow(time(7), time(9)), QuietWindow(time(8), time(10)))
+
+    assert quiet_until(windows, "UTC", at("23:00")) == at("2026-01-06T10:00")
+
+
+def test_equal_times_never_begin() -> None:
+    assert stretch((QuietWindow(time(9), time(9)),), "UTC", at("09:00")) is None
+
+
+def test_the_next_stretch_of_a_weekday_is_found_a_week_ahead() -> None:
+    monday = (QuietWindow(time(9), time(10), ("mon",)),)
+
+    assert stretch(monday, "UTC", at("10:00")) == (at("2026-01-12T09:00"), at("2026-01-12T10:00"))
+
+
+@pytest.mark.requirement("attention:zones")
+@pytest.mark.parametrize(
+    ("zone", "window", "moment", "until"),
+    [
+        ("Europe/Vienna", (22, 0, 2, 30), "2026-03-29T01:00", "2026-03-29T03:00+02:00"),  # the end is jumped over
+        ("Europe/Vienna", (22, 0, 2, 30), "2026-10-25T01:00", "2026-10-25T02:30+01:00"),  # the end is shown twice
+        ("Australia/Lord_Howe", (22, 0, 1, 45), "2026-04-05T00:00", "2026-04-05T01:45+10:30"),  # half an hour again
+        ("Australia/Lord_Howe", (22, 0, 2, 15), "2026-10-04T00:00", "2026-10-04T02:30+11:00"),
+        ("Pacific/Apia", (22, 0, 7, 0), "2011-12-29T23:00", "2011-12-31T07:00+14:00"),  # a day that was not
+        ("Africa/Cairo", (22, 0, 0, 30), "2023-04-27T23:00", "2023-04-28T01:00+03:00"),  # midnight is jumped over
+        ("America/Sao_Paulo", (22, 0, 0, 0), "2018-11-03T23:00", "2018-11-04T01:00-02:00"),
+        ("Antarctica/Troll", (22, 0, 2, 0), "2026-03-28T23:00", "2026-03-29T03:00+02:00"),  # two hours at once
+        ("Africa/Casablanca", (22, 0, 2, 30), "2026-02-14T23:00", "2026-02-15T02:30+00:00"),  # back for a month
+    ],
+)
+def test_the_end_follows_the_wall_clock_over_a_change(
+    zone: str, window: tuple[int, ...], moment: str, until: str
+) -> None:
+    windows = (QuietWindow(time(*window[:2]), time(*window[2:])),)
+
+    assert shown(quiet_until(windows, zone, at(moment, zone)), zone) == until
+
+
+@pytest.mark.requirement("attention:zones")
+@given(st.sampled_from(PLACES), st.integers(0, 23), st.integers(0, 23), st.sampled_from([0, 30]), st.integers(0, 4000))
+def test_one_daily_window_is_what_the_inbox_has(
+    place: tuple[str, str], start: int, end: int, half: int, minutes: int
+) -> None:
+    zone, begin = place
+    moment = at(begin, zone) + minutes * MINUTE
+    old = QuietHours(time(start, half), time(end), zone).until(to_datetime(moment))
+
+    found = quiet_until((QuietWindow(time(start, half), time(end)),), zone, moment)
+
+    assert found == (None if old is None else (old - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1))
+
+
+@pytest.mark.requirement("attention:zones")
+@pytest.mark.parametrize(("zone", "begin"), PLACES)
+def test_each_minute_is_quiet_when_the_wall_clock_says_so(zone: str, begin: str) -> None:
+    first = at(begin, zone) // US - 3 * 1440
+    slow = calendar(
+        zone, ((("fri", "sat", "sun", "thu"), "22:10", "02:30"), ((), "01:00", "01:45")), (), first, 9 * 1440
+    )
+    windows = (
+        QuietWindow(time(22, 10), time(2, 30), ("fri", "sat", "sun", "thu")),
+        QuietWindow(time(1), time(1, 45)),
+    )
+
+    differing = [
+        minute
+        for minute in range(first + 3 * 1440, first + 6 * 1440)
+        if (quiet_until(windows, zone, minute * US) is not None) != (minute in slow.quiet)
+    ]
+
+    assert differing == []
+
+
+def test_the_clock_stands_still_while_it_is_quiet() -> None:
+    assert after_open_time(NIGHT, "UTC", at("21:55"), 10 * MINUTE) == at("2026-01-06T07:05")
+    assert after_open_time(NIGHT, "UTC", at("12:00"), 10 * MINUTE) == at("12:10")
+    assert after_open_time(NIGHT, "UTC", at("23:00"), 0) == at("2026-01-06T07:00")
+    assert after_open_time((), "UTC", at("23:00"), DAY) == at("23:00") + DAY
+    assert after_open_time(NIGHT, "UTC", at("12:00"), 20 * HOUR) == at("2026-01-06T17:00")
+
+
+WEEKLY = {"anchor": "2026-03-23T09:00", "zone": "Europe/Vienna", "every_days": 7, "people": ["ada", "grace"]}
+OVERRIDE = {"from": "2026-03-24T00:00:00Z", "until": "2026-03-25T00:00:00Z", "person": "eve"}
+
+
+@pytest.mark.requirement("attention:rotation")
+@pytest.mark.parametrize(
+    ("moment", "person"),
+    [
+        ("2026-03-23T08:59", None),
+        ("2026-03-23T09:00", "ada"),
+        ("2026-03-30T08:59", "ada"),  # the clock changed on the 29th
+        ("2026-03-30T09:00", "grace"),
+        ("2026-04-06T09:00", "ada"),
+        ("2027-03-22T09:00", "ada"),
+    ],
+)
+def test_people_take_turns_at_the_same_hour_of_the_wall_clock(moment: str, person: str | None) -> None:
+    assert on_duty(parse_rotation(WEEKLY), at(moment, "Europe/Vienna")) == person
+
+
+@pytest.mark.requirement("attention:rotation")
+def test_an_override_wins_while_it_lasts() -> None:
+    rotation = parse_rotation({**WEEKLY, "overrides": [OVERRIDE]})
+
+    assert [on_duty(rotation, at(day)) for day in ("2026-03-24T00:00", "2026-03-25T00:00")] == ["eve", "ada"]
+
+
+@pytest.mark.requirement("attention:rotation")
+def test_a_handover_in_the_hour_that_is_not_happens_at_the_jump() -> None:
+    rotation = parse_rotation({**WEEKLY, "anchor": "2026-03-22T02:30"})
+
+    assert on_duty(rotation, at("2026-03-29T01:59", "Europe/Vienna")) == "ada"
+    assert on_duty(rotation, at("2026-03-29T03:00", "Europe/Vienna")) == "grace"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"anchor": "soon"}, "anchor"),
+        ({"anchor": "2026-03-23T09:00Z"}, "anchor"),
+        ({"zone": "Vienna"}, "zone"),
+        ({"every_days": 0}, "every_days"),
+        ({"people": ["ada", "eve"]}, "people.1"),
+        ({"people": "ada"}, "people"),
+        ({"overrides": [{**OVERRIDE, "until": "2026-03-24T00:00:00Z", "person": "ada"}]}, "overrides.0.until"),
+        ({"layers": []}, "layers"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        parse_rotation({**WEEKLY, **change}, people={"ada", "grace"})
+
+    assert [one.field for one in refused.value.fields] == [field]
+
+
+WEDNESDAY = to_us(datetime(2026, 3, 25, 22, 30, tzinfo=UTC))  # in Berlin it is 23:30
+SUNDAY = to_us(datetime(2026, 3, 29, 12, 0, tzinfo=UTC))  # the day Berlin's clocks went forward
+
+
+@pytest.mark.parametrize(
+    ("now_us", "wish", "zone", "until"),
+    [
+        pytest.param(WEDNESDAY, Wish.HOUR, "UTC", "2026-03-25T23:30", id="an hour"),
+        pytest.param(WEDNESDAY, Wish.TOMORROW, "UTC", "2026-03-26T09:00", id="tomorrow"),
+        pytest.param(WEDNESDAY, Wish.TOMORROW, "Europe/Berlin", "2026-03-26T08:00", id="tomorrow in Berlin"),
+        pytest.param(WEDNESDAY, Wish.TOMORROW, "Asia/Tokyo", "2026-03-27T00:00", id="already tomorrow in Tokyo"),
+        pytest.param(WEDNESDAY, Wish.NEXT_WEEK, "Europe/Berlin", "2026-03-30T07:00", id="Monday, in summer time"),
+        pytest.param(SUNDAY, Wish.NEXT_WEEK, "UTC", "2026-03-30T09:00", id="Monday is the day after Sunday"),
+        pytest.param(SUNDAY, Wish.UNTIL, "Europe/Berlin", "2026-05-01T08:15", id="a time of one's own"),
+        pytest.param(SUNDAY, Wish.UNTIL, "Nowhere/At_all", "2026-05-01T10:15", id="a zone nobody knows is UTC"),
+    ],
+)
+def test_a_wish_becomes_an_instant(now_us: int, wish: Wish, zone: str, until: str) -> None:
+    assert to_datetime(snoozed_until(wish, "2026-05-01T10:15", zone, now_us)) == datetime.fromisoformat(f"{until}Z")
+
+
+def test_a_time_the_clock_jumps_over_is_the_moment_it_jumps() -> None:
+    early = to_us(datetime(2026, 3, 28, tzinfo=UTC))
+
+    assert snoozed_until(Wish.UNTIL, "2026-03-29T02:30", "Europe/Berlin", early) == to_us(
+        datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
+    )
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "soon", "2026-13-01T09:00", "2020-01-01T09:00", "2099-01-01T09:00+02:00", "9999-12-31T23:59"]
+)
+def test_what_is_no_coming_time_is_refused(typed: str) -> None:
+    with pytest.raises(ValidationError):
+        snoozed_until(Wish.UNTIL, typed, "UTC", WEDNESDAY)

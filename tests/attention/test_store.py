@@ -1,0 +1,173 @@
+"""Notices on disk: one suite for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from tests.clock import FakeClock
+from tests.opened_database import KINDS, opened_database
+from tests.work.attention.attended import Names
+from tests.work.attention.sample import HOUR, PERSON, accepted, at
+
+from postroom.attention.model import NoticeChanges, NoticeState, Wanted
+from postroom.attention.reading import NoticeReading
+from postroom.attention.rules.policy import parse_policy
+from postroom.attention.state import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
+from postroom.attention.store import StoredNotices
+from postroom.attention.turn import NewNotice, NoticeBook, Turn
+from postroom.delivery.files.taking import DAY_US, retention
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.values.errors import PostroomError
+from postroom.kernel.values.ids import seconds
+from postroom.message.outgoing import Outgoing
+from postroom.overview.pruning import STALE
+
+Refused = (DBAPIError, PostroomError)
+NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "07:00"}]}
+MIDNIGHT = at("2026-01-05T00:00")
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        yield database
+
+
+def book_on(database: Database, clock: FakeClock) -> NoticeBook:
+    return NoticeBook(store=StoredNotices(database), people=Names(), clock=clock, household=parse_policy(NIGHT))
+
+
+def new(fact: NoticeAccepted) -> NewNotice:
+    outgoing = Outgoing(origin_butler=fact.notice.agent, channel=fact.notice.channel, message=fact.notice.text)
+    return NewNotice(fact=fact, outgoing=outgoing, request_id=f"request of {fact.notice.id}", fingerprint="f")
+
+
+async def take_in(book: NoticeBook, *facts: NoticeAccepted) -> Turn:
+    def step(turn: Turn) -> NoticeChanges:
+        for fact in facts:
+            turn.accept(new(fact))
+        turn.judge()
+        return turn.changes()
+
+    return await book.turn(PERSON, step)
+
+
+@pytest.mark.requirement("attention:log-is-rows")
+async def test_the_database_refuses_a_move_that_is_not_in_the_table_and_a_change_of_the_log(database: Database) -> None:
+    book = book_on(database, FakeClock(MIDNIGHT))
+    await take_in(book, accepted("a", MIDNIGHT))
+    for statement in ("UPDATE {}notices SET state = 'sent'", "UPDATE {}attention_log SET at = 0"):
+        sql = text(statement.format("shared." if isinstance(database, PostgresDatabase) else ""))
+        with pytest.raises(Refused):
+            await database.write(lambda connection, sql=sql: connection.execute(sql))
+    assert [one.state for one in await book.store.page(PERSON, None, 10, None)] == [str(NoticeState.HELD)]
+
+
+@pytest.mark.requirement("attention:log-is-rows")
+async def test_what_is_read_is_what_was_written_and_the_log_folds_to_it(database: Database) -> None:
+    clock = FakeClock(MIDNIGHT)
+    book = book_on(database, clock)
+    turn = await take_in(book, accepted("a", MIDNIGHT), accepted("b", MIDNIGHT, agent="gardener"))
+    reading = NoticeReading(book=book)
+    state, _ = await reading.present(PERSON)
+    assert state == turn.state
+    assert await reading.audit(PERSON) == []
+    assert await book.store.next_due() == at("07:00")  # type: ignore[attr-defined]
+
+    await clock.advance(7 * 3600)
+    turn = await book.change(PERSON, lambda _: ())
+    assert await reading.audit(PERSON) == []
+    state, _ = await reading.present(PERSON)
+    assert state == turn.state
+    (digest,) = state.digests.values()
+    assert set(digest.members) == {"a", "b"}
+
+
+@pytest.mark.requirement("attention:kill-safe")
+async def test_a_send_is_leased_to_one_and_comes_back_with_a_higher_fence(database: Database) -> None:
+    clock = FakeClock(MIDNIGHT + 8 * HOUR)
+    book, store = book_on(database, clock), StoredNotices(database)
+    await take_in(book, accepted("a", clock.now_us()))
+    now = clock.now_us()
+    (first,) = await store.take_sends(now, lease_until_us=now + seconds(60), limit=10)
+    assert await store.take_sends(now, lease_until_us=now + seconds(60), limit=10) == []
+    (second,) = await store.take_sends(now + seconds(60), lease_until_us=now + seconds(120), limit=10)
+    assert second.fence > first.fence
+    assert not await store.handed_over(first.key, first.fence, "a delivery")
+    assert await store.handed_over(second.key, second.fence, "a delivery")
+    assert (await store.send_of_delivery("a delivery")) == replace(second, delivery_id="a delivery", lease_us=None)
+
+
+async def test_what_is_old_and_over_is_not_read_unless_it_is_asked_for(database: Database) -> None:
+    clock = FakeClock(MIDNIGHT + 8 * HOUR)
+    book, store = book_on(database, clock), StoredNotices(database)
+    await take_in(book, accepted("a", clock.now_us()))
+    (send,) = await store.take_sends(clock.now_us(), lease_until_us=0, limit=1)
+    receipt = ReceiptIn(at_us=clock.now_us(), send=send.key, outcome=SendOutcome.OK)
+    await book.change(PERSON, lambda _: [receipt])
+    await clock.advance(4 * 86_400)
+    assert (await store.read(PERSON, book.wanted(PERSON))).notices == ()
+    assert [one.id for one in (await store.read(PERSON, book.wanted(PERSON, Wanted(notices=("a",))))).notices] == ["a"]
+    assert [one.id for one in (await store.read(PERSON, Wanted(everything=True))).notices] == ["a"]
+
+
+@pytest.mark.requirement("attention:one-decider")
+async def test_two_workers_decide_once(postgres_url: str) -> None:
+    clock = FakeClock(MIDNIGHT)
+    databases = [PostgresDatabase(postgres_url) for _ in range(2)]
+    try:
+        books = [book_on(one, clock) for one in databases]
+        await asyncio.gather(*(take_in(books[n % 2], accepted(f"n{n}", MIDNIGHT, agent=f"a{n}")) for n in range(20)))
+        await clock.advance(7 * 3600)
+        turns = await asyncio.gather(*(books[n % 2].change(PERSON, lambda _: ()) for n in range(8)))
+        assert sorted(bool(turn.decisions) for turn in turns) == [False] * 7 + [True]
+        assert len(await books[0].store.log(PERSON)) == 20 * 2 + 20
+        assert await NoticeReading(book=books[1]).audit(PERSON) == []
+        taken = await asyncio.gather(
+            *(
+                StoredNotices(databases[n % 2]).take_sends(clock.now_us(), lease_until_us=2**60, limit=5)
+                for n in range(6)
+            )
+        )
+        assert sum(len(one) for one in taken) == 1
+    finally:
+        for one in databases:
+            await one.close()
+
+
+async def test_a_policy_is_read_as_it_was_written(database: Database) -> None:
+    clock = FakeClock(MIDNIGHT)
+    book = book_on(database, clock)
+    policy = parse_policy({"preset": "calm", "agents": {"cook": {"ceiling": "normal"}}, "slots": ["08:00"]})
+    await book.change(PERSON, lambda turn: [PolicyChanged(at_us=turn.moment_us, policy=policy)])
+    await book.refresh()
+    assert book.policies.people == {PERSON: policy}
+    assert await NoticeReading(book=book).policy(PERSON) == policy
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_what_is_left_after_pruning_is_accounted_for(database: Database) -> None:
+    clock = FakeClock(MIDNIGHT + 8 * HOUR)
+    book, store = book_on(database, clock), StoredNotices(database)
+    await take_in(book, accepted("old", clock.now_us()))
+    for send in await store.take_sends(clock.now_us(), lease_until_us=0, limit=9):
+        receipt = ReceiptIn(at_us=clock.now_us(), send=send.key, outcome=SendOutcome.OK)
+        await book.change(PERSON, lambda _, receipt=receipt: [receipt])
+    await clock.advance(3 * 86_400)
+    await take_in(book, accepted("young", clock.now_us()))
+    keep = retention(clock.now_us(), 2 * DAY_US)
+    for stale in STALE:
+        await database.write(partial(stale.remove, retention=keep, limit=100))
+
+    reading = NoticeReading(book=book)
+    assert [one.id for one in await store.page(PERSON, None, 10, None)] == ["young"]
+    assert await reading.audit(PERSON) == []
+    assert ((await reading.figures(PERSON)).accepted, (await reading.figures(PERSON)).unaccounted) == (1, ())

@@ -1,0 +1,245 @@
+"""The switchboard: who may say what, a note of what it refuses, and never a silent success."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.clock import START_US, FakeClock
+from tests.domain.envelopes import REPLY, SEND
+from tests.patience import PATIENCE_SECONDS
+
+from postroom.butlers import switchboard as deliver
+from postroom.butlers.model import Registration
+from postroom.butlers.switchboard import Deliver, check_origin
+from postroom.butlers.wire import read_route_response
+from postroom.channels.capabilities import KINDS
+from postroom.delivery.model import RefusedCall
+from postroom.household.peers import MessengerOverWire
+from postroom.kernel.values.errors import (
+    InternalError,
+    PostroomError,
+    StoreUnavailable,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+
+HEALTH = Principal(Role.BUTLER, "health")
+OK = {"schema_version": "notify_response.v1", "status": "ok"}
+
+
+class Messenger:
+    """A Peer that keeps what it is asked, and answers or fails as it was told."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.calls: list[dict[str, Any]] = []
+        self.hold: asyncio.Event | None = None
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        self.calls.append({"tool": tool, "timeout": timeout_seconds, **arguments})
+        if self.hold:
+            await self.hold.wait()
+        if isinstance(self.answer, PostroomError):
+            raise self.answer
+        answer: dict[str, Any] = self.answer
+        return answer
+
+
+class Log:
+    """Notes of refused calls as a list; it may fail as a store can, or hang."""
+
+    def __init__(self, failure: Exception | None = None, *, hangs: bool = False) -> None:
+        self.rows: list[RefusedCall] = []
+        self.lost: list[BaseException] = []
+        self.failure = failure
+        self.hangs = hangs
+
+    async def note(self, call: RefusedCall) -> None:
+        if self.failure:
+            raise self.failure
+        if self.hangs:
+            await asyncio.Event().wait()
+        self.rows.append(call)
+
+    def told(self) -> list[tuple[str, str]]:
+        return [(one.source, one.failure.message) for one in self.rows]
+
+
+class Roster:
+    """The part of the registry that a delivery asks: the messenger, seen just now unless told otherwise."""
+
+    def __init__(self, *, known: bool = True) -> None:
+        self.known = known
+
+    async def find(self, name: str) -> Registration | None:
+        if not self.known:
+            return None
+        return Registration(name=name, endpoint_url="", description="", modules=(), last_seen_at_us=START_US)
+
+
+def switchboard(messenger: Messenger, log: Log, roster: Roster | None = None) -> Deliver:
+    return Deliver(
+        messenger=MessengerOverWire(messenger, FakeClock()),
+        registry=roster or Roster(),  # type: ignore[arg-type]  # a delivery only looks up
+        refusals=log,
+        clock=FakeClock(),
+        mint=IdMint().mint,
+        channels=KINDS,
+        lost=log.lost.append,
+    )
+
+
+def routed(inner: Any = OK) -> dict[str, Any]:
+    return {"schema_version": "route_response.v1", "status": "ok", "result": {"notify_response": inner}}
+
+
+@pytest.mark.requirement("notify:notify-routed-through-switchboard", "notify:messenger-routing-via-switchboard")
+async def test_an_envelope_becomes_a_route_and_the_inner_answer_comes_back() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log).deliver(HEALTH, SEND, request_id="r-1", wait_seconds=20)
+
+    assert answer == OK
+    [call] = messenger.calls
+    assert (call["tool"], call["wait_seconds"]) == ("route.execute", 20)
+    assert call["timeout"] > 20
+    assert call["route"]["input"]["context"]["notify_request"] == SEND
+    assert call["route"]["request_context"]["request_id"] == "r-1"
+    assert log.rows == []
+
+
+async def test_the_lineage_of_a_reply_is_its_request() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    await switchboard(messenger, log).deliver(HEALTH, REPLY, request_id=None, wait_seconds=0)
+    await switchboard(messenger, log).deliver(HEALTH, {**REPLY, "extra": 1}, request_id=None, wait_seconds=0)
+
+    assert messenger.calls[0]["route"]["request_context"]["request_id"] == "inbound-1"
+    assert [one.request_id for one in log.rows] == ["inbound-1"]
+
+
+@pytest.mark.parametrize(
+    ("caller", "origin", "allowed"),
+    [
+        (HEALTH, "health", True),
+        (OPERATOR, "health", True),
+        (HEALTH, "general", False),
+        (Principal(Role.USER, "health"), "health", False),
+        (Principal(Role.CONNECTOR, "health"), "health", False),
+        (HEALTH, "Health", False),
+        (HEALTH, "", False),
+    ],
+    ids=str,
+)
+def test_an_envelope_speaks_for_its_sender_only(caller: Principal, origin: str, allowed: bool) -> None:
+    if allowed:
+        check_origin(caller, origin)
+    else:
+        with pytest.raises(ValidationError, match="origin_butler"):
+            check_origin(caller, origin)
+
+
+@pytest.mark.parametrize("envelope", [{}, {**SEND, "origin_butler": "general"}, {**SEND, "extra": 1}], ids=str)
+async def test_what_is_refused_reaches_nobody_and_is_on_record(envelope: dict[str, Any]) -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log).deliver(HEALTH, envelope, request_id="r", wait_seconds=0)
+
+    assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
+    assert messenger.calls == []
+    assert log.told() == [("health", answer["error"]["message"])]
+
+
+async def test_a_refusal_of_the_butler_s_own_is_only_written_down() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log).deliver(
+        HEALTH, SEND, request_id="r", wait_seconds=0, refusal="Unsupported channel 'sms'."
+    )
+
+    assert (answer["status"], answer["error"]["message"]) == ("error", "Unsupported channel 'sms'.")
+    assert messenger.calls == []
+    assert log.told() == [("health", "Unsupported channel 'sms'.")]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"status": "ok"},
+        {"schema_version": "route_response.v1", "status": "ok"},
+        {"schema_version": "route_response.v1", "result": None},
+        {"schema_version": "route_response.v1", "result": {"notify_response": "ok"}},
+        {"schema_version": "route_response.v2", "result": {"notify_response": OK}},
+    ],
+    ids=str,
+)
+async def test_anything_but_a_well_formed_answer_is_an_error(answer: dict[str, Any]) -> None:
+    with pytest.raises(InternalError):
+        read_route_response(answer)
+    told = await switchboard(Messenger(answer), Log()).deliver(HEALTH, SEND, request_id="r", wait_seconds=0)
+    assert (told["status"], told["error_class"]) == ("error", "internal_error")
+
+
+async def test_a_messenger_that_is_away_is_told() -> None:
+    log = Log()
+
+    answer = await switchboard(Messenger(TargetUnavailable("messenger cannot be reached")), log).deliver(
+        HEALTH, SEND, request_id="r", wait_seconds=0
+    )
+
+    assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
+    assert log.told() == [("health", "messenger cannot be reached")]
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
+async def test_a_refusal_is_told_even_if_it_cannot_be_written_down(failure: Exception) -> None:
+    log = Log(failure)
+
+    answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, {}, request_id="r", wait_seconds=0)
+
+    assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
+    assert log.lost == [failure]
+
+
+async def test_a_refusal_does_not_wait_for_a_store_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliver, "_NOTE_SECONDS", 0.01)
+    log = Log(hangs=True)
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, {}, request_id="r", wait_seconds=0)
+
+    assert answer["error_class"] == "validation_error"
+    assert [type(one) for one in log.lost] == [TimeoutError]
+
+
+async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log, Roster(known=False)).deliver(
+        HEALTH, SEND, request_id="r", wait_seconds=0
+    )
+
+    assert answer["status"] == "error"
+    assert messenger.calls == []
+    assert log.told() == [("health", answer["error"]["message"])]
+
+
+@pytest.mark.requirement("house:buttons-are-the-households-own")
+async def test_buttons_are_taken_from_the_household_itself_and_refused_from_a_butler() -> None:
+    messenger, log = Messenger(routed()), Log()
+    markup = {"buttons": [[{"label": "Yes", "token": "q1:yes"}]]}
+    card = {**SEND, "household": {"markup": markup, "revises": None}}
+
+    theirs = await switchboard(messenger, log).deliver(HEALTH, card, request_id="r-1", wait_seconds=20)
+    ours = await switchboard(messenger, log).deliver(OPERATOR, card, request_id="r-2", wait_seconds=20)
+
+    assert [one["field"] for one in theirs["error"]["fields"]] == ["household"]
+    assert ours == OK
+    [call] = messenger.calls
+    assert call["route"]["input"]["context"]["notify_request"] == card

@@ -1,0 +1,53 @@
+"""Notices of the people of a household, through what every door calls."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from postroom.attention.attention import Attention
+from postroom.attention.rules.policy import parse_policy
+from postroom.household.wiring.channels import known_channels
+from postroom.household.wiring.store import connect_store
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.message.outgoing import Outcome
+from postroom.message.wire import parse_notify
+from postroom.people.model import NewPerson, PersonAddress, PersonRole
+from tests.app.living import Living
+from tests.work.delivery.world import envelope
+
+ALWAYS_QUIET = {
+    "zone": "Europe/Vienna",
+    "quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}],
+}
+_numbers = itertools.count()
+
+
+def attention_of(home: Living) -> Attention:
+    assert home.household.attention is not None
+    return home.household.attention
+
+
+async def wish(home: Living, person: str, policy: dict[str, Any]) -> None:
+    await attention_of(home).set_policy(person, parse_policy(policy))
+
+
+async def settle(home: Living, *names: str) -> None:
+    """People with a phone, known by their names in lower case."""
+    store = connect_store(home.settings)
+    try:
+        for place, name in enumerate(names):
+            address = PersonAddress(channel="telegram", address=str(7000 + place), verified_at_us=1)
+            person = NewPerson(name=name, role=PersonRole.MEMBER, zone="Europe/Vienna", addresses=(address,))
+            await store.people.create(HOUSEHOLD_OWNER, person, source="test", now_us=1, reserved_id=name.lower())
+    finally:
+        await store.database.close()
+
+
+async def say(home: Living, message: str, person: str | None = None, agent: str = "health", **more: Any) -> str:
+    """The id of the notice; the person is the owner when none is named."""
+    asked = envelope(message, recipient=person, origin_butler=agent, **more)
+    outgoing = parse_notify(asked, known_channels(home.settings))
+    outcome: Outcome | None = await attention_of(home).consider(outgoing, f"console-{next(_numbers)}", wait_seconds=5)
+    assert outcome is not None and outcome.notice_id is not None, outcome
+    return outcome.notice_id

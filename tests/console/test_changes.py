@@ -1,0 +1,117 @@
+"""Open pages hear of changes by one question to the store, and of none that is not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from postroom.console.live import Changes, Ear
+from postroom.kernel.values.errors import StoreUnavailable
+from tests.clock import FakeClock
+from tests.system.counted import CountedLoops
+
+
+class Told:
+    """A store that says what the test wants, and when."""
+
+    def __init__(self) -> None:
+        self.pulses: dict[str, tuple[Any, ...]] = {"deliveries": (1,), "inbox:ann": (), "inbox:bob": ()}
+        self.looks = 0
+        self.away = False
+
+    async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
+        self.looks += 1
+        if self.away:
+            raise StoreUnavailable("away")
+        return dict(self.pulses)
+
+
+@asynccontextmanager
+async def running(told: Told, clock: FakeClock) -> AsyncIterator[Changes]:
+    changes = Changes(told, clock)
+    async with CountedLoops(clock).running("changes", changes.look, wake=changes.anybody, stopping=changes.stopping):
+        yield changes
+        changes.stop()
+
+
+async def test_nobody_asks_while_no_page_is_open(clock: FakeClock) -> None:
+    told = Told()
+    async with running(told, clock):
+        await clock.advance(60)
+
+    assert told.looks == 0
+
+
+async def test_all_pages_together_ask_once_and_each_hears(clock: FakeClock) -> None:
+    told = Told()
+    async with running(told, clock) as changes:
+        with changes.listening("ann") as ann, changes.listening("bob") as bob:
+            await clock.parked()
+            assert ann.take() == bob.take() == []
+
+            told.pulses["deliveries"] = (2,)
+            before = told.looks
+            await clock.advance(1.0)
+
+            assert told.looks == before + 1
+            assert ann.take() == bob.take() == ["deliveries"]
+
+
+async def test_a_page_hears_of_what_happened_between_its_reading_and_its_listening(clock: FakeClock) -> None:
+    told = Told()
+    told.pulses["approvals"] = (clock.now_us() - 1_000_000, 1)
+    async with running(told, clock) as changes:
+        with changes.listening("ann") as ann:
+            await clock.parked()
+            assert ann.take() == ["approvals"]
+
+            await clock.advance(1.0)
+            assert ann.take() == []
+
+
+async def test_an_inbox_rings_for_its_owner_alone_and_falling_quiet_is_no_news(clock: FakeClock) -> None:
+    told = Told()
+    async with running(told, clock) as changes:
+        with changes.listening("ann") as ann, changes.listening("bob") as bob:
+            await clock.parked()
+            told.pulses["inbox:ann"] = (5, 1)
+            await clock.advance(1.0)
+            assert (ann.take(), bob.take()) == (["inbox"], [])
+
+            told.pulses["inbox:ann"] = ()
+            await clock.advance(1.0)
+            assert ann.take() == []
+
+
+async def test_a_store_that_is_away_is_asked_again(clock: FakeClock) -> None:
+    told = Told()
+    async with running(told, clock) as changes:
+        with changes.listening("ann") as ann:
+            await clock.parked()
+            told.away = True
+            await clock.advance(1.0)
+            told.away, told.pulses["deliveries"] = False, (9,)
+            await clock.advance(1.0)
+
+            assert ann.take() == ["deliveries"]
+
+
+def test_an_ear_is_deaf_to_what_is_not_its_own() -> None:
+    ear = Ear("ann")
+    news = ear.news()
+    ear.hear("inbox:bob")
+
+    assert ear.take() == [] and not news.is_set()
+
+
+async def test_a_page_opened_while_its_inbox_stirs_is_told_once(clock: FakeClock) -> None:
+    told = Told()
+    told.pulses["inbox:ann"] = (7, 1)
+    async with running(told, clock) as changes:
+        with changes.listening("ann") as ann:
+            await clock.parked()
+            assert ann.take() == ["inbox"]
+
+            await clock.advance(5)
+            assert ann.take() == []

@@ -1,0 +1,117 @@
+"""Deciding as the person who is signed in: the same in the messenger's own process and over its tools."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.approvals.approvals import Approvals
+from postroom.approvals.model import Parking
+from postroom.approvals.page import OwnDecisions
+from postroom.approvals.rules import ApprovalPolicy
+from postroom.approvals.ruling import expiration
+from postroom.approvals.store.approvals import StoredApprovals
+from postroom.channels.capabilities import KINDS
+from postroom.kernel.guard.tools import approver
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.principal import OPERATOR, Principal, Role
+from postroom.message.wishes import Risk
+from tests.approvals.test_approvals import CHANNELS
+from tests.clock import FakeClock
+from tests.opened_database import opened_file
+from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
+
+ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
+
+
+@pytest.fixture
+async def decisions(tmp_path: Path, clock: FakeClock) -> AsyncIterator[OwnDecisions]:
+    async with opened_file(tmp_path) as database:
+        record = StoredApprovals(database, MINT.mint, expiration)
+        approvals = Approvals(
+            record=record,
+            policy=ApprovalPolicy(),
+            channels=CHANNELS,
+            known_channels=KINDS,
+            clock=clock,
+            mint=MINT.mint,
+            released=lambda: None,
+        )
+        parking = Parking(risk=Risk.MEDIUM, expires_at_us=clock.now_us() + HOUR_US, most_pending=10)
+        await record.park(new_delivery(), parking, lambda _: [])
+        yield OwnDecisions(approvals=approvals, may_decide=approver(["ann"]))
+
+
+async def waiting(decisions: OwnDecisions) -> list[dict[str, Any]]:
+    found = await decisions.page(OPERATOR, status="pending", cursor=None, limit=20)
+    return [dict(one) for one in found.actions]
+
+
+@pytest.mark.parametrize("who", [BEN, Principal(Role.BUTLER, "messenger"), Principal(Role.PROGRAM, "ci")], ids=str)
+async def test_who_may_not_decide_sees_and_changes_nothing(decisions: OwnDecisions, who: Principal) -> None:
+    [action] = await waiting(decisions)
+    name = action["action_id"]
+    approval: dict[str, Any] = {"content_hash": action["content_hash"], "edits": None, "create_rule": True}
+
+    for refused in (
+        decisions.page(who, status="all", cursor=None, limit=20),
+        decisions.show(who, name),
+        decisions.approve(who, name, **approval),
+        decisions.reject(who, name, "no"),
+        decisions.rules(who),
+        decisions.create_rule(who, {"constraints": {"recipient": {"type": "exact", "value": "1"}}}),
+        decisions.revoke_rule(who, "r"),
+    ):
+        with pytest.raises(ValidationError, match="may not call"):
+            await refused
+
+    assert [one["action_id"] for one in await waiting(decisions)] == [name]
+    assert await decisions.rules(OPERATOR) == []
+
+
+async def test_a_rejection_needs_a_reason_and_a_second_decision_is_too_late(decisions: OwnDecisions) -> None:
+    [action] = await waiting(decisions)
+    with pytest.raises(ValidationError) as unsaid:
+        await decisions.reject(ANN, action["action_id"], " ")
+
+    await decisions.reject(ANN, action["action_id"], "not today")
+    with pytest.raises(ValidationError) as late:
+        await decisions.reject(OPERATOR, action["action_id"], "never")
+
+    assert unsaid.value.fields[0].field == "reason"
+    assert late.value.fields[0].code == "already_decided"
+
+
+async def test_rules_are_made_and_revoked(decisions: OwnDecisions) -> None:
+    asked = {"constraints": {"recipient": {"type": "exact", "value": "1"}}, "description": "x", "max_uses": 2}
+
+    await decisions.create_rule(ANN, asked)
+    [rule] = await decisions.rules(ANN)
+    await decisions.revoke_rule(ANN, rule["rule_id"])
+    with pytest.raises(ValidationError):
+        await decisions.revoke_rule(ANN, "unknown")
+
+    assert [one["revoked_by"] for one in await decisions.rules(OPERATOR)] == [str(ANN)]
+
+
+async def test_the_decision_bears_the_name_of_the_person_who_is_signed_in(decisions: OwnDecisions) -> None:
+    [action] = await waiting(decisions)
+
+    rule = await decisions.approve(
+        ANN, action["action_id"], content_hash=action["content_hash"], edits=None, create_rule=True
+    )
+
+    shown = await decisions.show(OPERATOR, action["action_id"])
+    assert (shown["status"], shown["decided_by"]) == ("approved", str(ANN))
+    assert rule is not None and [one["rule_id"] for one in await decisions.rules(ANN)] == [rule["rule_id"]]
+
+
+@pytest.mark.parametrize("text", ["", "a\x00b", "\ud800", "x" * 65], ids=["empty", "NUL", "surrogate", "long"])
+async def test_an_id_that_no_store_could_look_for_is_refused_by_its_field(decisions: OwnDecisions, text: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        await decisions.show(OPERATOR, text)
+
+    assert caught.value.fields[0].field == "action_id"

@@ -1,0 +1,153 @@
+"""A source that does not answer is said to be not available; nothing is ever made up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from postroom.console.visit import Visit
+from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
+from postroom.delivery.rules.breaker import Circuit, CircuitState
+from postroom.kernel.database.workers import LivingWorker
+from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
+from postroom.kernel.values.principal import Principal
+from postroom.message.address import ClosedAddress
+from postroom.message.inbound import InboundTrouble
+from postroom.overview.health import health_section
+from postroom.overview.today import Day, TodayPage, today_section
+from postroom.questions.model import SubjectKind
+from postroom.questions.page import QuestionCard
+from tests.console.visiting import opened
+
+SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "questions", "series")
+
+
+class Household:
+    """Well and idle, except for what is away."""
+
+    channels = ("telegram",)
+
+    def __init__(self, *away: str) -> None:
+        self._away = away
+
+    def _answers(self, name: str) -> None:
+        if name in self._away:
+            raise StoreUnavailable("away")
+
+    async def tallies(self, since_us: int) -> Sequence[Tally]:
+        self._answers("tallies")
+        return [Tally(channel="telegram", counts={}, last_delivered_at_us=None)]
+
+    async def trouble(self) -> DeadLetterCounts:
+        self._answers("trouble")
+        return DeadLetterCounts(given_up=0, held=0)
+
+    async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
+        self._answers("circuits")
+        return {"telegram": Circuit(state=CircuitState.OPEN)} if "messenger" in self._away else {}
+
+    async def depth(self) -> Depth:
+        self._answers("depth")
+        return Depth(counts={}, oldest_created_at_us=None)
+
+    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
+        self._answers("latest")
+        return []
+
+    async def approvals(self, now_us: int) -> int | None:
+        self._answers("approvals")
+        return 0
+
+    async def unread(self, who: Principal, now_us: int) -> int:
+        self._answers("unread")
+        return 0
+
+    async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
+        self._answers("questions")
+        return 0
+
+    async def cards(self, visit: Visit, *, besides: SubjectKind | None = None) -> Sequence[QuestionCard]:
+        self._answers("questions")
+        return []
+
+    async def hearing(self) -> Sequence[InboundTrouble]:
+        return []
+
+    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
+        self._answers("series")
+        return []
+
+    async def decided(self, since_us: int) -> Sequence[float]:
+        self._answers("series")
+        return []
+
+    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
+        self._answers("series")
+        return [LivingWorker(name="barn (12)", alone=True, since_us=now_us, seen_us=now_us)]
+
+    async def closed(self, most: int) -> Sequence[ClosedAddress]:
+        return []
+
+    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
+        self._answers("series")
+        return []
+
+    async def call(
+        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
+    ) -> dict[str, Any]:
+        raise TargetUnavailable("messenger cannot be reached")
+
+
+async def today(*away: str) -> str:
+    house = Household(*away)
+    return await opened(today_section(TodayPage(overview=house, waiting=house, questions=house)))
+
+
+async def test_a_household_that_is_well_says_so() -> None:
+    shown = await today()
+
+    assert "All well" in shown and "not available" not in shown
+
+
+async def test_today_says_what_needs_a_look() -> None:
+    lost, paused = DeadLetterCounts(given_up=2, held=1), {"email": Circuit(state=CircuitState.OPEN)}
+    day = Day(tallies=[], trouble=lost, circuits=paused, depth=None, latest=[])
+
+    assert [words for words, _ in day.troubles] == ["2 dead letters", "1 held, perhaps arrived", "E-mail is paused"]
+    assert "Needs a look" in (shown := await today("messenger")) and "Telegram is paused" in shown
+
+
+@pytest.mark.parametrize("away", [one for one in SOURCES if one != "series"])
+async def test_today_never_counts_what_it_cannot_see(away: str) -> None:
+    shown = await today(away)
+
+    assert "not available" in shown
+    assert ("All well" in shown) == (away not in ("trouble", "circuits"))
+
+
+async def test_today_with_nothing_to_read_shows_no_figure_at_all() -> None:
+    shown = await today(*SOURCES)
+
+    assert 'tile-value">0' not in shown and "All well" not in shown
+
+
+async def test_health_without_the_messenger_tells_what_the_ledger_last_heard() -> None:
+    shown = await opened(health_section(Household("messenger"), Household()))
+
+    assert "The messenger did not answer" in shown and "Paused after failures" in shown
+    assert "what is left of the limits is not available" in shown
+
+
+async def test_health_with_nothing_to_read_says_so_for_each_part() -> None:
+    shown = await opened(health_section(Household(*SOURCES), Household()))
+
+    assert shown.count("not available") >= 4 and 'tile-value">0' not in shown
+
+
+async def test_health_names_the_processes_that_send_where_it_knows() -> None:
+    known, away = Household(), Household("series")
+
+    assert "postroom worker on barn (12)" in await opened(health_section(known, known))
+    assert "Who sends" not in await opened(health_section(away, away))

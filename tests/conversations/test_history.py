@@ -1,0 +1,355 @@
+"""A line for everything that was said with a person; words that are gone say so, and secrets are in none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert
+from tests.clock import START_US
+from tests.opened_database import KINDS, opened_database, opened_file
+from tests.work.questions.sample_questions import new_question
+from tests.world.store.delivery_rows import NOON_US, request_row
+from tests.world.store.query_plans import query_plans
+
+from postroom.conversations import history
+from postroom.conversations.history import Histories, Lately, StoredLately, StoredPersonHistory, line_of
+from postroom.conversations.model import (
+    HistoryEntry,
+    HistoryPart,
+    HistoryQuery,
+    InboundStatus,
+    KeptMessage,
+    LineKind,
+    RoutedMessage,
+    RouteKind,
+    WordsKept,
+    merged,
+)
+from postroom.conversations.store import StoredInbound, TalkPulse
+from postroom.delivery.store.tables import delivery_requests
+from postroom.kernel.database.engine import Database
+from postroom.kernel.running.process import Seal
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.message.inbound import Assurance, InboundMessage
+from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
+from postroom.people.names.normalise import keys_of
+from postroom.people.store.people import StoredPeople
+from postroom.questions.model import (
+    AnsweredBy,
+    AskedPerson,
+    PlannedPresentation,
+    Question,
+    QuestionAnswer,
+    QuestionStatus,
+)
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
+
+MESSAGE = InboundMessage(channel="telegram", number=1, message_id="9", places=("77", "@ada"), text="hello")
+KEPT = KeptMessage(
+    id="m1",
+    message=MESSAGE,
+    received_us=START_US,
+    status=InboundStatus.ANSWERED,
+    kind=RouteKind.BUTLER,
+    target="general",
+    reason="general is named in it",
+    session_id="s1",
+)
+
+
+def answered(question: Question, **answer: str) -> Question:
+    by = AnsweredBy(person_id="anna", name="Anna", channel="telegram", assurance=Assurance.SIGNED_IN)
+    return replace(question, status=QuestionStatus.ANSWERED, answer=QuestionAnswer(**answer), answered_by=by)
+
+
+@pytest.mark.requirement("talk:history")
+def test_a_message_is_shown_with_where_it_went_and_why() -> None:
+    line = line_of(HistoryEntry(id="m1", what=KEPT, replies=("d1",)))
+
+    assert (line.kind, line.words, line.words_kept) == (LineKind.MESSAGE, "hello", WordsKept.KEPT)
+    assert (line.butler, line.reason, line.status) == ("general", "general is named in it", "answered")
+    assert (line.channel, line.address, line.session_id, line.replies) == ("telegram", "77", "s1", ("d1",))
+
+
+@pytest.mark.requirement("talk:history")
+@pytest.mark.parametrize(
+    ("kind", "kept"), [(RouteKind.BUTLER, WordsKept.ERASED), (RouteKind.COMMAND, WordsKept.NOT_KEPT)]
+)
+def test_words_that_are_gone_say_so(kind: RouteKind, kept: WordsKept) -> None:
+    gone = replace(KEPT, kind=kind, message=replace(MESSAGE, text=None))
+
+    assert line_of(HistoryEntry(id="m1", what=gone)).words_kept is kept
+    erased = new_question()
+    erased = replace(erased, wording=replace(erased.wording, question=""))
+    assert line_of(HistoryEntry(id="q1", what=erased)).words_kept is WordsKept.ERASED
+
+
+def test_a_question_is_one_line_with_its_answer() -> None:
+    line = line_of(HistoryEntry(id="q1", what=answered(new_question(question="Tea\nor coffee?"), text="Tea")))
+
+    assert (line.words, line.answer, line.answered_by) == ("Tea or coffee?", "Tea", "Anna")
+    assert (line.kind, line.channel, line.status) == (LineKind.QUESTION, "telegram", "answered")
+
+
+def test_a_secret_answer_is_in_no_line() -> None:
+    secret = answered(new_question(kind="text", secret=True, options=None), text="hunter2")
+
+    assert line_of(HistoryEntry(id="q1", what=secret)).answer == ""
+
+
+async def test_the_last_of_each_person_keeps_its_order() -> None:
+    class Store:
+        async def last(self, limit: int) -> Mapping[str, HistoryEntry]:
+            return {"b": HistoryEntry(id="m1", what=KEPT), "a": HistoryEntry(id="m1", what=KEPT)}
+
+    assert list(await Lately(store=Store()).last(5)) == ["b", "a"]
+
+
+async def test_the_page_ends_where_a_source_was_not_read_further(someone: Person) -> None:
+    class Store:
+        async def parts(self, person: Person, wanted: HistoryQuery) -> Sequence[HistoryPart]:
+            return [HistoryPart(entries=[HistoryEntry(id="m1", what=KEPT)], floor="m1")]
+
+    page = await Histories(store=Store()).of(someone, HistoryQuery())
+
+    assert ([one.id for one in page.lines], page.before) == (["m1"], "m1")
+
+
+@pytest.fixture
+def someone() -> Person:
+    from postroom.people.model import PersonRole
+
+    return Person(
+        id="anna",
+        owner_agent="o",
+        name="Anna",
+        aliases=(),
+        agent_address="a",
+        role=PersonRole.MEMBER,
+        trusted=False,
+        zone=None,
+        language=None,
+        addresses=(),
+        source="api",
+        created_at_us=1,
+        updated_at_us=1,
+    )
+
+
+MINUTE_US = 60_000_000
+MAIL = PersonAddress(channel="email", address="Ada@example.org")
+ADA = Person(
+    id="ada",
+    owner_agent=HOUSEHOLD_OWNER,
+    name="Ada",
+    aliases=(),
+    agent_address="agent://ada",
+    role=PersonRole.MEMBER,
+    trusted=False,
+    zone=None,
+    language=None,
+    addresses=(PersonAddress(channel="telegram", address="77"), MAIL),
+    source="api",
+    created_at_us=1,
+    updated_at_us=1,
+)
+
+
+class Said:
+    """Things said one minute after the other."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.minutes = 0
+        self.mint = IdMint().mint
+
+    def at_us(self) -> int:
+        self.minutes += 1
+        return NOON_US + self.minutes * MINUTE_US
+
+    async def written(self, place: str = "77", *, person: str = "ada", butler: str = "general") -> KeptMessage:
+        at_us = self.at_us()
+        store = StoredInbound(self.database, self.mint)
+        message = InboundMessage(
+            channel="telegram", number=1, message_id=f"{self.minutes}", places=(place,), sender="77", text="hi"
+        )
+        decision = RoutedMessage(kind=RouteKind.BUTLER, target=butler, reason="named", words="hi")
+        decided = await store.decide(await store.keep(message, at_us), decision, person, at_us)
+        assert decided is not None
+        return decided
+
+    async def sent(self, channel: str = "telegram", address: str = "77", **more: Any) -> str:
+        key = f"{channel}:{address.lower()}"
+        at_us = self.at_us()
+        row = request_row(at_us, id=self.mint(at_us), channel=channel, address=address, order_key=key, **more)
+
+        def work(connection: Connection) -> None:
+            connection.execute(insert(delivery_requests), [row])
+
+        await self.database.write(work)
+        return str(row["id"])
+
+    async def asked(self, person: str = "ada", *, asker: str = "butler:health", card: str | None = None) -> str:
+        at_us, people = self.at_us(), (AskedPerson(id=person, name=person),)
+        question = replace(new_question(asker=asker, people=people, now_us=at_us), id=self.mint(at_us))
+        await StoredQuestions(self.database, Seal(bytes(32))).ask(question)
+        if card is not None:
+            cards = StoredPresentations(self.database, lambda _: f"card-{question.id}")
+            place = PlannedPresentation(person_id=person, channel="telegram", address="77")
+            await cards.plan(question.id, [person], [place], self.at_us())
+        return question.id
+
+    async def history(self, **wanted: Any) -> list[str]:
+        """All pages of it."""
+        store, found, before = StoredPersonHistory(self.database), list[str](), None
+        for _ in range(50):
+            query = HistoryQuery(**{"before": before, **wanted})
+            page, before = merged(await store.parts(ADA, query), query.limit)
+            found += [one.id for one in page]
+            if before is None:
+                return found
+        raise AssertionError("it does not end")
+
+
+@pytest.fixture(params=KINDS)
+async def said(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Said]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        yield Said(database)
+
+
+@pytest.mark.requirement("talk:history")
+async def test_both_ways_in_one_order_and_the_same_in_pages(said: Said) -> None:
+    first = await said.written()
+    expected = [
+        first.id,
+        await said.sent(request_id=first.id),
+        (await said.written("-100")).id,
+        await said.sent("email", "ADA@example.org"),
+        await said.asked(),
+        (await said.written()).id,
+    ]
+    await said.written(person="bob")
+    await said.sent("email", "bob@example.org")
+    await said.sent("telegram", "ada@example.org")  # the same letters elsewhere are another address
+    await said.asked("bob")
+
+    assert await said.history() == expected[::-1]
+    assert await said.history(limit=2) == expected[::-1]
+    assert await said.history(limit=1) == expected[::-1]
+
+
+@pytest.mark.requirement("talk:history")
+async def test_it_is_filtered_by_butler_and_by_channel(said: Said) -> None:
+    mine, other = await said.written(butler="health"), await said.written(butler="general")
+    by_health = await said.sent(origin_butler="health")
+    for_health = await said.sent(origin_butler="messenger", request_id=mine.id)
+    mail = await said.sent("email", "ada@example.org", origin_butler="general")
+    asked, shown = await said.asked(), await said.asked(asker="butler:general", card="shown")
+
+    assert await said.history(butler="health") == [asked, for_health, by_health, mine.id]
+    assert await said.history(butler="general", limit=1) == [shown, mail, other.id]
+    assert await said.history(channel="telegram") == [shown, for_health, by_health, other.id, mine.id]
+    assert await said.history(channel="email", butler="general") == [mail]
+    assert await said.history(butler="%") == [] == await said.history(channel="fax")
+
+
+async def test_an_answer_in_a_group_is_the_persons_and_what_it_sent_to_others_is_not(said: Said) -> None:
+    asked = await said.written("-100")
+    answer = await said.sent(address="-100", request_id=asked.id)
+    await said.sent("email", "bob@example.org", request_id=asked.id)
+    await said.sent(address="-100")
+
+    assert await said.history() == [answer, asked.id]
+    [part, *_] = await StoredPersonHistory(said.database).parts(ADA, HistoryQuery())
+    assert part.entries[0].replies == (answer,)
+
+
+async def test_a_question_is_there_once_and_not_as_its_cards(said: Said) -> None:
+    question = await said.asked(card="shown")
+    for _ in range(2):
+        await said.sent(request_id=f"ask:card-{question}", origin_butler="questions")
+    late = await said.sent(request_id="ask:late:telegram:9", origin_butler="questions")
+
+    assert await said.history() == [late, question]
+
+
+async def test_a_filter_that_fits_nothing_reads_so_many_rows_and_goes_on(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "LOOKED_AT", 3)
+    old = await said.written(butler="health")
+    for _ in range(7):
+        await said.written(butler="general")
+        await said.sent("email", "bob@example.org")
+    query = HistoryQuery(butler="health", limit=2)
+
+    page, before = merged(await StoredPersonHistory(said.database).parts(ADA, query), 2)
+
+    assert page == [] and before is not None
+    assert await said.history(butler="health", limit=2) == [old.id]
+
+
+@pytest.mark.requirement("talk:history")
+async def test_every_statement_goes_by_an_index(tmp_path: Path) -> None:
+    async with opened_file(tmp_path) as database:
+        said = Said(database)
+        await said.sent(request_id=(await said.written()).id)
+        await said.asked(card="shown")
+        with query_plans(database) as steps:
+            for wanted in ({}, {"butler": "health"}, {"channel": "telegram"}, {"butler": "health", "before": "f"}):
+                await said.history(**wanted)
+
+    read_whole = [one for one in steps if one.startswith("SCAN") and "newest" not in one and "CONSTANT" not in one]
+    assert [one for one in read_whole if "USING" not in one] == [], steps
+    assert any("ix_inbound_messages_conversation" in one for one in steps)
+    assert any("ix_inbound_messages_target" in one for one in steps)
+    assert any("ix_question_people_person_id" in one for one in steps)
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as one:
+        yield one
+
+
+@pytest.mark.requirement("talk:console")
+async def test_the_last_of_each_person_is_found_newest_first(database: Database, people: StoredPeople) -> None:
+    said, lately = Said(database), StoredLately(database, HOUSEHOLD_OWNER)
+    place = PersonAddress(channel="email", address="Bob@example.org")
+    bob = await people.create(HOUSEHOLD_OWNER, NewPerson(name="Bob", addresses=(place,)), source="api", now_us=1)
+    await said.written()
+    mail = await said.sent("email", "bob@example.org")
+    await said.sent("telegram", "bob@example.org")  # not his
+    last = await said.written()
+    asked = await said.asked("cleo")
+
+    found = await lately.last(10)
+
+    assert [(person, one.id) for person, one in found.items()] == [("cleo", asked), ("ada", last.id), (bob.id, mail)]
+    assert list(await lately.last(1)) == ["cleo"]
+
+
+async def test_where_nothing_was_said_there_is_no_one(database: Database) -> None:
+    assert await StoredLately(database, HOUSEHOLD_OWNER).last(10) == {}
+    assert await TalkPulse(database).pulse() == (0, 0, 0)
+
+
+async def test_the_pulse_differs_after_every_message(database: Database) -> None:
+    said, pulse = Said(database), TalkPulse(database)
+    seen = [await pulse.pulse()]
+    for _ in range(3):
+        await said.written()
+        seen.append(await pulse.pulse())
+
+    assert len(set(seen)) == 4 and seen[-1][0] > seen[1][0]
+
+
+@pytest.fixture
+def people(database: Database) -> StoredPeople:
+    return StoredPeople(database, IdMint().mint, keys_of)

@@ -1,0 +1,139 @@
+"""Circuits, buckets and figures in the words that callers read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+from tests.clock import START_US
+from tests.opened_database import KINDS, opened_database
+from tests.world.store.delivery_rows import NOON_US, request_row, write
+
+from postroom.delivery.reading.counts import Depth, Figures, bucket_status, circuit_status, counted, depth, summary
+from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, CircuitState, Report, acquire, as_of, report
+from postroom.delivery.rules.limits import Headroom, LimitType
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import SECOND_US
+
+POLICY = BreakerPolicy(failure_threshold=2, recovery_seconds=60)
+
+
+def failed(times: int, now_us: int = START_US) -> Circuit:
+    circuit = Circuit()
+    for _ in range(times):
+        circuit, permit = acquire(circuit, POLICY, "telegram", "token", now_us)
+        circuit = report(circuit, POLICY, permit, Report.FAILURE, now_us, reason="said 502", error_class="timeout")
+    return circuit
+
+
+@pytest.mark.requirement("messenger:circuit-status-visibility")
+def test_a_closed_circuit_that_has_failed_has_not_tripped() -> None:
+    told = circuit_status(failed(1), POLICY, START_US)
+
+    assert (told["state"], told["consecutive_failures"], told["trip_reason"]) == ("closed", 1, None)
+    assert (told["last_error_message"], told["trip_timestamp"], told["retry_after_seconds"]) == ("said 502", None, None)
+
+
+@pytest.mark.requirement("messenger:circuit-status-visibility")
+def test_an_open_circuit_counts_down_and_then_is_half_open() -> None:
+    opened = failed(2)
+    early, late = START_US + 20 * SECOND_US, START_US + 61 * SECOND_US
+
+    told = circuit_status(as_of(opened, POLICY, early), POLICY, early)
+    later = circuit_status(as_of(opened, POLICY, late), POLICY, late)
+
+    assert (told["state"], told["retry_after_seconds"], told["trip_reason"]) == ("open", 40.0, "said 502")
+    assert told["trip_timestamp"] == "2026-01-01T00:00:00.000000Z"
+    assert (later["state"], later["retry_after_seconds"]) == ("half-open", None)
+
+
+@pytest.mark.requirement("messenger:circuit-status-visibility")
+def test_a_half_open_circuit_shows_its_probes() -> None:
+    now = START_US + 61 * SECOND_US
+    circuit, permit = acquire(failed(2), POLICY, "telegram", "first", now)
+    circuit, _ = acquire(circuit, POLICY, "telegram", "second", now)
+    circuit = report(circuit, POLICY, permit, Report.SUCCESS, now)
+
+    told = circuit_status(circuit, POLICY, now)
+
+    assert circuit.state is CircuitState.HALF_OPEN
+    assert (told["half_open_probes_running"], told["half_open_successes"]) == (1, 1)
+
+
+def test_a_bucket_says_what_was_taken_and_when_it_is_full_again() -> None:
+    assert bucket_status(Headroom(LimitType.GLOBAL, "global", 60, 45.5)) == {
+        "capacity": 60,
+        "available": 45.5,
+        "consumed": 14.5,
+        "refill_rate": 1.0,
+        "window_reset_seconds": 14.5,
+    }
+
+
+@pytest.mark.requirement("messenger:delivery-statistics")
+def test_rates_are_over_what_is_finished_and_what_was_attempted() -> None:
+    figures = Figures(deliveries=10, delivered=6, failed=1, dead_lettered=1, attempted=9, retried=3, attempts=14)
+
+    told = summary(figures)
+
+    assert (told["success_rate"], told["retry_rate"], told["unfinished_count"]) == (0.75, 0.3333, 2)
+
+
+def test_a_rate_of_nothing_is_not_zero() -> None:
+    told = summary(Figures(deliveries=3))
+
+    assert (told["success_rate"], told["retry_rate"], told["p95_latency_ms"]) == (None, None, None)
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as one:
+        yield one
+
+
+@pytest.mark.requirement("messenger:queue-depth-monitoring")
+async def test_pending_and_in_progress_are_counted_by_channel(database: Database) -> None:
+    await write(
+        database,
+        [
+            request_row(NOON_US + 5, status="pending"),
+            request_row(NOON_US + 6, status="pending"),
+            request_row(NOON_US + 4, status="in_progress", channel="email"),
+            *(request_row(NOON_US, status=status) for status in ("delivered", "failed", "dead_lettered")),
+            request_row(NOON_US, status="awaiting_approval"),
+        ],
+    )
+
+    assert await database.read(partial(depth, channel=None)) == Depth(
+        counts={("telegram", "pending"): 2, ("email", "in_progress"): 1}, oldest_created_at_us=NOON_US + 4
+    )
+    assert await database.read(partial(depth, channel="telegram")) == Depth(
+        counts={("telegram", "pending"): 2}, oldest_created_at_us=NOON_US + 5
+    )
+
+
+async def test_an_empty_queue_has_no_oldest(database: Database) -> None:
+    assert await database.read(partial(depth, channel=None)) == Depth(counts={}, oldest_created_at_us=None)
+
+
+@pytest.mark.parametrize("channel", [None, "telegram"])
+async def test_ten_thousand_finished_deliveries_are_not_read(database: Database, channel: str | None) -> None:
+    await write(database, [request_row(NOON_US + n) for n in range(10_000)])
+
+    def plan(connection: Connection) -> str:
+        on_postgres = connection.dialect.name == "postgresql"
+        connection.execute(text("ANALYZE messenger.delivery_requests" if on_postgres else "ANALYZE"))
+        statement = counted(channel).compile(
+            connection, compile_kwargs={"literal_binds": True, "render_postcompile": True}
+        )
+        asked = f"EXPLAIN {statement}" if on_postgres else f"EXPLAIN QUERY PLAN {statement}".replace("messenger.", "")
+        return "\n".join(str(tuple(row)) for row in connection.exec_driver_sql(asked))
+
+    told = await database.write(plan)
+
+    by_key = "SEARCH delivery_requests USING INDEX ix_delivery_requests_channel_status_id (channel=? AND status=?)"
+    assert re.search(r"ix_delivery_requests_(order|due|wake|lease)", told) or by_key in told, told

@@ -1,0 +1,107 @@
+"""`postroom notify`: what people read of it, and the codes that scripts go by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.living import QUICK, Living, living
+from tests.cli.command import postroom, postroom_beside
+
+from postroom.delivery import commands as command
+
+ONE_A_MINUTE = {"limits": {"recipient_per_minute": 1}}
+ROOMY = {"limits": {"recipient_per_minute": 10**6}}
+STRANGER = {"contacts": [{"name": "Eve", "email": "eve@example.org"}]}
+ASKING = {"approvals": {"enabled": True, "ask_owner": False}}
+TELEGRAM = ("--channel", "telegram", "--wait", "20")
+REFUSED = {
+    "status": "error",
+    "error": {"message": "this recipient's rate limit is reached", "retry_after_seconds": 5.2},
+    "error_class": "overload_rejected",
+    "retryable": True,
+}
+SENT = {
+    "status": "ok",
+    "delivery": {"status": "delivered", "delivery_id": "d1"},
+    "request_context": {"request_id": "r"},
+}
+
+
+@asynccontextmanager
+async def spoken_to(home: Path, monkeypatch: pytest.MonkeyPatch, *changes: Mapping[str, Any]) -> AsyncIterator[Living]:
+    """Commands reach this household by its address, as from another machine."""
+    async with living(home, QUICK, *changes) as alive:
+        monkeypatch.setenv("POSTROOM_URL", alive.household.addresses["api"])
+        monkeypatch.setenv("POSTROOM_TOKEN", alive.token("health"))
+        yield alive
+
+
+@pytest.mark.requirement("attention:said")
+async def test_delivered_and_waiting_are_0_and_muted_and_refused_are_apart(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with spoken_to(home, monkeypatch, ROOMY, STRANGER, ASKING) as alive:
+        attention = alive.household.attention
+        assert attention is not None
+        delivered = await postroom_beside("notify", "Hello", *TELEGRAM)
+        parked = await postroom_beside("notify", "Hello", "--channel", "email", "--to", "Eve")
+        lowered = await postroom_beside("notify", "Fire", *TELEGRAM, "--urgency", "critical")
+        await attention.mute("owner", agent="health")
+        muted = await postroom_beside("notify", "Hello", *TELEGRAM)
+        wrong = await postroom_beside("notify", "Hello", *TELEGRAM, "--to", "No One")
+
+    assert [one.code for one in (delivered, parked, lowered, muted, wrong)] == [0, 0, 0, 3, 1]
+    assert "delivered: delivery " in delivered.out
+    assert "Waits for an approval: " in parked.out and "awaiting_approval" not in parked.out
+    assert lowered.out.endswith("\nIt counts as time-sensitive here: that is the most its person lets it be.\n")
+    assert "Not sent: such messages are muted." in muted.out
+    assert wrong.error.startswith("Not delivered: ")
+
+
+@pytest.mark.requirement("attention:said")
+async def test_a_notice_that_a_limit_keeps_is_said_in_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with spoken_to(home, monkeypatch, ONE_A_MINUTE, {"attention": {"preset": "everything"}}):
+        await postroom_beside("notify", "One", *TELEGRAM)
+        kept = await postroom_beside("notify", "Two", "--channel", "telegram")
+
+    assert kept.code == 0 and "None" not in kept.out, kept
+    assert "Stored, and sent as soon as there is room: notice " in kept.out
+
+
+@pytest.mark.requirement("attention:said")
+async def test_what_a_limit_refuses_says_when_to_try_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with spoken_to(home, monkeypatch, ONE_A_MINUTE):
+        await postroom_beside("notify", "One", *TELEGRAM)
+        refused = await postroom_beside("notify", "Two", "--channel", "telegram")
+
+    assert refused.code == 1 and "Try again in " in refused.error, refused
+
+
+@pytest.mark.requirement("attention:said")
+@pytest.mark.parametrize(("typed", "slept"), [(("--wait", "60"), [5.2]), (("--wait", "3"), []), ((), [])], ids=str)
+def test_wait_tries_again_when_there_is_room(
+    home: Path, monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...], slept: list[float]
+) -> None:
+    answers, slumber = [REFUSED, SENT], list[float]()
+    monkeypatch.setattr(command, "_here", lambda *_: answers.pop(0))
+    monkeypatch.setattr(command.time, "sleep", slumber.append)
+
+    done = postroom("notify", "Hello", *typed)
+
+    assert slumber == slept
+    assert (done.code, done.out) == ((0, "delivered: delivery d1, request r\n") if slept else (1, ""))
+    assert slept or done.error.strip().endswith("Try again in 6 s, or let --wait do it."), done
+
+
+def test_json_stays_the_whole_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer: dict[str, Any] = {"status": "muted", "notice_id": "n", "reasons": ["muted"]}
+    monkeypatch.setattr(command, "_here", lambda *_: answer)
+
+    done = postroom("notify", "Hello", "--json")
+
+    assert (done.code, json.loads(done.out)) == (3, answer)

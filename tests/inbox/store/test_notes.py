@@ -1,0 +1,239 @@
+"""Notifications on SQLite and PostgreSQL alike."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, inspect, select
+from tests.clock import START_US
+from tests.opened_database import KINDS, opened_database
+from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
+
+from postroom.inbox.inbox import judge
+from postroom.inbox.model import (
+    Cursor,
+    Defer,
+    DeliveryChannel,
+    Drop,
+    Notification,
+    NotificationChange,
+    NotificationQuery,
+    NotificationType,
+    Preferences,
+    Send,
+    Verdict,
+    View,
+)
+from postroom.inbox.rules import apply
+from postroom.inbox.store.mail import StoredPreferences
+from postroom.inbox.store.notes import StoredNotes
+from postroom.inbox.store.waiting import deferred_emails, notification_preferences, notifications
+from postroom.kernel.database.engine import Database
+
+NOW = START_US
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+EMAIL_ON = partial(judge, email_enabled=True, now_us=NOW)
+
+
+def no_email(notification: Notification, preferences: Preferences) -> Verdict:
+    return Drop("not asked for")
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        yield database
+
+
+@pytest.fixture
+def notes(database: Database) -> StoredNotes:
+    return StoredNotes(database, MINT.mint)
+
+
+async def keep(notes: StoredNotes, *new: Notification) -> None:
+    for one in new:
+        assert await notes.create(one, hourly_cap=10_000, judge=no_email) is not None
+
+
+async def ids(notes: StoredNotes, page: NotificationQuery, now_us: int = NOW, user_id: str = "ada") -> list[str]:
+    return [one.id for one in await notes.page(user_id, page, now_us)]
+
+
+class TestSchema:
+    @pytest.mark.parametrize("table", [notifications, notification_preferences, deferred_emails], ids=str)
+    async def test_the_migration_makes_the_columns_and_indices_that_the_tables_name(
+        self, database: Database, table: object
+    ) -> None:
+        def look(connection: Connection) -> tuple[set[str], set[str]]:
+            schema = "shared" if connection.dialect.name == "postgresql" else None
+            found = inspect(connection)
+            columns = {column["name"] for column in found.get_columns(table.name, schema=schema)}
+            return columns, {str(index["name"]) for index in found.get_indexes(table.name, schema=schema)}
+
+        columns, indices = await database.read(look)
+
+        assert columns == {column.name for column in table.columns}
+        assert {index.name for index in table.indexes} <= indices
+
+
+class TestCreate:
+    @pytest.mark.requirement("inbox:side-effect-row")
+    async def test_what_was_created_is_read_back_as_it_was(self, notes: StoredNotes) -> None:
+        note = a_notification(
+            message="Grüße 🎂\n’; DROP TABLE notifications; --",
+            conversation_id="c1",
+            correlation_id="k1",
+            link="https://example.com",
+        )
+        await keep(notes, note)
+
+        assert await notes.page("ada", NotificationQuery(), NOW) == [note]
+
+    @pytest.mark.requirement("inbox:validation-rate-limit", "inbox:response-rate-limited")
+    async def test_forty_at_once_under_a_cap_of_ten_are_ten(self, notes: StoredNotes) -> None:
+        new = [a_notification() for _ in range(40)]
+        stored = await asyncio.gather(*(notes.create(one, hourly_cap=10, judge=no_email) for one in new))
+
+        assert sum(one is not None for one in stored) == 10
+        assert len(await notes.page("ada", NotificationQuery(limit=100), NOW)) == 10
+
+    async def test_the_hour_slides(self, notes: StoredNotes) -> None:
+        for minute in (0, 30, 59):
+            at = a_notification(at_us=NOW + minute * 60 * SECOND)
+            assert await notes.create(at, hourly_cap=3, judge=no_email) is not None
+
+        assert await notes.create(a_notification(at_us=NOW + HOUR - 1), hourly_cap=3, judge=no_email) is None
+        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, judge=no_email) is not None
+        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, judge=no_email) is None
+
+    async def test_everybody_has_a_cap_of_their_own(self, notes: StoredNotes) -> None:
+        assert await notes.create(a_notification("ada"), hourly_cap=1, judge=no_email) is not None
+        assert await notes.create(a_notification("bob"), hourly_cap=1, judge=no_email) is not None
+
+    async def test_dismissing_does_not_make_room(self, notes: StoredNotes) -> None:
+        note = a_notification()
+        await keep(notes, note)
+        await notes.change("ada", note.id, partial(apply, change=NotificationChange.DISMISS, now_us=NOW))
+
+        assert await notes.create(a_notification(), hourly_cap=1, judge=no_email) is None
+
+    @pytest.mark.requirement("inbox:side-effect-email", "inbox:side-effect-deferred-email")
+    @pytest.mark.parametrize(
+        ("preferences", "verdict", "row"),
+        [
+            pytest.param(BY_EMAIL, Send("ada@example.com"), (NOW, False), id="by day"),
+            pytest.param(AT_NIGHT, Defer(QUIET_ENDS_US), (QUIET_ENDS_US, True), id="at night"),
+            pytest.param(Preferences(), Drop("the person wants no e-mail"), None, id="not wanted"),
+        ],
+    )
+    async def test_the_e_mail_is_decided_in_the_same_step(
+        self,
+        database: Database,
+        notes: StoredNotes,
+        preferences: Preferences,
+        verdict: Verdict,
+        row: tuple[int, bool] | None,
+    ) -> None:
+        await StoredPreferences(database).change("ada", lambda _: preferences, NOW)
+        created = await notes.create(a_notification(), hourly_cap=10, judge=EMAIL_ON)
+
+        waiting = select(deferred_emails.c.deliver_after, deferred_emails.c.quiet)
+        found = await database.read(lambda connection: connection.execute(waiting).first())
+        assert created is not None
+        assert created[1] == verdict
+        assert (tuple(found) if found else None) == row
+
+    async def test_for_people_who_want_e_mail_alone_no_bell_rings(self, database: Database, notes: StoredNotes) -> None:
+        alone = replace(BY_EMAIL, delivery_channel=DeliveryChannel.EMAIL)
+        await StoredPreferences(database).change("ada", lambda _: alone, NOW)
+        await keep(notes, a_notification())
+
+        assert await notes.unread("ada", NOW) == 0
+        assert await notes.since("ada", 0, 10) == []
+        assert len(await notes.page("ada", NotificationQuery(), NOW)) == 1
+
+
+class TestReading:
+    async def test_pages_go_on_where_the_last_one_stopped_whatever_arrives_meanwhile(self, notes: StoredNotes) -> None:
+        old = [a_notification(at_us=NOW + number // 3) for number in range(10)]  # several at the same moment
+        await keep(notes, *old)
+        seen: list[str] = []
+        after: Cursor | None = None
+        while found := await notes.page("ada", NotificationQuery(limit=3, after=after), NOW):
+            seen += [one.id for one in found]
+            after = Cursor(found[-1].created_at_us, found[-1].id)
+            await keep(notes, a_notification(at_us=NOW + 1000))
+
+        assert seen == [one.id for one in sorted(old, key=lambda one: (one.created_at_us, one.id), reverse=True)]
+
+    async def test_filters_and_views(self, notes: StoredNotes) -> None:
+        plain = a_notification(conversation_id="c1")
+        warning = a_notification(type=NotificationType.WARNING)
+        read = a_notification(read_at_us=NOW)
+        snoozed = a_notification(snoozed_until_us=NOW + 5)
+        archived = a_notification(archived_at_us=NOW, read_at_us=NOW)
+        dismissed = a_notification(dismissed_at_us=NOW, read_at_us=NOW)
+        await keep(notes, plain, warning, read, snoozed, archived, dismissed)
+
+        assert set(await ids(notes, NotificationQuery())) == {plain.id, warning.id, read.id}
+        assert await ids(notes, NotificationQuery(type=NotificationType.WARNING)) == [warning.id]
+        assert await ids(notes, NotificationQuery(is_read=True)) == [read.id]
+        assert set(await ids(notes, NotificationQuery(is_read=False))) == {plain.id, warning.id}
+        assert await ids(notes, NotificationQuery(conversation_id="c1")) == [plain.id]
+        assert await ids(notes, NotificationQuery(view=View.SNOOZED)) == [snoozed.id]
+        assert await ids(notes, NotificationQuery(view=View.SNOOZED), NOW + 5) == []
+        assert snoozed.id in await ids(notes, NotificationQuery(), NOW + 5)
+        assert await ids(notes, NotificationQuery(view=View.ARCHIVED)) == [archived.id]
+        assert len(await ids(notes, NotificationQuery(view=View.ALL))) == 5
+        assert await notes.unread("ada", NOW) == 2
+
+    async def test_nobody_reads_or_changes_what_belongs_to_somebody_else(self, notes: StoredNotes) -> None:
+        note = a_notification("ada")
+        await keep(notes, note)
+
+        assert await ids(notes, NotificationQuery(view=View.ALL), user_id="bob") == []
+        assert await notes.unread("bob", NOW) == 0
+        assert await notes.change("bob", note.id, partial(apply, change=NotificationChange.DISMISS, now_us=NOW)) is None
+        assert await notes.read_all("bob", NOW) == 0
+        assert await notes.see_all("bob", NOW) == 0
+        assert await notes.pulses({"bob"}, 0, NOW) == {}
+        assert await notes.page("ada", NotificationQuery(), NOW) == [note]
+
+
+class TestChanging:
+    async def test_a_change_is_kept(self, notes: StoredNotes) -> None:
+        note = a_notification()
+        await keep(notes, note)
+        changed = await notes.change("ada", note.id, partial(apply, change=NotificationChange.READ, now_us=NOW + 7))
+
+        assert changed == replace(note, seen_at_us=NOW + 7, read_at_us=NOW + 7, updated_at_us=NOW + 7)
+        assert await notes.page("ada", NotificationQuery(), NOW) == [changed]
+
+    async def test_all_are_read_once(self, notes: StoredNotes) -> None:
+        await keep(notes, a_notification(), a_notification(), a_notification(snoozed_until_us=NOW + 9))
+
+        assert await notes.see_all("ada", NOW) == 2
+        assert await notes.read_all("ada", NOW + 1) == 2
+        assert await notes.read_all("ada", NOW + 2) == 0
+        first = (await notes.page("ada", NotificationQuery(), NOW))[0]
+        assert (first.seen_at_us, first.read_at_us) == (NOW, NOW + 1)
+        assert await notes.unread("ada", NOW + 9) == 1, "what sleeps is still unread when it wakes"
+
+    async def test_a_pulse_differs_after_whatever_happens(self, notes: StoredNotes) -> None:
+        pulses = [await notes.pulses({"ada", "bob"}, 0, NOW)]
+        note = a_notification(snoozed_until_us=NOW + 100)
+        await keep(notes, note)
+        pulses.append(await notes.pulses({"ada", "bob"}, 0, NOW))
+        await notes.change("ada", note.id, partial(apply, change=NotificationChange.READ, now_us=NOW + 7))
+        pulses.append(await notes.pulses({"ada", "bob"}, 0, NOW))
+
+        assert pulses[0] == {}
+        assert pulses[1] != pulses[2]
+        assert await notes.pulses({"ada"}, NOW + 50, NOW + 60) == {}
+        assert set(await notes.pulses({"ada"}, NOW + 50, NOW + 100)) == {"ada"}, "a snooze has ended"

@@ -1,0 +1,209 @@
+"""The answers, to the letter of the specification."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.clock import START_US
+from tests.work.inbox.examples import QUIET_ENDS_US, a_notification
+
+from postroom.inbox import rules as answers
+from postroom.inbox.model import Cursor, Defer, Notification, NotificationChange, NotificationType, Send
+from postroom.inbox.rules import Request, apply, check, cursor_after, parse_cursor, restored
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.ids import to_text
+from postroom.message.delivery import Priority
+from postroom.message.wishes import Because, HoldReason
+
+
+@pytest.mark.requirement("inbox:response-success")
+def test_success() -> None:
+    note = a_notification(message="x" * 60)
+
+    assert answers.created(note) == {
+        "success": True,
+        "action": "notification_created",
+        "message": f"Notification created: {'x' * 47}...",
+        "notification_id": note.id,
+        "type": "reminder",
+    }
+
+
+@pytest.mark.requirement("attention:note-held")
+def test_of_a_copy_that_is_held_the_answer_says_until_when_and_why() -> None:
+    note = a_notification()
+    reasons = (HoldReason(Because.QUIET, QUIET_ENDS_US), HoldReason(Because.SLOT, QUIET_ENDS_US))
+
+    assert answers.created(note, Defer(QUIET_ENDS_US, reasons)) == {
+        **answers.created(note),
+        "status": "deferred",
+        "notice_id": note.id,
+        "until": to_text(QUIET_ENDS_US),
+        "reasons": ["quiet", "slot"],
+    }
+    assert answers.created(note, Send("ada@example.com")) == answers.created(note)
+
+
+@pytest.mark.requirement("inbox:response-validation-error")
+def test_a_wrong_message() -> None:
+    assert answers.validation_error() == {
+        "success": False,
+        "action": "validation_error",
+        "message": "Message must be between 1 and 500 characters",
+    }
+
+
+@pytest.mark.requirement("inbox:response-rate-limited")
+def test_above_the_cap() -> None:
+    assert answers.rate_limited() == {
+        "success": False,
+        "action": "rate_limited",
+        "message": "Notification rate limit exceeded. Try again later.",
+    }
+
+
+@pytest.mark.requirement("inbox:response-system-error")
+def test_a_failure() -> None:
+    assert answers.failed("the inbox is not available right now") == {
+        "success": False,
+        "action": "error",
+        "message": "Failed to create notification: the inbox is not available right now",
+    }
+
+
+NOTE = a_notification()
+LATER = START_US + 1_000
+READ = replace(NOTE, seen_at_us=5, read_at_us=5)
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "expected"),
+    [
+        pytest.param(NotificationChange.SEE, NOTE, {"seen_at_us": LATER}, id="see"),
+        pytest.param(NotificationChange.READ, NOTE, {"seen_at_us": LATER, "read_at_us": LATER}, id="read"),
+        pytest.param(NotificationChange.UNREAD, READ, {"read_at_us": None}, id="unread"),
+        pytest.param(NotificationChange.ARCHIVE, READ, {"archived_at_us": LATER}, id="archive"),
+        pytest.param(
+            NotificationChange.UNARCHIVE, replace(READ, archived_at_us=5), {"archived_at_us": None}, id="unarchive"
+        ),
+        pytest.param(NotificationChange.SNOOZE, NOTE, {"snoozed_until_us": LATER + 9}, id="snooze"),
+        pytest.param(NotificationChange.DISMISS, READ, {"dismissed_at_us": LATER}, id="dismiss"),
+    ],
+)
+def test_a_change_is_made_once(
+    change: NotificationChange, before: Notification, expected: dict[str, int | None]
+) -> None:
+    after = apply(before, change, now_us=LATER, until_us=LATER + 9)
+    assert after == replace(before, updated_at_us=LATER, **expected)  # type: ignore[arg-type]
+
+    assert apply(after, change, now_us=LATER + 5, until_us=LATER + 9) == after
+
+
+def test_dismissing_what_nobody_has_read_counts_as_reading() -> None:
+    after = apply(NOTE, NotificationChange.DISMISS, now_us=LATER)
+
+    assert after is not None
+    assert (after.read_at_us, after.dismissed_at_us) == (LATER, LATER)
+
+
+@pytest.mark.parametrize(
+    "change", [change for change in NotificationChange if change is not NotificationChange.DISMISS]
+)
+def test_what_was_dismissed_is_gone(change: NotificationChange) -> None:
+    assert apply(replace(NOTE, dismissed_at_us=5), change, now_us=LATER) is None
+
+
+def test_what_was_dismissed_can_be_brought_back_by_whoever_still_sees_it() -> None:
+    gone = replace(READ, dismissed_at_us=5)
+
+    assert restored(gone, now_us=LATER) == replace(READ, updated_at_us=LATER)
+    assert restored(READ, now_us=LATER) == READ
+
+
+def test_a_cursor_names_the_place_after_a_notification() -> None:
+    note = a_notification()
+
+    assert parse_cursor(cursor_after(note)) == Cursor(note.created_at_us, note.id)
+
+
+@given(st.text() | st.binary().map(lambda raw: base64.urlsafe_b64encode(raw).decode().rstrip("=")))
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError):
+        parse_cursor(text)
+
+
+BAD_LENGTH = "Message must be between 1 and 500 characters"
+
+
+def asked(**fields: Any) -> Request:
+    return Request(**{"message": "Hello", "user_id": "ada", **fields})
+
+
+@pytest.mark.requirement("inbox:parameter-message", "inbox:validation-message-length")
+@pytest.mark.parametrize("message", ["x", "x" * 500, f"   {'x' * 500}\n  ", "👩‍👩‍👧‍👦" * 71, "é" * 500])
+def test_1_to_500_characters_after_trimming_are_kept(message: str) -> None:
+    assert check(asked(message=message)).message == message.strip()
+
+
+@pytest.mark.requirement("inbox:validation-message-length", "inbox:response-validation-error")
+@pytest.mark.parametrize("message", ["", "   \n\t ", "x" * 501, None, 5, ["x"], {"text": "x"}, b"x", True])
+def test_no_message_and_too_long_a_message_are_refused(message: object) -> None:
+    with pytest.raises(ValidationError, match=BAD_LENGTH):
+        check(asked(message=message))
+
+
+@pytest.mark.parametrize("message", ["a\0b", "\ud800", "x\udfff"])
+def test_text_that_no_store_could_keep_is_refused(message: str) -> None:
+    with pytest.raises(ValidationError, match=r"^Message "):
+        check(asked(message=message))
+
+
+@pytest.mark.requirement("inbox:parameter-type", "inbox:validation-type")
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "info"), ({"type": None}, "info"), ({"type": "reminder"}, "reminder"), ({"type": "warning"}, "warning")],
+)
+def test_the_type_is_info_unless_given(given: dict[str, Any], expected: str) -> None:
+    assert check(asked(**given)).type == expected
+
+
+@pytest.mark.requirement("inbox:validation-type")
+@pytest.mark.parametrize("kind", ["urgent", "INFO", "", 1, ["info"], {}])
+def test_another_type_is_refused(kind: object) -> None:
+    with pytest.raises(ValidationError, match="Type must be one of: reminder, info, warning"):
+        check(asked(type=kind))
+
+
+@pytest.mark.requirement("inbox:validation-user-id")
+@pytest.mark.parametrize(
+    "user_id", [None, "", "  ", {"id": 1}, True, "a\0", "\ud800", "x" * 129, pytest.param(10**5000, id="huge")]
+)
+def test_a_notification_without_a_proper_owner_is_refused(user_id: object) -> None:
+    with pytest.raises(ValidationError, match=r"^user_id "):
+        check(asked(user_id=user_id))
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("ada", "ada"), (" ada ", "ada"), (7, "7"), (UUID(int=1), str(UUID(int=1)))]
+)
+def test_ids_are_kept_as_text(given: object, kept: str) -> None:
+    checked = check(asked(user_id=given, conversation_id=given))
+
+    assert (checked.user_id, checked.conversation_id) == (kept, kept)
+
+
+def test_a_warning_is_urgent_unless_its_sender_says_otherwise() -> None:
+    assert check(asked(type=NotificationType.WARNING)).priority is Priority.HIGH
+    assert check(asked(type=NotificationType.WARNING, priority=Priority.LOW)).priority is Priority.LOW
+
+
+@pytest.mark.parametrize("link", ["javascript:alert(1)", "https://x\n", "ftp://x", "https://" + "x" * 2000])
+def test_a_link_leads_to_a_page_or_is_refused(link: str) -> None:
+    with pytest.raises(ValidationError, match=r"^link "):
+        check(asked(link=link))

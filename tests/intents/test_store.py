@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, insert, select
+from sqlalchemy.exc import DBAPIError
+from tests.opened_database import KINDS, opened_database, opened_file
+from tests.world.store.intent_hosts import an_intent
+from tests.world.store.query_plans import query_plans
+
+from postroom.delivery.store.tables import delivery_receipts, delivery_requests
+from postroom.intents.model import AgentIntent, IntentChange, IntentStatus
+from postroom.intents.moves import MoveContext, moved, opened
+from postroom.intents.store import StoredIntents, intents
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.ids import IdMint
+
+MINT = IdMint()
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as opened_one:
+        yield opened_one
+
+
+def made(**more: Any) -> IntentChange:
+    values: dict[str, Any] = {
+        "from_agent": "agent://a",
+        "to_agent": "agent://b",
+        "payload": {"question": "Grüße, 李明?"},
+        "metadata": {"input_mode": "text"},
+        "next_at_us": 5,
+        **more,
+    }
+    return opened(an_intent(1, MINT, **values), MoveContext(1, "agent://a", MINT.mint))
+
+
+async def test_an_intent_is_read_as_it_was_written(database: Database) -> None:
+    store, change = StoredIntents(database, MINT.mint), made()
+
+    assert await store.insert(change) == (change.intent, True)
+
+    assert await store.get(change.intent.id) == change.intent
+    assert list(await store.events(change.intent.id, since=0, limit=9)) == list(change.events)
+
+
+async def test_one_key_of_one_sender_is_one_intent(database: Database) -> None:
+    store = StoredIntents(database, MINT.mint)
+    first, _ = await store.insert(made(idempotency_key="k"))
+
+    assert await store.insert(made(idempotency_key="k")) == (first, False)
+    assert (await store.insert(made(idempotency_key="k", from_agent="agent://c")))[1]
+
+
+async def test_work_comes_in_the_order_it_is_due(database: Database) -> None:
+    store = StoredIntents(database, MINT.mint)
+    for at in (30, 10, 20):
+        await store.insert(made(next_at_us=at))
+
+    found = await store.round(25, 10)
+
+    assert ([one.next_at_us for one in found.due], found.next_due_us) == ([10, 20], 30)
+
+
+async def test_the_database_itself_refuses_to_reopen_an_intent(database: Database) -> None:
+    store = StoredIntents(database, MINT.mint)
+    intent, _ = await store.insert(made())
+    moment = MoveContext(2, "agent://b", MINT.mint)
+    await store.update(intent.id, lambda found: moved(found, IntentStatus.COMPLETED, moment))
+
+    def reopen(found: AgentIntent) -> IntentChange:
+        return IntentChange(intent=replace(found, status=IntentStatus.SUBMITTED), events=())
+
+    with pytest.raises(DBAPIError):
+        await store.update(intent.id, reopen)
+
+
+async def test_a_change_that_is_refused_leaves_nothing_behind(database: Database) -> None:
+    store = StoredIntents(database, MINT.mint)
+    intent, _ = await store.insert(made())
+
+    def refuse(found: AgentIntent) -> IntentChange:
+        raise Refused(Code.POLICY_DENIED, "no")
+
+    with pytest.raises(Refused):
+        await store.update(intent.id, refuse)
+    assert await store.get(intent.id) == intent
+    with pytest.raises(Refused):
+        await store.update("missing", refuse)
+
+
+async def test_a_message_leads_back_to_its_intent_only_from_its_own_chat(database: Database) -> None:
+    store = StoredIntents(database, MINT.mint)
+    row = {column.name: 0 for column in delivery_requests.columns if not column.nullable} | {
+        "id": "d1", "idempotency_key": "k", "fingerprint": "f", "request_id": "intent-1", "origin_butler": "intents",
+        "channel": "telegram", "intent": "send", "target_identity": "2001", "address": "2001", "order_key": "o",
+        "message_content": "m", "request_envelope": "{}", "on_uncertain": "resend", "status": "delivered",
+        "sending": False, "possible_duplicate": False,
+    }  # fmt: skip
+    other = row | {"id": "d2", "idempotency_key": "k2", "origin_butler": "health", "request_id": "r2"}
+    receipts = [
+        {"delivery_request_id": one, "part": 0, "provider_delivery_id": "77", "receipt_type": "sent", "received_at": 1}
+        for one in ("d1", "d2")
+    ]
+
+    def write(connection: Connection) -> None:
+        connection.execute(insert(delivery_requests), [row, other])
+        connection.execute(insert(delivery_receipts), receipts)
+
+    await database.write(write)
+
+    assert await store.behind("telegram", "2001", "77") == "intent-1"
+    for asked in (("telegram", "9999", "77"), ("telegram", "2001", "78"), ("email", "2001", "77")):
+        assert await store.behind(*asked) is None
+    assert list(await store.deliveries("intent-1")) == [("delivered", "", None)]
+
+
+async def test_the_place_in_a_stream_is_kept(database: Database) -> None:
+    store = StoredIntents(database, MINT.mint)
+
+    assert await store.offset("telegram") is None
+    for position in (5, 9):
+        await store.save_offset("telegram", position)
+    assert await store.offset("telegram") == 9
+
+
+async def test_half_characters_in_what_somebody_sent_are_kept_apart_from_the_text(database: Database) -> None:
+    store = StoredIntents(database, MINT.mint)
+    intent, _ = await store.insert(made(payload={"question": "\x00"}))
+
+    rows = await database.read(lambda connection: connection.execute(select(intents.c.payload)).scalars().all())
+
+    assert rows == ['{"question":"\\u0000"}']
+    assert (await store.get(intent.id)) == intent
+
+
+async def test_a_round_reads_only_what_is_under_way(tmp_path: Path) -> None:
+    async with opened_file(tmp_path) as database:
+        with query_plans(database) as steps:
+            await StoredIntents(database, MINT.mint).round(10, 5)
+
+    assert not [step for step in steps if step.startswith("SCAN")], steps
+    assert any("ix_intents_carried (updated_at<?)" in step for step in steps), steps

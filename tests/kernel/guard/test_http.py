@@ -1,0 +1,405 @@
+"""Who is calling a FastAPI route, and whether they may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import pytest
+from fastapi import Depends, FastAPI
+from fastapi.testclient import TestClient
+from starlette.types import Message, Receive, Scope, Send
+
+from postroom.kernel.guard.http import MAX_BODY_BYTES, Caller, Guard, allowing
+from postroom.kernel.guard.tools import any_butler, butler, operator, person, visitors
+from postroom.kernel.values.principal import OPERATOR, PRINCIPAL, Principal, Role
+
+TOKENS = {"operator": OPERATOR, "health": Principal(Role.BUTLER, "health"), "ann": Principal(Role.USER, "ann")}
+
+
+class Tokens:
+    def verify(self, token: str) -> Principal | None:
+        return TOKENS.get(token)
+
+
+@pytest.fixture
+def client() -> TestClient:
+    app = FastAPI()
+
+    @app.get("/me")
+    async def me(caller: Caller) -> str:
+        return str(caller)
+
+    @app.get("/people")
+    async def people(caller: Annotated[Principal, Depends(allowing(person))]) -> str:
+        return str(caller)
+
+    @app.get("/open")
+    async def opened(caller: Caller) -> str:
+        return str(caller)
+
+    return TestClient(Guard(app, verifier=Tokens(), public=["/open"], hosts=["testserver"]))
+
+
+@pytest.mark.parametrize(
+    ("path", "token", "status", "body"),
+    [
+        ("/me", "health", 200, "butler:health"),
+        ("/me", "operator", 200, "operator"),
+        ("/me", "wrong", 401, None),
+        ("/people", "ann", 200, "user:ann"),
+        ("/people", "operator", 200, "operator"),
+        ("/people", "health", 403, None),
+        ("/open", "wrong", 401, None),
+    ],
+)
+def test_a_route_knows_its_caller(client: TestClient, path: str, token: str, status: int, body: str | None) -> None:
+    response = client.get(path, headers={"Authorization": f"Bearer {token}"})
+
+    assert response.status_code == status
+    if body:
+        assert response.json() == body
+
+
+def test_the_rules_say_who() -> None:
+    connector = Principal(Role.CONNECTOR, "chatgpt")
+    everybody = [*TOKENS.values(), connector]
+
+    def passing(rule: object) -> list[str]:
+        return [str(one) for one in everybody if rule(one)]  # type: ignore[operator]
+
+    assert passing(any_butler) == ["operator", "butler:health"]
+    assert passing(butler("general")) == ["operator"]
+    assert passing(person) == ["operator", "user:ann"]
+    assert passing(operator) == ["operator"]
+
+
+HEALTH = Principal(Role.BUTLER, "health")
+HTTP_TOKENS = {"good-operator": OPERATOR, "good-health": HEALTH}
+
+
+class HttpTokens:
+    def verify(self, token: str) -> Principal | None:
+        return HTTP_TOKENS.get(token)
+
+
+@dataclass(slots=True)
+class Door:
+    """Answers 200 with the number of bytes it was sent, and remembers who came."""
+
+    callers: list[Any] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            self.callers.append(scope["type"])
+            return
+        self.callers.append(scope.get(PRINCIPAL))
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        self.bodies.append(body)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize(
+    ("path", "origin", "status"),
+    [
+        ("/a/token", "null", 200),
+        ("/a/token", "https://evil.example", 403),
+        ("/mcp", "null", 403),
+        ("/abc", "null", 403),
+    ],
+)
+async def test_only_pages_that_hide_their_address_may_have_no_origin(path: str, origin: str, status: int) -> None:
+    guard = Guard(Door(), verifier=HttpTokens(), own_doors=("/a",), without_referrer=("/a",))
+
+    assert (await ask(guard, [("origin", origin), ("content-length", "0")], path=path))[0] == status
+
+
+async def ask(
+    guard: Guard,
+    headers: Sequence[tuple[str, str]] = (),
+    *,
+    path: str = "/mcp",
+    body: Sequence[bytes] = (b"",),
+    host: str | None = "127.0.0.1:40100",
+    kind: str = "http",
+) -> tuple[int, dict[str, str]]:
+    sent: list[Message] = []
+    waiting = [
+        {"type": "http.request", "body": part, "more_body": place + 1 < len(body)} for place, part in enumerate(body)
+    ]
+
+    async def receive() -> Message:
+        return waiting.pop(0) if waiting else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    every = [*([("host", host)] if host is not None else []), *headers]
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in every]
+    await guard({"type": kind, "method": "POST", "path": path, "headers": raw}, receive, send)
+    if kind == "websocket":
+        return sent[0]["code"], {}
+    answer_headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], answer_headers
+
+
+BEARER = ("authorization", "Bearer good-operator")
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door()
+
+
+@pytest.fixture
+def guard(door: Door) -> Guard:
+    return Guard(door, verifier=HttpTokens(), hosts=["Post.Example"], origins=["https://console.example"])
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1", 200),
+        ("127.0.0.1:40100", 200),
+        ("localhost", 200),
+        ("localhost:1", 200),
+        ("LOCALHOST:40100", 200),
+        ("[::1]", 200),
+        ("[::1]:40100", 200),
+        ("post.example", 200),
+        ("POST.example:443", 200),
+        (None, 421),
+        ("", 421),
+        (" ", 421),
+        ("evil.example", 421),
+        ("evil.example:40100", 421),
+        ("localhost.evil.example", 421),
+        ("evil.example#localhost", 421),
+        ("localhost@evil.example", 421),
+        ("evil.example@localhost", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("127.0.0.1.nip.io", 421),
+        ("localhost.", 421),
+        ("127.1", 421),
+        ("0x7f.1", 421),
+        ("2130706433", 421),
+        ("0.0.0.0", 421),
+        ("127.0.0.2", 421),
+        ("::1", 421),
+        ("[::ffff:127.0.0.1]", 421),
+        ("localhost:80:90", 421),
+        ("localhost:", 421),
+        ("localhost:http", 421),
+        ("localhost:\u00b2", 421),
+        ("localhost evil.example", 421),
+        ("localhost,evil.example", 421),
+        ("http://localhost", 421),
+        ("post.example.evil", 421),
+    ],
+)
+async def test_only_names_of_this_machine_are_served(guard: Guard, door: Door, host: str | None, status: int) -> None:
+    assert (await ask(guard, [BEARER], host=host))[0] == status
+    assert len(door.callers) == (status == 200)
+
+
+async def test_two_hosts_are_none(guard: Guard, door: Door) -> None:
+    assert (await ask(guard, [("host", "127.0.0.1:40100"), BEARER]))[0] == 421
+    assert door.callers == []
+
+
+@pytest.mark.parametrize(
+    ("origins", "status"),
+    [
+        ([], 200),
+        (["http://127.0.0.1:40100"], 200),
+        (["https://127.0.0.1:40100"], 200),
+        (["HTTP://127.0.0.1:40100"], 200),
+        (["https://console.example"], 200),
+        (["null"], 403),
+        ([""], 403),
+        (["http://127.0.0.1"], 403),
+        (["http://127.0.0.1:40101"], 403),
+        (["http://localhost:40100"], 403),
+        (["http://evil.example"], 403),
+        (["http://127.0.0.1:40100.evil.example"], 403),
+        (["http://evil.example/http://127.0.0.1:40100"], 403),
+        (["http://127.0.0.1:40100/"], 403),
+        (["file://"], 403),
+        (["chrome-extension://abc"], 403),
+        (["https://console.example.evil"], 403),
+        (["http://127.0.0.1:40100", "http://evil.example"], 403),
+        (["http://evil.example", "http://127.0.0.1:40100"], 403),
+    ],
+    ids=str,
+)
+async def test_only_own_pages_may_ask(guard: Guard, door: Door, origins: list[str], status: int) -> None:
+    assert (await ask(guard, [*(("origin", origin) for origin in origins), BEARER]))[0] == status
+    assert len(door.callers) == (status == 200)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([BEARER], 200),
+        ([("authorization", "bearer good-operator")], 200),
+        ([("authorization", "Bearer   good-operator ")], 200),
+        ([("x-api-key", "good-operator")], 200),
+        ([], 401),
+        ([("authorization", "")], 401),
+        ([("authorization", "Bearer")], 401),
+        ([("authorization", "Bearer wrong")], 401),
+        ([("authorization", "Basic good-operator")], 401),
+        ([("authorization", "good-operator")], 401),
+        ([("authorization", "Bearer good-operator good-operator")], 401),
+        ([("authorization", "Bearer wrong"), ("x-api-key", "good-operator")], 401),
+        ([("authorization", "Basic x"), ("x-api-key", "good-operator")], 401),
+        ([("x-api-key", "")], 401),
+        ([("cookie", "token=good-operator")], 401),
+    ],
+    ids=str,
+)
+async def test_a_token_is_needed(guard: Guard, door: Door, headers: list[tuple[str, str]], status: int) -> None:
+    answered, told = await ask(guard, headers)
+
+    assert answered == status
+    assert door.callers == ([OPERATOR] if status == 200 else [])
+    assert ("www-authenticate" in told) is (status == 401)
+
+
+@pytest.mark.parametrize("path", ["/health", "/openapi.json"])
+async def test_public_paths_need_none_but_the_same_host_and_origin(guard: Guard, door: Door, path: str) -> None:
+    assert (await ask(guard, path=path))[0] == 200
+    assert (await ask(guard, path=path, host="evil.example"))[0] == 421
+    assert (await ask(guard, [("origin", "http://evil.example")], path=path))[0] == 403
+    assert door.callers == [None]
+
+
+@pytest.mark.parametrize("path", ["/health/", "/healthx", "//health", "/health/../mcp", "/HEALTH", ""])
+async def test_only_exactly_those_paths_are_public(guard: Guard, path: str) -> None:
+    assert (await ask(guard, path=path))[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [
+        ("0", 200),
+        (str(MAX_BODY_BYTES), 200),
+        (str(MAX_BODY_BYTES + 1), 413),
+        ("9" * 5000, 413),
+        ("-1", 413),
+        ("1e3", 413),
+        ("\u00b2", 413),
+        ("", 413),
+    ],
+)
+async def test_a_body_that_says_it_is_too_large_is_not_read(guard: Guard, door: Door, length: str, status: int) -> None:
+    assert (await ask(guard, [BEARER, ("content-length", length)]))[0] == status
+    assert len(door.callers) == (status == 200)
+
+
+@pytest.mark.parametrize("more", [[], [("transfer-encoding", "chunked"), ("content-length", "5")]], ids=["", "both"])
+async def test_a_body_that_says_nothing_is_counted_as_it_comes(
+    guard: Guard, door: Door, more: list[tuple[str, str]]
+) -> None:
+    part = b"x" * 65536
+    assert (await ask(guard, [BEARER, *more], body=[part] * 16))[0] == 200
+    assert len(door.bodies[0]) == MAX_BODY_BYTES
+
+    assert (await ask(guard, [BEARER, *more], body=[part] * 16 + [b"x"]))[0] == 413
+    assert len(door.bodies) == 1
+
+
+async def test_a_body_that_breaks_off_reaches_nobody(guard: Guard, door: Door) -> None:
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(_message: Message) -> None:
+        """Nobody is there to hear it."""
+
+    headers = [(b"host", b"localhost"), (b"authorization", b"Bearer good-operator")]
+    await guard({"type": "http", "path": "/mcp", "headers": headers}, receive, send)
+
+    assert door.callers == []
+
+
+async def test_a_websocket_is_closed_and_the_lifespan_passes(guard: Guard, door: Door) -> None:
+    assert (await ask(guard, [BEARER], kind="websocket"))[0] == 1008
+    assert door.callers == []
+
+    async def nothing() -> Message:
+        return {}
+
+    async def send(_message: Message) -> None:
+        """Not used."""
+
+    await guard({"type": "lifespan"}, nothing, send)
+    assert door.callers == ["lifespan"]
+
+
+@pytest.mark.parametrize(
+    ("part", "welcome"),
+    [
+        ("health", {"operator", "butler:health", "butler:switchboard"}),
+        ("general", {"operator", "butler:switchboard"}),
+        ("switchboard", {"operator", "butler:health", "butler:messenger", "butler:switchboard"}),
+        ("messenger", {"operator", "butler:messenger", "butler:switchboard", "user:ann", "person:ann"}),
+    ],
+)
+def test_every_port_has_its_own_visitors(part: str, welcome: set[str]) -> None:
+    everybody = [
+        OPERATOR,
+        HEALTH,
+        Principal(Role.BUTLER, "messenger"),
+        Principal(Role.BUTLER, "switchboard"),
+        Principal(Role.USER, "ann"),
+        Principal(Role.USER, "health"),
+        Principal(Role.PERSON, "ann"),
+        Principal(Role.PROGRAM, "health", person="ann"),
+        Principal(Role.CONNECTOR, "chatgpt"),
+    ]
+    if part == "messenger":
+        welcome = welcome | {"user:health"}
+
+    assert {str(one) for one in everybody if visitors(part)(one)} == welcome
+
+
+async def test_a_valid_token_of_somebody_else_is_forbidden(door: Door) -> None:
+    guard = Guard(door, verifier=HttpTokens(), allow=visitors("general"))
+
+    assert (await ask(guard, [("authorization", "Bearer good-health")]))[0] == 403
+    assert (await ask(guard, [BEARER]))[0] == 200
+    assert door.callers == [OPERATOR]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/console/", 200),
+        ("/console/deliveries/x", 200),
+        ("/console", 401),
+        ("/consolex", 401),
+        ("/v1/console/", 401),
+        ("//console/", 401),
+        ("/Console/", 401),
+    ],
+)
+async def test_a_door_that_asks_for_itself_is_reached_without_a_token_below_its_path_alone(
+    path: str, status: int
+) -> None:
+    guard = Guard(Door(), verifier=HttpTokens(), own_doors=("/console",))
+
+    assert (await ask(guard, path=path))[0] == status
+
+
+async def test_hosts_and_origins_are_checked_before_a_door_that_asks_for_itself() -> None:
+    guard = Guard(Door(), verifier=HttpTokens(), own_doors=("/console",))
+
+    assert (await ask(guard, path="/console/", host="evil.example"))[0] == 421
+    assert (await ask(guard, [("origin", "https://evil.example")], path="/console/"))[0] == 403

@@ -1,0 +1,297 @@
+"""Calls while this process has no file descriptor left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import python_multipart
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.contract.bot_api import BotApi, Trouble, accepted, reply
+from tests.contract.connection import Listener
+from tests.contract.mail_server import MailServer
+from tests.contract.pieces import Piecemeal
+
+from postroom.channels.email.building import OutgoingMail
+from postroom.channels.email.channel import Server, SmtpVisit
+from postroom.kernel.http.call import (
+    MOST_BYTES,
+    FormFile,
+    HttpCall,
+    MultipartForm,
+    form_of,
+    out_of_descriptors,
+    whole_answer,
+)
+from postroom.kernel.values.errors import DeliveryTimeout, OutcomeUncertain, OutOfDescriptors, TargetUnavailable
+
+MAIL = OutgoingMail(
+    sender="a@x.org", recipient="b@x.org", message_id="<1@x.org>", content=b"Subject: x\r\n\r\nx\r\n", private=()
+)
+
+
+@contextmanager
+def exhausted() -> Iterator[None]:
+    """Every descriptor up to a lowered limit is taken."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.open(os.devnull, os.O_RDONLY)]
+    try:
+        highest = max(int(one.name) for one in Path("/dev/fd").iterdir())
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, before[1]))
+        while True:
+            try:
+                taken.append(os.open(os.devnull, os.O_RDONLY))
+            except OSError:
+                break
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for descriptor in taken:
+            os.close(descriptor)
+
+
+async def refused(call: Callable[[], Awaitable[object]]) -> None:
+    with exhausted(), pytest.raises(OutOfDescriptors):
+        await call()
+
+
+async def test_a_request_that_could_open_no_connection_failed_for_our_own_reasons() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        await refused(lambda: call.post(server.url, {}, 5.0))
+        assert server.taken == 0
+
+        assert (await call.post(server.url, {}, 5.0)).status == 200
+    await call.close()
+
+
+async def test_a_mail_likewise() -> None:
+    async with MailServer() as server:
+        address = Server(
+            host="127.0.0.1",
+            port=server.port,
+            security="none",
+            username=None,
+            password=None,
+            tls_context=None,
+            client_name="[127.0.0.1]",
+        )
+        await refused(lambda: SmtpVisit(address).make(MAIL, 5.0))
+
+        await SmtpVisit(address).make(MAIL, 5.0)
+
+
+def test_what_a_library_wrapped_is_recognised_and_anything_else_is_the_providers() -> None:
+    wrapped = RuntimeError("connect failed")
+    wrapped.__cause__ = OSError(24, "Too many open files")
+
+    assert isinstance(out_of_descriptors(wrapped), OutOfDescriptors)
+    assert out_of_descriptors(ConnectionRefusedError(111, "refused")) is None
+
+
+def test_a_failure_that_does_not_say_why_is_ours_while_nothing_can_be_opened() -> None:
+    with exhausted():
+        found = out_of_descriptors(OSError("a name could not be looked up"))
+
+    assert isinstance(found, OutOfDescriptors)
+
+
+def file(name: str, content: bytes, form_field: str = "document") -> FormFile:
+    digest = sha256(content).hexdigest()
+    return FormFile(form_field=form_field, name=name, media_type="text/plain", sha256=digest, content=content)
+
+
+def taken_apart(form: MultipartForm) -> tuple[dict[str, bytes], dict[str, tuple[bytes, bytes]]]:
+    fields: dict[str, bytes] = {}
+    files: dict[str, tuple[bytes, bytes]] = {}
+
+    def keep(one: Any) -> None:
+        one.file_object.seek(0)
+        files[one.field_name.decode()] = (one.file_name, one.file_object.read())
+
+    headers = {"Content-Type": form.content_type.encode(), "Content-Length": str(len(form.content)).encode()}
+    python_multipart.parse_form(
+        headers, BytesIO(form.content), lambda one: fields.update({one.field_name.decode(): one.value}), keep
+    )
+    return fields, files
+
+
+@given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=80), st.binary(max_size=300))
+def test_every_name_and_every_byte_comes_out_as_it_went_in(name: str, content: bytes) -> None:
+    fields, files = taken_apart(form_of({"chat_id": "5", "caption": name}, [file(name, content)]))
+
+    assert fields == {"chat_id": b"5", "caption": name.encode()}
+    assert files["document"][1] == content
+    assert files["document"][0].decode() == name
+
+
+def test_a_name_ends_no_header() -> None:
+    form = form_of({}, [file('a"\r\nX-Evil: 1\r\n\r\n', b"x")])
+
+    assert b"\r\nX-Evil" not in form.content
+
+
+def test_the_same_things_make_the_same_bytes_and_others_do_not() -> None:
+    one, other = form_of({"a": "1"}, [file("n", b"x")]), form_of({"a": "1"}, [file("n", b"y")])
+
+    assert one == form_of({"a": "1"}, [file("n", b"x")])
+    assert one.content_type != other.content_type
+
+
+def test_a_file_that_holds_another_forms_bytes_stays_whole() -> None:
+    inner = form_of({"a": "1"}, [file("n", b"x")]).content
+
+    _, files = taken_apart(form_of({"a": "1"}, [file("n", inner)]))
+
+    assert files["document"][1] == inner
+
+
+class Silence(Listener):
+    """Accepts connections and says nothing, not even a TLS handshake."""
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self.hang()
+
+
+async def test_a_tls_handshake_that_never_ends_is_not_sent() -> None:
+    call = HttpCall("The service")
+    async with Silence() as server:
+        with pytest.raises(DeliveryTimeout):
+            await call.post(f"https://127.0.0.1:{server.port}/x", {}, 0.2)
+    await call.close()
+
+    assert server.connections == 1
+
+
+async def test_a_tls_handshake_that_is_cut_is_not_sent() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        server.behave(Trouble.RESET_BEFORE_READING)
+        with pytest.raises(TargetUnavailable):
+            await call.post(f"https://127.0.0.1:{server.port}/x", {}, 5.0)
+    await call.close()
+
+    assert server.taken == 0
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 90], ids=["byte by byte", "head and body apart"])
+async def test_an_answer_that_arrives_in_pieces_is_read_whole(piece_bytes: int) -> None:
+    call, document = HttpCall("The service"), {"words": "word " * 50}
+    async with Piecemeal(document, piece_bytes=piece_bytes) as server:
+        answer = await call.post(server.url, {}, 5.0)
+    await call.close()
+
+    assert json.loads(answer.body) == document
+
+
+async def test_a_name_that_does_not_resolve_is_not_sent() -> None:
+    call = HttpCall("The service")
+    with pytest.raises((TargetUnavailable, DeliveryTimeout)):
+        await call.post("http://nowhere.invalid/x", {}, 5.0)
+    await call.close()
+
+
+async def test_a_connection_is_reused() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        for _ in range(3):
+            await call.post(server.url, {}, 5.0)
+        await call.close()
+
+    assert (server.connections, server.taken) == (1, 3)
+
+
+async def test_a_connection_the_server_closed_in_between_is_replaced() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        closing = reply(200, {}, headers="Connection: close\r\n", close=True)
+        server.behave(closing, accepted())
+        await call.post(server.url, {}, 5.0)
+        answer = await call.post(server.url, {}, 5.0)
+        await call.close()
+
+    assert answer.status == 200
+    assert (server.connections, server.taken) == (2, 2)
+
+
+async def test_a_reused_connection_that_is_cut_is_never_tried_again_behind_our_back() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        server.behave(accepted(), Trouble.READ_THEN_RESET)
+        await call.post(server.url, {}, 5.0)
+        with pytest.raises(OutcomeUncertain):
+            await call.post(server.url, {}, 5.0)
+        await call.close()
+
+    assert (server.connections, server.taken) == (1, 2)
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+async def test_no_method_is_repeated_behind_our_back(method: str) -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        server.behave(accepted(), Trouble.READ_THEN_RESET)
+        await call.request(method, server.url, 5.0)
+        with pytest.raises(OutcomeUncertain):
+            await call.request(method, server.url, 5.0, headers={"Authorization": "Bearer x"})
+        await call.close()
+
+    assert (server.connections, server.taken) == (1, 2)
+
+
+async def test_the_headers_of_an_answer_are_found_by_any_spelling() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        server.behave(reply(429, {}, headers="X-RateLimit-Reset-After: 1.5\r\nretry-after: 2\r\n"))
+        answer = await call.request("PUT", server.url, 5.0, body=b"{}")
+        await call.close()
+
+    assert (answer.headers["x-ratelimit-reset-after"], answer.retry_after) == ("1.5", "2")
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as elsewhere, BotApi() as server:
+        server.behave(reply(307, {}, headers=f"Location: {elsewhere.url}/\r\n"))
+        answer = await call.post(server.url, {}, 5.0)
+        await call.close()
+
+    assert (answer.status, elsewhere.taken) == (307, 0)
+
+
+async def test_an_endless_answer_is_cut() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        server.behave(reply(200, "x" * 9_000_000))
+        answer = await call.post(server.url, {}, 10.0)
+        await call.close()
+
+    assert len(answer.body) < 9_000_000
+
+
+async def ask(server: Piecemeal) -> bytes:
+    async with aiohttp.ClientSession() as session, session.get(server.url) as response:
+        return await whole_answer(response.content)
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
+@pytest.mark.parametrize("piece_bytes", [1, 3, 1000])
+async def test_the_pieces_are_put_together(piece_bytes: int, chunked: bool) -> None:
+    async with Piecemeal("word " * 100, piece_bytes=piece_bytes, chunked=chunked) as server:
+        assert await ask(server) == b'"%b"' % (b"word " * 100)
+
+
+async def test_an_answer_past_the_limit_is_cut() -> None:
+    async with Piecemeal("x" * (2 * MOST_BYTES), piece_bytes=2**20) as server:
+        assert MOST_BYTES <= len(await ask(server)) < 2 * MOST_BYTES

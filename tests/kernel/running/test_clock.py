@@ -1,0 +1,315 @@
+"""The fake clock keeps the promises of the Clock port, or every test built on it is worth nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+from tests.clock import START_US, FakeClock
+from tests.patience import PATIENCE_SECONDS
+
+from postroom.kernel.running.clock import Clock, Overdue
+from postroom.kernel.values.ids import seconds
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def test_it_satisfies_the_port_and_stands_still() -> None:
+    clock: Clock = FakeClock()
+
+    assert clock.now_us() == START_US
+    assert clock.now_us() == START_US
+
+
+async def test_advancing_moves_the_time_by_exactly_that_much(clock: FakeClock) -> None:
+    await clock.advance(1.5)
+    await clock.advance(0)
+
+    assert clock.now_us() == START_US + 1_500_000
+
+
+@pytest.mark.parametrize("until_us", [None, START_US - 1, START_US + 1], ids=["forever", "past", "future"])
+async def test_an_event_that_is_set_already_ends_the_wait_at_once(clock: FakeClock, until_us: int | None) -> None:
+    event = asyncio.Event()
+    event.set()
+
+    assert await clock.wait(event, until_us) is True
+    assert event.is_set()
+
+
+@pytest.mark.parametrize("until_us", [START_US, START_US - 1], ids=["now", "past"])
+async def test_a_time_that_has_come_already_ends_the_wait_at_once(clock: FakeClock, until_us: int) -> None:
+    assert await clock.wait(asyncio.Event(), until_us) is False
+
+
+async def test_a_wait_ends_when_its_time_has_come_and_not_before(clock: FakeClock) -> None:
+    waiter = asyncio.create_task(clock.wait(asyncio.Event(), START_US + seconds(10)))
+
+    await clock.advance(9.999999)
+    assert not waiter.done()
+
+    await clock.advance(0.000001)
+    assert waiter.done()
+    assert await waiter is False
+
+
+async def test_an_event_ends_a_wait_before_its_time(clock: FakeClock) -> None:
+    event = asyncio.Event()
+    waiter = asyncio.create_task(clock.wait(event, START_US + seconds(10)))
+    await clock.parked()
+
+    event.set()
+
+    assert await asyncio.wait_for(waiter, PATIENCE_SECONDS) is True
+    assert clock.now_us() == START_US
+    assert clock.waiting == 0
+
+
+async def test_a_wait_without_a_time_outlasts_any_advance(clock: FakeClock) -> None:
+    event = asyncio.Event()
+    waiter = asyncio.create_task(clock.wait(event, None))
+
+    await clock.advance(365 * 86_400)
+    assert not waiter.done()
+
+    event.set()
+    assert await asyncio.wait_for(waiter, PATIENCE_SECONDS) is True
+
+
+async def test_a_cancelled_wait_leaves_nothing_behind(clock: FakeClock) -> None:
+    waiter = asyncio.create_task(clock.wait(asyncio.Event(), START_US + 1))
+    await clock.parked()
+
+    waiter.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiter
+
+    assert clock.waiting == 0
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_one_advance_shows_two_loops_each_of_their_moments_in_order(clock: FakeClock) -> None:
+    seen: list[tuple[str, int]] = []
+
+    async def tick(name: str, every_seconds: float) -> None:
+        while True:
+            await clock.wait(asyncio.Event(), clock.now_us() + seconds(every_seconds))
+            seen.append((name, (clock.now_us() - START_US) // 1_000_000))
+
+    loops = [asyncio.create_task(tick("two", 2)), asyncio.create_task(tick("three", 3))]
+    await clock.advance(7)
+    for loop in loops:
+        loop.cancel()
+
+    assert seen == [("two", 2), ("three", 3), ("two", 4), ("three", 6), ("two", 6)]
+
+
+async def test_parked_returns_only_when_enough_waits_have_begun(clock: FakeClock) -> None:
+    watcher = asyncio.create_task(clock.parked(2))
+    waits = [asyncio.create_task(clock.wait(asyncio.Event(), START_US + 1)) for _ in range(2)]
+
+    await asyncio.wait_for(watcher, PATIENCE_SECONDS)
+    assert clock.waiting == 2
+
+    await clock.advance(1)
+    assert await asyncio.gather(*waits) == [False, False]
+
+
+async def test_an_alarm_rings_when_the_hands_reach_it_and_not_before(clock: FakeClock) -> None:
+    rung: list[int] = []
+    clock.ring(START_US + seconds(2), lambda: rung.append(clock.now_us()))
+
+    await clock.advance(1)
+    assert rung == []
+    await clock.advance(5)
+
+    assert rung == [START_US + seconds(2)]
+
+
+async def test_an_alarm_for_a_moment_that_has_passed_rings_at_once(clock: FakeClock) -> None:
+    rung: list[str] = []
+    clock.ring(START_US - 1, lambda: rung.append("late"))
+
+    await clock.advance(0)
+
+    assert rung == ["late"]
+
+
+async def test_a_cancelled_alarm_is_silent_and_forgotten(clock: FakeClock) -> None:
+    rung: list[str] = []
+    clock.ring(START_US + seconds(2), lambda: rung.append("never")).cancel()
+
+    await clock.advance(5)
+
+    assert rung == []
+    assert clock.waiting == 0
+
+
+async def forever() -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def at_once() -> str:
+    return "sent"
+
+
+async def in_a_while() -> str:
+    for _ in range(20):
+        await asyncio.sleep(0)
+    return "sent"
+
+
+@pytest.fixture
+def overdue() -> Overdue:
+    return Overdue(look_every_seconds=0)
+
+
+async def test_a_call_that_never_ends_is_ended(overdue: Overdue) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        with pytest.raises(TimeoutError):
+            await overdue.limit(forever(), 0)
+
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+
+
+async def test_calls_that_end_in_time_are_not_touched(overdue: Overdue) -> None:
+    calls = [overdue.limit(call, 3600) for call in (at_once(), in_a_while(), at_once())]
+
+    assert await asyncio.gather(*calls) == ["sent"] * 3
+
+
+async def test_only_the_one_that_is_late_is_given_up(overdue: Overdue) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        late, other = await asyncio.gather(
+            overdue.limit(forever(), 0), overdue.limit(in_a_while(), 3600), return_exceptions=True
+        )
+
+    assert isinstance(late, TimeoutError)
+    assert other == "sent"
+
+
+async def test_being_cancelled_by_others_is_no_lateness(overdue: Overdue) -> None:
+    calling = asyncio.create_task(overdue.limit(forever(), 3600))
+    await asyncio.sleep(0)
+    calling.cancel()
+
+    [end] = await asyncio.gather(calling, return_exceptions=True)
+    assert isinstance(end, asyncio.CancelledError)
+
+
+async def test_being_cancelled_while_late_is_still_being_cancelled(overdue: Overdue) -> None:
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            calling.cancel()
+            raise
+
+    calling = asyncio.create_task(overdue.limit(stubborn(), 0))
+    [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), PATIENCE_SECONDS)
+
+    assert isinstance(end, asyncio.CancelledError)
+
+
+async def test_nobody_looks_when_nothing_is_being_called(overdue: Overdue) -> None:
+    await overdue.limit(at_once(), 3600)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    scheduled = []
+    loop = asyncio.get_running_loop()
+    later = loop.call_later
+    loop.call_later = lambda *arguments, **options: scheduled.append(arguments) or later(*arguments, **options)  # type: ignore[method-assign, func-returns-value]
+    try:
+        for _ in range(10):
+            await asyncio.sleep(0)
+    finally:
+        loop.call_later = later  # type: ignore[method-assign]
+
+    assert scheduled == []
+
+
+async def test_a_call_that_answers_all_the_same_leaves_nothing_behind_for_the_next(overdue: Overdue) -> None:
+    async def deaf() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return "sent"
+
+    task = asyncio.current_task()
+    assert task is not None
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        assert await overdue.limit(deaf(), 0) == "sent"
+        assert task.cancelling() == 0
+
+        with pytest.raises(TimeoutError):
+            await overdue.limit(forever(), 0)
+
+
+async def test_a_call_that_fails_in_its_own_words_leaves_nothing_behind_either(overdue: Overdue) -> None:
+    async def sulking() -> str:
+        try:
+            return await forever()
+        except asyncio.CancelledError:
+            raise ConnectionError from None
+
+    task = asyncio.current_task()
+    assert task is not None
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        with pytest.raises(ConnectionError):
+            await overdue.limit(sulking(), 0)
+
+    assert task.cancelling() == 0
+
+
+async def test_one_who_was_asked_to_stop_before_and_went_on_is_late_all_the_same(overdue: Overdue) -> None:
+    async def calls() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return await overdue.limit(forever(), 0)
+        return "never"
+
+    calling = asyncio.create_task(calls())
+    await asyncio.sleep(0)
+    calling.cancel()
+
+    [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), PATIENCE_SECONDS)
+    assert isinstance(end, TimeoutError)
+
+
+async def test_a_call_within_a_call_has_no_more_time_than_the_one_around_it() -> None:
+    overdue = Overdue(look_every_seconds=0.001)
+    never = asyncio.Event()
+    heard = list[str]()
+
+    async def within() -> None:
+        try:
+            await overdue.limit(never.wait(), 600)
+        except TimeoutError:
+            heard.append("the inner one was given up with the outer one")
+        await never.wait()
+
+    with pytest.raises(TimeoutError):
+        await overdue.limit(within(), 0.01)
+
+    assert heard == ["the inner one was given up with the outer one"]
+
+
+async def test_after_a_call_within_it_a_call_still_has_its_own_time() -> None:
+    overdue = Overdue(look_every_seconds=0.001)
+    never = asyncio.Event()
+
+    async def within() -> None:
+        with pytest.raises(TimeoutError):
+            await overdue.limit(never.wait(), 0.001)
+        await overdue.limit(asyncio.sleep(0), 0.001)
+        await never.wait()
+
+    with pytest.raises(TimeoutError):
+        await overdue.limit(within(), 0.05)

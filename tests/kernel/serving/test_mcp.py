@@ -1,0 +1,414 @@
+"""Floods of `initialize` against a running household."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+import aiohttp
+import pytest
+from mcp.client import Client
+from mcp.server.extension import Extension
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ElicitationCapability, InputRequiredResult, TextContent, ToolAnnotations
+from mcp_types.version import LATEST_MODERN_VERSION
+from pydantic import ValidationError
+from starlette.types import Message
+from tests.app.living import Living, living
+from tests.architecture.tree import SOURCE, source_files
+from tests.patience import PATIENCE_SECONDS
+
+from postroom.kernel.guard.tools import answer_of, call_context, run
+from postroom.kernel.serving.mcp import (
+    REVISION,
+    add_extension,
+    add_tool,
+    declared_arguments,
+    given_arguments,
+    keep_request_state,
+    look_once_for_param_headers,
+    show_parameters,
+    show_required,
+    streaming,
+    takes_forms,
+    tool_of,
+    unchecked_tool,
+)
+
+BOUNDS = {"serving": {"mcp_sessions": 6, "mcp_sessions_per_caller": 3}}
+INITIALIZE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "flood", "version": "1"}},
+}
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Living]:
+    async with living(tmp_path, BOUNDS, only=["health", "api", "switchboard", "messenger", "sandbox"]) as one:
+        yield one
+
+
+def url(house: Living, part: str) -> str:
+    return house.household.addresses[part].removesuffix("/mcp") + "/mcp"
+
+
+async def post(house: Living, part: str, token: str, body: dict[str, Any], session: str = "") -> aiohttp.ClientResponse:
+    headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {token}"}
+    if session:
+        headers["Mcp-Session-Id"] = session
+    async with house.http.post(url(house, part), json=body, headers=headers) as response:
+        await response.read()
+        return response
+
+
+async def opened(house: Living, part: str, who: str, **able: Any) -> str:
+    params = {**INITIALIZE["params"], "capabilities": able}
+    response = await post(house, part, house.token(who), {**INITIALIZE, "params": params})
+    assert response.status == 200
+    return response.headers["Mcp-Session-Id"]
+
+
+async def alive(house: Living, part: str, who: str, session: str) -> bool:
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    status = (await post(house, part, house.token(who), ping, session)).status
+    assert status in (200, 404)
+    return status == 200
+
+
+@pytest.mark.parametrize("part", ["health", "api"])
+async def test_one_caller_keeps_its_newest_sessions_and_nobody_is_refused(house: Living, part: str) -> None:
+    sessions = [await opened(house, part, "operator") for _ in range(12)]
+
+    assert [await alive(house, part, "operator", one) for one in sessions] == [False] * 9 + [True] * 3
+
+
+async def test_the_one_least_recently_used_goes_first(house: Living) -> None:
+    first, second, third = [await opened(house, "health", "operator") for _ in range(3)]
+    assert await alive(house, "health", "operator", first)
+
+    await opened(house, "health", "operator")
+
+    assert [await alive(house, "health", "operator", one) for one in (first, second, third)] == [True, False, True]
+
+
+async def test_a_flood_of_one_caller_leaves_the_sessions_of_another_alone(house: Living) -> None:
+    mine = await opened(house, "health", "health")
+    for _ in range(20):
+        await opened(house, "health", "operator")
+
+    assert await alive(house, "health", "health", mine)
+
+
+async def test_all_callers_together_have_a_bound_too(house: Living) -> None:
+    oldest = await opened(house, "api", "operator")
+    for who in ("health", "switchboard", "messenger"):
+        for _ in range(3):
+            await opened(house, "api", who)
+
+    assert not await alive(house, "api", "operator", oldest)
+
+
+async def test_a_session_of_a_client_that_shows_forms_makes_room_for_others_too(house: Living) -> None:
+    first = await opened(house, "api", "operator", elicitation={})
+    assert await alive(house, "api", "operator", first)
+    for who in ("health", "general", "health", "general", "health", "general"):
+        await opened(house, "api", who)
+
+    assert not await alive(house, "api", "operator", first)
+
+
+async def test_without_a_token_no_session_is_opened(house: Living) -> None:
+    mine = [await opened(house, "health", "operator") for _ in range(3)]
+
+    for _ in range(20):
+        refused = await post(house, "health", "wrong", INITIALIZE)
+        assert refused.status == 401 and "Mcp-Session-Id" not in refused.headers
+
+    assert all([await alive(house, "health", "operator", one) for one in mine])
+
+
+async def test_a_session_that_its_client_has_ended_is_not_counted(house: Living) -> None:
+    kept = await opened(house, "health", "operator")
+    for _ in range(10):
+        session = await opened(house, "health", "operator")
+        headers = {"Authorization": f"Bearer {house.token('operator')}", "Mcp-Session-Id": session}
+        async with house.http.delete(url(house, "health"), headers=headers) as response:
+            assert response.status == 200
+
+    assert await alive(house, "health", "operator", kept)
+
+
+TESTED = ("2.3",)
+INTERNAL = re.compile(
+    r"_tool_manager|streamable_http_manager|session_manager\.app|fn_metadata|Tool\.from_function"
+    r"|mcp\.(server\.(mcpserver\.(tools|utilities)|session|lowlevel)|shared\.inbound)\b"
+)
+
+
+def test_the_installed_version_is_one_these_tests_were_written_for() -> None:
+    for package in ("mcp", "mcp-types"):
+        installed = version(package)
+        assert installed.startswith(tuple(f"{one}." for one in TESTED)), (
+            f"{package} {installed} is installed, and postroom.kernel.serving.mcp was tested with {', '.join(TESTED)}: "
+            "read what changed in the names it uses, run these tests, and add the version to TESTED."
+        )
+
+
+def test_only_one_room_touches_internals() -> None:
+    room = SOURCE / "system" / "mcp_sdk"
+    outside = [path for path in source_files() if room not in path.parents]
+
+    assert [str(path) for path in outside if INTERNAL.search(path.read_text())] == []
+    assert any(INTERNAL.search(path.read_text()) for path in room.glob("*.py"))
+
+
+def test_the_parts_speak_the_revision_that_the_sdk_serves() -> None:
+    assert REVISION == LATEST_MODERN_VERSION
+
+
+def a_server() -> MCPServer[Any]:
+    server: MCPServer[Any] = MCPServer("one")
+
+    def double(number: int, times: int = 2) -> dict[str, int]:
+        return {"number": number * times}
+
+    server.add_tool(double)
+    return server
+
+
+async def test_a_call_from_inside_checks_arguments_and_answers_in_structure() -> None:
+    def greet(name: str, context: Context[Any, Any]) -> dict[str, Any]:
+        return {"text": f"{cast(str, context)} {name}"}
+
+    context, tool = call_context("greet", {"name": "Ada"}, "Hello"), tool_of(greet, "greet")
+    assert context.params is not None
+    result = await run(tool, context.params["arguments"], context.request)
+
+    assert answer_of(tool, result) == {"text": "Hello Ada"}
+    assert (context.method, context.protocol_version, context.meta) == ("tools/call", REVISION, None)
+    with pytest.raises(ToolError):
+        await run(tool, {"name": {}}, "Hello")
+
+
+async def test_an_answer_that_is_no_object_is_wrapped_as_the_sdk_wraps_it() -> None:
+    def count() -> int:
+        return 3
+
+    tool = tool_of(count, "count")
+    answer = answer_of(tool, await run(tool, {}, None))
+
+    assert isinstance(answer, CallToolResult)
+    assert answer.structured_content == {"result": 3}
+
+
+GIVEN_TEXTS = (
+    "telegram",
+    "",
+    " ",
+    "[1, 2]",
+    ' {"a": [null]}',
+    "{broken",
+    "[" * 100_000,
+    "null",
+    "\n null ",
+    "\u00a0null",
+    "nullify",
+    "true",
+    "-1.5",
+    "NaN",
+    '"quoted"',
+    "1" * 5000,
+)
+
+
+@pytest.mark.parametrize("value", [*GIVEN_TEXTS, None, 5, [1], {"a": 1}], ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("name", ["anything", "words", "copy", "number", "unknown"])
+def test_arguments_are_read_as_the_sdk_reads_them(name: str, value: Any) -> None:
+    def tool(anything: Any = None, words: str = "", copy: Any = "", number: int | None = 3) -> str:
+        return str((anything, words, copy, number))
+
+    theirs = Tool.from_function(tool).fn_metadata
+    ours = given_arguments(theirs)
+
+    def read(metadata: Any) -> Any:
+        try:
+            return metadata.validate_arguments({name: value})
+        except ValidationError as error:
+            return str(error)
+
+    assert repr(read(ours)) == repr(read(theirs))
+    assert ours.convert_result("said") == theirs.convert_result("said")
+
+
+def test_the_arguments_that_a_tool_declares_are_known_by_its_name() -> None:
+    assert list(declared_arguments(a_server(), "double") or ()) == ["number", "times"]
+    assert declared_arguments(a_server(), "triple") is None
+
+
+async def test_a_client_is_shown_other_parameters_than_the_function_has() -> None:
+    server, shown = a_server(), {"type": "object", "properties": {"number": {"type": "integer"}}}
+    show_parameters(server, "double", shown)
+
+    assert [tool.input_schema for tool in await server.list_tools()] == [shown]
+    with pytest.raises(LookupError, match="triple"):
+        show_parameters(server, "triple", shown)
+
+
+async def test_a_client_is_shown_what_is_needed() -> None:
+    server = a_server()
+    show_required(server, "double", "times")
+
+    assert [tool.input_schema["required"] for tool in await server.list_tools()] == [["times"]]
+    with pytest.raises(LookupError, match="triple"):
+        show_required(server, "triple", "number")
+
+
+async def test_an_unchecked_tool_gets_its_arguments_as_they_came() -> None:
+    async def echo(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
+        return CallToolResult(content=[TextContent(type="text", text=repr(arguments))])
+
+    schema = {"type": "object", "properties": {"number": {"type": "integer"}}}
+    tool = unchecked_tool(echo, name="echo", description="", parameters=schema, annotations=ToolAnnotations())
+    server: MCPServer[Any] = MCPServer("one", tools=[tool])
+    async with Client(server) as client:
+        answer = await client.call_tool("echo", {"number": "three", "other": [1]})
+
+    assert [one.text for one in answer.content if isinstance(one, TextContent)] == ["{'number': 'three', 'other': [1]}"]
+
+
+def test_a_tool_that_declares_no_headers_has_no_schema_to_hold_them_against() -> None:
+    server = a_server()
+    server.streamable_http_app()
+    before = server.session_manager.app.get_tool_input_schema
+    look_once_for_param_headers(server)
+    after = server.session_manager.app.get_tool_input_schema
+
+    assert before is not None and after is not None
+    assert before("double") is not None
+    assert (after("double"), after("triple")) == (None, None)
+
+
+async def test_the_streaming_way_leads_to_the_same_tools_without_sessions() -> None:
+    server = a_server()
+    server.streamable_http_app(json_response=True)
+    long = streaming(server)
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "double", "arguments": {"number": 4}}}
+    sent: list[Message] = []
+    body: list[Message] = [{"type": "http.request", "body": json.dumps(call).encode(), "more_body": False}]
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    named = [(name.encode(), value.encode()) for name, value in {**headers, "mcp-session-id": "another"}.items()]
+
+    async def receive() -> Message:
+        if body:
+            return body.pop()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": named, "query_string": b"", "app": None}
+    async with long.run(), asyncio.timeout(PATIENCE_SECONDS):
+        await long.handle_request(scope, receive, send)
+
+    assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
+    assert b'"number":8' in b"".join(one.get("body", b"") for one in sent[1:]).replace(b" ", b"")
+
+
+def greeter(greeting: str, times: int = 1, kind: type = str) -> Callable[..., str]:
+    def greet(name: str, repeat: int = times) -> str:
+        """Greets."""
+        return f"{greeting} {name}" * repeat
+
+    greet.__annotations__["name"] = kind
+    return greet
+
+
+async def test_functions_of_one_code_share_their_shape_and_each_does_its_own() -> None:
+    formal, casual = tool_of(greeter("Good day"), "greet", description="Formal"), tool_of(greeter("Hi"), "greet")
+
+    assert formal.fn_metadata is casual.fn_metadata
+    assert (formal.description, casual.description) == ("Formal", "Greets.")
+    assert [await run(tool, {"name": "Ada"}, None) for tool in (formal, casual)] == ["Good day Ada", "Hi Ada"]
+
+
+async def test_functions_of_one_code_that_declare_something_else_have_a_shape_of_their_own() -> None:
+    often, number = tool_of(greeter("Hi", times=2), "greet"), tool_of(greeter("Hi", kind=int), "greet")
+
+    assert await run(often, {"name": "Ada"}, None) == "Hi AdaHi Ada"
+    assert number.parameters["properties"]["name"]["type"] == "integer"
+    assert often.parameters["properties"]["name"]["type"] == "string"
+
+
+async def test_what_one_server_shows_of_a_tool_another_does_not() -> None:
+    servers: list[MCPServer[Any]] = [MCPServer("one"), MCPServer("two")]
+    for server in servers:
+        add_tool(server, tool_of(greeter("Hi"), "greet"))
+    show_required(servers[0], "greet", "name", "repeat")
+
+    shown = [(await server.list_tools())[0].input_schema["required"] for server in servers]
+    assert shown == [["name", "repeat"], ["name"]]
+
+
+async def test_an_extension_is_added_to_a_server_that_is_there_already() -> None:
+    class Doubled(Extension):
+        identifier = "example.org/doubled"
+
+        async def intercept_tool_call(self, params: Any, ctx: Any, call_next: Any) -> Any:
+            seen.append(params.name)
+            return await call_next(ctx)
+
+    seen: list[str] = []
+    server = a_server()
+    add_extension(server, Doubled())
+    async with Client(server) as client:
+        assert (await client.call_tool("double", {"number": 2})).structured_content == {"number": 4}
+        assert client.server_capabilities.extensions == {"example.org/doubled": {}}
+    assert seen == ["double"]
+
+
+async def test_the_state_of_a_call_is_understood_by_every_server_with_the_same_key() -> None:
+    """And by none with another, or for another caller."""
+
+    def server_of(key: bytes, whose: str) -> MCPServer[Any]:
+        server: MCPServer[Any] = MCPServer("one")
+
+        async def twice(call: Context[Any, Any]) -> CallToolResult | InputRequiredResult:
+            if call.request_state is None:
+                return InputRequiredResult(request_state="first")
+            return CallToolResult(content=[TextContent(type="text", text=call.request_state)])
+
+        server.add_tool(twice)
+        keep_request_state(server, key, 60, lambda _context: whose)
+        return server
+
+    async with Client(server_of(b"k" * 32, "ann")) as client:
+        first = await client.session.call_tool("twice", allow_input_required=True)
+        assert isinstance(first, InputRequiredResult) and first.request_state != "first"
+    for key, whose, is_known in ((b"k" * 32, "ann", True), (b"o" * 32, "ann", False), (b"k" * 32, "ben", False)):
+        async with Client(server_of(key, whose)) as client:
+            call = client.session.call_tool("twice", request_state=first.request_state)
+            if is_known:
+                assert cast(CallToolResult, await call).content[0] == TextContent(type="text", text="first")
+            else:
+                with pytest.raises(MCPError, match="requestState"):
+                    await call
+
+
+@pytest.mark.parametrize(
+    ("able", "does"),
+    [(None, False), ({}, True), ({"form": {}}, True), ({"form": {}, "url": {}}, True), ({"url": {}}, False)],
+)
+def test_a_client_takes_forms_when_it_says_so_in_the_old_or_the_new_way(able: Any, does: bool) -> None:
+    said = None if able is None else ElicitationCapability.model_validate(able)
+    assert takes_forms(said) is does

@@ -1,0 +1,121 @@
+"""Names of arguments that a tool does not have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, ValidationError
+
+from postroom.kernel.serving.json_door import Strict, Text
+from postroom.kernel.values.fields import did_you_mean, field_error, nearest, unknown_argument, web_address
+
+
+@pytest.mark.parametrize(
+    ("given", "allowed", "told"),
+    [
+        (["channel"], ["channel"], None),
+        ([], [], None),
+        (["chanel"], ["channel", "to"], "Unknown argument chanel: allowed are channel, to; did you mean 'channel'?"),
+        (["xyz"], ["channel"], "Unknown argument xyz: allowed are channel"),
+        (["xyz"], [], "Unknown argument xyz: this tool takes none"),
+        (["a\nb"], ["channel"], "Unknown argument a\\x0ab: allowed are channel"),
+    ],
+    ids=str,
+)
+def test_the_first_unknown_one_is_named(given: list[str], allowed: list[str], told: str | None) -> None:
+    assert unknown_argument(given, allowed) == told
+
+
+class Inner(Strict):
+    colour: Literal["red", "blue"]
+
+
+class Body(Strict):
+    key: Annotated[Text | None, Field(min_length=8, max_length=12)] = None
+    name: Annotated[Text, Field(min_length=1)] = "x"
+    many: Annotated[list[str], Field(min_length=1, max_length=2)] = Field(default=["one"])
+    count: Annotated[int, Field(ge=1, le=20)] = 1
+    inner: Inner | None = None
+    flag: bool = True
+    callback: Annotated[str, Field(pattern="^https://")] = "https://"
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "error"),
+    [
+        ({"key": "short"}, "key", "must have at least 8 characters"),
+        ({"key": "far too long for it"}, "key", "must have at most 12 characters"),
+        ({"name": ""}, "name", "must have at least 1 characters"),
+        ({"name": "a\0b"}, "name", "must not contain NUL"),
+        ({"name": 5}, "name", "must be text"),
+        ({"many": []}, "many", "must have at least 1 items"),
+        ({"many": ["a", "b", "c"]}, "many", "must have at most 2 items"),
+        ({"many": ["a", 2]}, "many.1", "must be text"),
+        ({"count": 0}, "count", "must be at least 1"),
+        ({"count": "1"}, "count", "must be a whole number"),
+        ({"inner": {}}, "inner.colour", "is required"),
+        ({"inner": {"colour": "green"}}, "inner.colour", "must be one of red or blue"),
+        ({"inner": 1}, "inner", "must be an object"),
+        ({"flag": "yes"}, "flag", "must be true or false"),
+        ({"callback": "ftp://"}, "callback", "does not have the right form"),
+        ({"more": 1}, "more", "unknown field"),
+        ([], "body", "must be an object"),
+    ],
+    ids=str,
+)
+def test_the_field_is_named_and_the_sentence_is_ours(body: Any, field: str, error: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        Body.model_validate(body)
+
+    found = field_error(raised.value.errors()[0])
+
+    assert (found.field, found.error) == (field, error)
+
+
+def test_what_the_library_says_of_anything_else_is_left_out() -> None:
+    item = {"type": "url_parsing", "loc": ("query", "page"), "msg": "see https://errors.example", "input": "x"}
+
+    assert (field_error(item).field, field_error(item).error) == ("page", "is not valid")
+
+
+NAMES = ["telegram", "email", "Maria"]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("telegran", "telegram"),
+        ("EMAIL", "email"),
+        ("e-mail", "email"),
+        ("mria", "Maria"),
+        ("pigeon", None),
+        ("", None),
+    ],
+)
+def test_a_slip_is_understood_and_nonsense_is_not(word: str, meant: str | None) -> None:
+    assert nearest(word, NAMES) == meant
+
+
+def test_the_sentence_ends_either_way() -> None:
+    assert did_you_mean("emial", NAMES) == ", did you mean 'email'?"
+    assert did_you_mean("pigeon", NAMES) == "."
+
+
+@given(st.text(), st.lists(st.text(min_size=1)))
+def test_what_is_proposed_is_always_valid(word: str, known: list[str]) -> None:
+    found = nearest(word, known)
+
+    assert found is None or found in known
+    if word and word in known:
+        assert found is not None and found.lower() == word.lower()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "butler.example", "::1", "2001:db8::7"])
+def test_host_and_port_can_be_read_back(host: str) -> None:
+    parts = urlsplit(web_address(host, 40200))
+
+    assert (parts.hostname, parts.port) == (host, 40200)

@@ -1,0 +1,118 @@
+"""A dry run meets the same channel as the real one, and survives it as well."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+from tests.clock import FakeClock
+from tests.opened_database import KINDS, opened_database, opened_file
+from tests.work.delivery.world import Parts, generous, living_world
+from tests.world.store.delivery_rows import NOON_US, request_row, write
+from tests.world.store.query_plans import query_plans
+
+from postroom.approvals.store.tables import pending_actions
+from postroom.delivery.store.tables import circuit_states
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import to_text
+from postroom.message.delivery import Message
+from postroom.overview.story import DryRun, note, recent_ids, surroundings
+
+
+async def test_a_channel_that_stumbles_is_told_without_the_words_it_stumbled_over(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(message: Message) -> Sequence[Any]:
+        raise RuntimeError(message.text)
+
+    async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
+        monkeypatch.setattr(world.telegram, "prepare", stumble)
+        path = world.plane.acceptance
+        dry_run = DryRun(acceptance=path, known_channels=world.plane.known_channels, clock=clock, mint=path.mint)
+        delivery = {"intent": "send", "channel": "telegram", "message": "a secret", "recipient": "1000"}
+
+        told = await dry_run.run({"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery})
+
+        assert told["would_be_admitted"] is False
+        assert told["refusal"]["class"] == "internal_error"
+        assert "secret" not in str(told)
+        assert [type(bug) for bug in world.tally.bugs] == [RuntimeError]
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as one:
+        yield one
+
+
+async def around(database: Database, row: dict[str, Any]) -> dict[str, Any]:
+    return await database.read(partial(surroundings, delivery_id=row["id"], channel=row["channel"]))
+
+
+async def test_only_open_deliveries_to_the_same_address_that_came_before_are_ahead(database: Database) -> None:
+    same = {"order_key": "telegram:1000"}
+    before = [request_row(NOON_US + place, status=status, **same) for place, status in enumerate(STATUSES)]
+    asked = request_row(NOON_US + 10, status="pending", **same)
+    others = [request_row(NOON_US, status="pending"), request_row(NOON_US + 11, status="pending", **same)]
+    await write(database, [*before, asked, *others])
+
+    assert (await around(database, asked))["ahead"] == 2
+
+
+STATUSES = ("pending", "in_progress", "delivered", "failed", "awaiting_approval")
+
+
+async def test_without_approval_and_trouble_there_is_nothing_to_tell(database: Database) -> None:
+    row = request_row()
+    await write(database, [row])
+
+    nothing = {"approval": None, "circuit": None, "ahead": 0, "corrections": [], "corrects": None, "closed": None}
+    assert await around(database, row) == nothing
+
+
+async def test_an_approval_and_a_circuit_are_told_in_the_words_of_their_tools(database: Database) -> None:
+    row = request_row(status="awaiting_approval")
+    await write(database, [row])
+    action = {"id": row["id"], "origin_butler": "health", "content_hash": "x", "risk": "medium", "status": "rejected"}
+    action |= {"requested_at": NOON_US, "expires_at": NOON_US + 1_000_000, "decided_by": "user:ada", "edited": False}
+    action |= {"decision_reason": "not today", "decided_at": NOON_US}
+    circuit = {"channel": "telegram", "state": "open", "failures": 5, "opened_at": NOON_US, "generation": 1}
+    circuit |= {"reason": "503", "error_class": "target_unavailable", "updated_at": NOON_US}
+    await database.write(lambda connection: connection.execute(insert(pending_actions), action))
+    await database.write(lambda connection: connection.execute(insert(circuit_states), circuit))
+
+    found = await around(database, row)
+
+    assert found["approval"] == {
+        "status": "rejected",
+        "expires_at": to_text(NOON_US + 1_000_000),
+        "decided_by": "user:ada",
+        "decided_at": to_text(NOON_US),
+        "reason": "not today",
+    }
+    assert found["circuit"] == {"state": "open", "consecutive_failures": 5, "trip_reason": "503"}
+
+
+async def test_the_newest_ids_come_first_and_are_bounded(database: Database) -> None:
+    rows = [request_row(NOON_US + place) for place in range(3)]
+    await write(database, rows)
+
+    found = await database.read(partial(recent_ids, limit=2))
+
+    assert found == [rows[2]["id"], rows[2]["request_id"], rows[1]["id"], rows[1]["request_id"]]
+
+
+async def test_what_is_no_note_is_none(database: Database) -> None:
+    assert await database.read(partial(note, notification_id="01a1")) is None
+
+
+async def test_a_million_others_are_not_read_to_count_those_ahead(tmp_path: Path) -> None:
+    async with opened_file(tmp_path) as database:
+        with query_plans(database) as steps:
+            await around(database, request_row())
+
+    assert any("ix_delivery_requests_order (order_key=? AND id<?)" in step for step in steps), steps

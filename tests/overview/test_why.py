@@ -1,0 +1,505 @@
+"""Why a delivery is where it is, told from its record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.clock import START_US
+from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
+from tests.work.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
+
+from postroom.inbox.model import Preferences
+from postroom.kernel.values.errors import shortened
+from postroom.kernel.values.ids import seconds, to_text
+from postroom.message.delivery import AttemptResult, QuarantineReason, Status
+from postroom.message.inbound import Assurance
+from postroom.overview.why import Around, why, why_refused
+from postroom.overview.why_held import sentences, why_note, why_question
+from postroom.questions.model import (
+    BY_DEFAULT,
+    AnsweredBy,
+    Attempt,
+    KeptAttempt,
+    Presentation,
+    PresentationStatus,
+    Question,
+    QuestionAnswer,
+    QuestionStatus,
+    Said,
+    Verdict,
+    VerdictKind,
+)
+from postroom.questions.waiting import QuestionStory, QuestionView
+
+NOW = seconds(1_800_000_000)
+
+
+def at(offset_seconds: float) -> str:
+    return to_text(NOW + seconds(offset_seconds))
+
+
+def row(status: str, **more: Any) -> dict[str, Any]:
+    ended = status in ("delivered", "failed", "dead_lettered")
+    return {
+        "status": status,
+        "channel": "telegram",
+        "attempts": 0,
+        "possible_duplicate": False,
+        "waiting_reason": None,
+        "terminal_error_class": None,
+        "terminal_error_message": None,
+        "provider_delivery_id": None,
+        "not_before": at(-30),
+        "created_at": at(-60),
+        "updated_at": at(-30),
+        "terminal_at": at(-30) if ended else None,
+        "replay_of": None,
+        "replay_number": None,
+        **more,
+    }
+
+
+def attempt(outcome: str, message: str | None = None) -> dict[str, Any]:
+    return {"outcome": outcome, "error_class": "timeout" if message else None, "error_message": message}
+
+
+def news(kind: str, seconds_ago: float, words: str = "") -> dict[str, Any]:
+    return {"kind": kind, "event_id": "e", "words": words, "at": at(seconds_ago)}
+
+
+def asked(outcome: str, answer: str, message: str | None = None) -> dict[str, Any]:
+    return attempt(outcome, message) | {"asked": answer}
+
+
+OPEN = {"state": "open", "consecutive_failures": 5, "trip_reason": "connection refused"}
+GONE = attempt("retryable_error", "connection refused")
+
+CASES = [
+    pytest.param(
+        row("delivered", attempts=1, provider_delivery_id="77"),
+        [attempt("success")],
+        Around(),
+        "It was delivered over telegram 30 seconds ago, at the first attempt. The provider's own name for it is 77.",
+        id="delivered at once",
+    ),
+    pytest.param(
+        row("delivered", attempts=2, possible_duplicate=True),
+        [attempt("uncertain", "it did not answer"), attempt("success")],
+        Around(),
+        "It was delivered over telegram 30 seconds ago, after 2 calls. Before that, the last failure was: no clear "
+        "answer, it did not answer. One call ended without a clear answer, so the person may have received it twice.",
+        id="delivered, perhaps twice",
+    ),
+    pytest.param(
+        row("pending", waiting_reason="the circuit of telegram is open", not_before=at(40)),
+        [],
+        Around(circuit=OPEN),
+        "It waits because telegram is paused after 5 failures in a row, the last one: connection refused. "
+        "Waiting uses up none of its attempts. The next try is in 40 seconds.",
+        id="circuit open",
+    ),
+    pytest.param(
+        row("pending", waiting_reason="throttled by the provider: 429", not_before=at(5)),
+        [attempt("retryable_error", "429")],
+        Around(throttle_seconds=5.0),
+        "It waits because telegram asked us to slow down. Waiting uses up none of its attempts. "
+        "The next try is in 5 seconds.",
+        id="throttled",
+    ),
+    pytest.param(
+        row("pending", waiting_reason=f"throttled by the provider: 429{shortened(10**9)}", not_before=at(3600)),
+        [attempt("retryable_error", "429")],
+        Around(throttle_seconds=3600.0),
+        "It waits because telegram asked us to slow down (it asked for a wait of 11574 days, which is cut to 1 hour "
+        "and asked again then). Waiting uses up none of its attempts. The next try is in 1 hour.",
+        id="throttled for years",
+    ),
+    pytest.param(
+        row("pending", attempts=1, waiting_reason="retry after timeout: connection refused", not_before=at(3)),
+        [GONE],
+        Around(max_attempts=3),
+        "Attempt 1 of 3 failed (connection refused), so it will be tried again. The next try is in 3 seconds.",
+        id="between attempts",
+    ),
+    pytest.param(
+        row("pending", attempts=1, waiting_reason="ask whether it arrived after timeout: it was cut", not_before=at(3)),
+        [attempt("uncertain", "it was cut")],
+        Around(max_attempts=3),
+        "Attempt 1 of 3 left doubt (no clear answer, it was cut), so telegram will be asked whether it arrived before "
+        "it is sent again. The next try is in 3 seconds.",
+        id="to be asked about",
+    ),
+    pytest.param(
+        row("delivered", attempts=1, provider_delivery_id="77"),
+        [attempt("uncertain", "it was cut"), asked("success", "it was there")],
+        Around(),
+        "It was delivered over telegram 30 seconds ago, after 2 calls. The provider's own name for it is 77. Before "
+        "that, the last failure was: no clear answer, it was cut. We asked telegram whether it had arrived: it was "
+        "there.",
+        id="found there",
+    ),
+    pytest.param(
+        row("dead_lettered", attempts=1, dead_letter={"quarantine_reason": "outcome_uncertain"}),
+        [attempt("uncertain", "it was cut"), asked("uncertain", "no answer (it is closed)", "it is closed")],
+        Around(),
+        "It was put aside 30 seconds ago: telegram was handed the message and never answered. We asked telegram "
+        "whether it had arrived: no answer (it is closed). It may have arrived, and sending it again could deliver it "
+        "twice, so a person should decide. It stays with the dead letters until somebody replays or discards it.",
+        id="held without an answer",
+    ),
+    pytest.param(
+        row("dead_lettered", attempts=3, dead_letter={"quarantine_reason": "retries_exhausted"}),
+        [asked("retryable_error", "it was not there", "telegram does not have it")],
+        Around(),
+        "It was given up 30 seconds ago after 3 attempts; the last one ended with: telegram does not have it. We asked "
+        "telegram whether it had arrived: it was not there. It stays with the dead letters until somebody replays or "
+        "discards it.",
+        id="given up and not there",
+    ),
+    pytest.param(
+        row("delivered", news=[news("bounced", -10, "550 no such user"), news("read", -5)]),
+        [attempt("success")],
+        Around(),
+        "It was delivered over telegram 30 seconds ago, at the first attempt. The provider said 10 seconds ago that it "
+        "bounced: 550 no such user. The provider said 5 seconds ago that it was read.",
+        id="late news",
+    ),
+    pytest.param(
+        row("pending"),
+        [],
+        Around(ahead=2),
+        "It is stored and waits for its turn. Messages to one address leave in order, and 2 earlier messages to the "
+        "same address must go first.",
+        id="behind others",
+    ),
+    pytest.param(
+        row("pending", not_before=at(-600), updated_at=at(-600)),
+        [],
+        Around(),
+        "It is stored and waits for its turn. It has been due for 10 minutes, so check that a messenger or a worker "
+        "is running.",
+        id="nobody takes it",
+    ),
+    pytest.param(
+        row("in_progress"), [], Around(), "It is being sent: attempt 1 began 30 seconds ago.", id="being sent"
+    ),
+    pytest.param(
+        row("awaiting_approval"),
+        [],
+        Around(approval={"status": "pending", "expires_at": at(7200)}),
+        "It has not been sent: a person must approve it first. Without an answer the request ends by itself in 2 "
+        "hours.",
+        id="awaiting approval",
+    ),
+    pytest.param(
+        row("failed", terminal_error_message="rejected"),
+        [],
+        Around(approval={"status": "rejected", "decided_by": "operator", "reason": "wrong person"}),
+        "It was not sent: operator rejected it 30 seconds ago. The reason given: wrong person.",
+        id="rejected by a person",
+    ),
+    pytest.param(
+        row("failed", attempts=1, terminal_error_message="chat not found"),
+        [attempt("non_retryable_error", "chat not found")],
+        Around(),
+        "It failed 30 seconds ago, at the first attempt: chat not found. Such an error is final: sending the same "
+        "again would fail again.",
+        id="final error",
+    ),
+    pytest.param(
+        row("dead_lettered", attempts=3, dead_letter={"quarantine_reason": "retries_exhausted", "replay_count": 0}),
+        [GONE, GONE, GONE],
+        Around(),
+        "It was given up 30 seconds ago after 3 attempts; the last one ended with: connection refused. It stays with "
+        "the dead letters until somebody replays or discards it.",
+        id="attempts used up",
+    ),
+    pytest.param(
+        row("dead_lettered", attempts=1),
+        [attempt("uncertain")],
+        Around(
+            dead_letter={
+                "quarantine_reason": "outcome_uncertain",
+                "discarded_at": at(-10),
+                "discard_reason": "she told me that it came",
+            }
+        ),
+        "It was put aside 30 seconds ago: telegram was handed the message and never answered. It may have arrived, and "
+        "sending it again could deliver it twice, so a person should decide. It was discarded 10 seconds ago: she told "
+        "me that it came.",
+        id="held and discarded",
+    ),
+]
+
+
+@pytest.mark.requirement("chan:asking-is-told")
+@pytest.mark.parametrize(("delivery", "attempts", "around", "paragraph"), CASES)
+def test_each_state_is_told_in_plain_words(
+    delivery: dict[str, Any], attempts: list[dict[str, Any]], around: Around, paragraph: str
+) -> None:
+    assert why(delivery, attempts, NOW, around) == paragraph
+
+
+def test_a_delivery_as_the_trace_shows_it_has_its_attempts_in_place_of_their_number() -> None:
+    told = why(row("dead_lettered", attempts=[GONE, GONE]), [GONE, GONE], NOW)
+
+    assert "after 2 attempts" in told
+
+
+def test_a_replay_says_what_it_repeats() -> None:
+    told = why(row("pending", replay_of="the-first", replay_number=2), [], NOW)
+
+    assert told.endswith("This is replay 2 of delivery the-first.")
+
+
+def test_a_refusal_names_the_limit_and_says_that_nothing_was_sent() -> None:
+    refusal = {
+        "created_at": at(-5),
+        "limit_type": "recipient",
+        "error_message": "too many",
+        "retry_after_seconds": 6.0,
+    }
+
+    assert why_refused(refusal, NOW) == (
+        "It was refused 5 seconds ago, before anything was stored, because this person had been sent as many messages "
+        "as we allow in a minute. The caller was told to try again after 6 seconds. Nothing was sent, and the same "
+        "request may be made again."
+    )
+
+
+@given(
+    status=st.sampled_from(list(Status)),
+    attempts=st.lists(st.builds(attempt, st.sampled_from(list(AttemptResult)), st.none() | st.text()), max_size=4),
+    reason=st.none() | st.sampled_from(["the circuit of telegram is open", "telegram asked us to wait", "odd"]),
+    duplicate=st.booleans(),
+    quarantine=st.none() | st.sampled_from(list(QuarantineReason)),
+    circuit=st.none() | st.just(OPEN),
+)
+def test_whatever_the_record_holds_there_is_an_answer(
+    status: Status, attempts: list[Any], reason: str | None, duplicate: bool, quarantine: Any, circuit: Any
+) -> None:
+    letter = {"quarantine_reason": quarantine, "replay_count": 1} if quarantine else None
+    delivery = row(status, attempts=len(attempts), waiting_reason=reason, possible_duplicate=duplicate)
+
+    told = why(delivery, attempts, NOW, Around(circuit=circuit, dead_letter=letter))
+
+    assert told.startswith(("It ", "Attempt "))
+    assert told.endswith(".")
+
+
+WHY_NOW = START_US + 3_600_000_000  # one hour into the quiet hours of AT_NIGHT
+EARLIER = WHY_NOW - 60_000_000
+WAITING = dict.fromkeys(("cancelled_at", "failed_at", "delivered_at", "delivery_id", "batch_id", "error_message"))
+WAITING |= {"deliver_after": START_US + 7 * 3_600_000_000, "quiet": True}
+DUE = {**WAITING, "deliver_after": EARLIER}
+IN_APP = Preferences()
+
+
+def told(preferences: Preferences, copy: dict[str, Any] | None, *, email_enabled: bool = True, **note: Any) -> str:
+    one = a_notification(at_us=START_US, **note)
+    return why_note(one, preferences, copy, email_enabled=email_enabled, now_us=WHY_NOW)
+
+
+@pytest.mark.parametrize(
+    ("note", "sentence"),
+    [
+        ({}, "It is a note in the inbox of ada, stored 1 hour ago. It has not been seen yet."),
+        ({"seen_at_us": EARLIER}, "It was seen 1 minute ago."),
+        ({"seen_at_us": START_US, "read_at_us": EARLIER}, "It was read 1 minute ago."),
+        ({"read_at_us": START_US, "archived_at_us": EARLIER}, "It was archived 1 minute ago."),
+        ({"read_at_us": START_US, "dismissed_at_us": EARLIER}, "It was dismissed 1 minute ago."),
+        ({"snoozed_until_us": WHY_NOW + 3_600_000_000}, "out of sight; it comes back in 1 hour."),
+        ({"has_bell": False}, "The person wanted notes by e-mail only, so the bell stayed silent."),
+    ],
+)
+def test_a_note_says_where_it_stands(note: dict[str, Any], sentence: str) -> None:
+    assert sentence in told(IN_APP, None, **note)
+
+
+@pytest.mark.parametrize(
+    ("preferences", "copy", "sentence"),
+    [
+        (AT_NIGHT, WAITING, "Its e-mail waits until the person's quiet hours end, in 6 hours."),
+        (BY_EMAIL, DUE, "Its e-mail is due and leaves as soon as a worker takes it."),
+        (BY_EMAIL, WAITING, "Its e-mail is due and leaves in 6 hours."),
+        (replace(AT_NIGHT, email=None), WAITING, "Its e-mail will not be sent: no address is known."),
+        (BY_EMAIL, {**DUE, "batch_id": "b"}, "Its e-mail is being handed over."),
+        (
+            BY_EMAIL,
+            {**DUE, "batch_id": "b", "error_message": "overload_rejected", "deliver_after": WHY_NOW + 60_000_000},
+            "Its e-mail is being handed over (overload_rejected) and is tried again in 1 minute.",
+        ),
+        (
+            BY_EMAIL,
+            {**DUE, "cancelled_at": EARLIER, "error_message": "read"},
+            "No e-mail was sent for it, as was decided 1 minute ago: read.",
+        ),
+        (
+            BY_EMAIL,
+            {**DUE, "failed_at": EARLIER, "error_message": "validation_error"},
+            "Its e-mail failed 1 minute ago: validation_error.",
+        ),
+        (
+            BY_EMAIL,
+            {**DUE, "delivered_at": EARLIER, "delivery_id": "abc"},
+            "Its e-mail was handed over as delivery abc 1 minute ago.",
+        ),
+        (IN_APP, None, "It has no e-mail copy: the person wants no e-mail."),
+        (BY_EMAIL, None, "It has no e-mail copy: e-mail was off or not wanted when it was stored."),
+    ],
+)
+def test_its_e_mail_copy_says_what_it_waits_for_now(
+    preferences: Preferences, copy: dict[str, Any] | None, sentence: str
+) -> None:
+    assert told(preferences, copy).endswith(sentence)
+
+
+def test_a_snooze_is_not_taken_for_quiet_hours() -> None:
+    until_us = WHY_NOW + 3_600_000_000
+
+    assert told(BY_EMAIL, WAITING, snoozed_until_us=until_us).endswith("waits until the snooze ends, in 1 hour.")
+
+
+def test_a_household_without_e_mail_says_so() -> None:
+    assert told(BY_EMAIL, None, email_enabled=False).endswith("It has no e-mail copy: e-mail is switched off.")
+
+
+LATER_US = START_US + seconds(120)
+BY_ANNA = AnsweredBy(person_id="anna", name="Anna", channel="telegram", assurance=Assurance.CHANNEL)
+
+
+def card(status: PresentationStatus, channel: str = "telegram", **more: Any) -> Presentation:
+    given = {"id": channel, "question_id": "q", "person_id": "anna", "channel": channel, "address": "1", **more}
+    return Presentation(status=status, created_at_us=START_US, updated_at_us=START_US, **given)
+
+
+def ended(question: Question, status: QuestionStatus, **more: Any) -> Question:
+    return replace(question, status=status, ended_at_us=START_US + seconds(60), **more)
+
+
+def why_told(question: Question, *cards: Presentation, attempts: tuple[KeptAttempt, ...] = ()) -> str:
+    view = QuestionView(question=question, presentations=cards)
+    return why_question(QuestionStory(view=view, events=(), attempts=attempts), LATER_US)
+
+
+def in_vain(attempt: Attempt, kind: VerdictKind, reason: str) -> tuple[KeptAttempt]:
+    return (KeptAttempt(attempt=attempt, verdict=Verdict(kind=kind, reason=reason)),)
+
+
+def test_an_open_question_says_whom_it_asks_and_until_when() -> None:
+    assert why_told(new_question(default="wait"), card(PresentationStatus.SHOWN)) == (
+        "general asked Anna and Ben “Ship it?” 2 minutes ago; any one of them may answer. "
+        "It was shown to Anna on telegram. "
+        "It is still open and ends by itself in 58 minutes; then “wait” stands."
+    )
+
+
+CARDS = {
+    "failed": (
+        card(PresentationStatus.FAILED, reason="no address"),
+        "It could not be shown to Anna on telegram: no ad",
+    ),
+    "uncertain": (card(PresentationStatus.UNCERTAIN), "It may or may not have arrived to Anna on telegram."),
+    "later": (
+        card(PresentationStatus.PLANNED, due_at_us=LATER_US + seconds(180)),
+        "It comes to Anna on telegram in 3 minutes if no one answers before.",
+    ),
+    "held up": (
+        card(PresentationStatus.PLANNED, reason="the limit"),
+        "It is on its way to Anna on telegram: the limit.",
+    ),
+    "left": (
+        card(PresentationStatus.LEFT, revision=1),
+        "It was shown to Anna on telegram. The card on telegram stays as it was.",
+    ),
+    "never shown": (
+        card(PresentationStatus.LEFT, reason="too late"),
+        "It was not shown to Anna on telegram: too late.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "sentence"), CARDS.values(), ids=CARDS)
+def test_each_place_says_why_it_was_not_shown_there(one: Presentation, sentence: str) -> None:
+    assert sentence in why_told(new_question(people=(ANNA,)), one)
+
+
+def test_each_person_is_named_once_with_all_places() -> None:
+    bens = card(PresentationStatus.CLOSED, "email", person_id="ben")
+    cards = (card(PresentationStatus.SHOWN), card(PresentationStatus.SHOWN, "ntfy"), bens)
+
+    assert "It was shown to Anna on telegram and ntfy and to Ben on email." in why_told(new_question(), *cards)
+
+
+def test_it_is_said_when_no_one_was_reached() -> None:
+    alone = new_question(people=(ANNA,))
+
+    assert "it waits in the console" in why_told(alone)
+    assert "No one was reached on any channel" in why_told(alone, card(PresentationStatus.FAILED))
+    assert "No one was reached" not in why_told(
+        alone, card(PresentationStatus.FAILED), card(PresentationStatus.SHOWN, "email")
+    )
+
+
+ENDS = {
+    "answered": (
+        {"answer": QuestionAnswer(value="ship"), "answered_by": BY_ANNA},
+        "Anna answered “ship” via telegram 1 minute ago.",
+    ),
+    "declined": ({"answered_by": BY_ANNA}, "Anna would rather not answer, said via telegram 1 minute ago."),
+    "expired": ({}, "No one answered in time; it ended 1 minute ago."),
+    "cancelled": ({"reason": "done"}, "It was taken back 1 minute ago: done."),
+    "superseded": ({"superseded_by": "q2"}, "Another question (q2) took its place 1 minute ago."),
+}
+
+
+@pytest.mark.parametrize(("status", "changes", "sentence"), [(name, *one) for name, one in ENDS.items()], ids=ENDS)
+def test_every_end_has_its_sentence(status: str, changes: dict[str, Any], sentence: str) -> None:
+    assert sentence in why_told(ended(new_question(), QuestionStatus(status), **changes))
+
+
+def test_a_default_is_no_persons_word() -> None:
+    over = ended(new_question(), QuestionStatus.EXPIRED, answer=QuestionAnswer(value="wait"), answered_by=BY_DEFAULT)
+
+    assert "No one answered in time, so its default “wait” stands" in why_told(over)
+
+
+def test_a_secret_says_that_and_not_what_was_answered() -> None:
+    secret = new_question(question="The code?", options=None, kind="text", secret=True)
+    tried = in_vain(new_attempt(secret, Said()), VerdictKind.LATE, "the time for an answer is over")
+    over = ended(secret, QuestionStatus.ANSWERED, answered_by=BY_ANNA)
+
+    assert "Anna answered via telegram 1 minute ago." in why_told(over, attempts=tried)
+    assert "An answer of Anna via telegram" in why_told(over, attempts=tried)
+
+
+def test_what_came_second_is_told_and_the_words_of_strangers_are_not() -> None:
+    question = new_question()
+    second = in_vain(new_attempt(question, Said(value="wait")), VerdictKind.LOST_RACE, "Ben was first")
+    stranger = new_attempt(question, Said(text="Buy now"), person_id=None, person_name="")
+    unknown = in_vain(stranger, VerdictKind.UNAUTHORISED, "this sender is not verified")
+
+    said = why_told(question, attempts=(*second, *unknown))
+    assert "An answer “wait” of Anna via telegram 1 minute ago changed nothing: Ben was first." in said
+    assert "An answer of someone unknown via telegram" in said and "Buy now" not in said
+
+
+def test_reminders_and_those_who_were_added_are_named() -> None:
+    question = new_question(escalate_to=["cleo"], escalate_after_seconds=60)
+    people = (*question.people, *question.escalate_to)
+    later = replace(question, people=people, reminded_at_us=START_US, escalated_at_us=START_US)
+
+    assert "A reminder was sent 2 minutes ago. It was passed on to Cleo 2 minutes ago." in why_told(later)
+
+
+def test_a_question_without_words_still_has_a_story() -> None:
+    erased = new_question()
+    erased = replace(erased, wording=replace(erased.wording, question=""))
+    view = QuestionView(question=erased)
+
+    first = next(sentences(QuestionStory(view=view, events=(), attempts=()), START_US + HOUR_US))
+    assert "a question whose words have been erased" in first

@@ -1,0 +1,52 @@
+"""Links people ask for: the limits hold also for those that are asked for at the same moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+from tests.opened_database import KINDS, opened_database
+
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import Principal, Role
+from postroom.people.model import PersonRole
+from postroom.people.names.normalise import keys_of
+from postroom.people.signing_in.rules import MOST_OF_SENDER, MOST_OPEN, LinkWish, SignInWay
+from postroom.people.signing_in.store import StoredSignInLinks, console_links
+from postroom.people.store.people import StoredPeople
+
+WISH = LinkWish(
+    person_id="ann",
+    principal=Principal(Role.PERSON, "ann"),
+    token_ids=(),
+    channel="telegram",
+    address="7",
+    way=SignInWay.LINK,
+)
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as one:
+        await StoredPeople(one, IdMint().mint, keys_of).admit({"ann": PersonRole.MEMBER}, now_us=1)
+        yield one
+
+
+async def links(database: Database) -> int:
+    asked = select(func.count()).select_from(console_links)
+    return int(await database.read(lambda connection: connection.execute(asked).scalar_one()))
+
+
+@pytest.mark.requirement("side:link-limits")
+async def test_many_who_ask_for_one_person_at_once_get_no_more_than_one_who_asks_in_turn(database: Database) -> None:
+    store = StoredSignInLinks(database, IdMint().mint)
+
+    await asyncio.gather(
+        *(store.ask(WISH, sender=f"192.0.2.{one}", browser="b" * 43, now_us=10**15) for one in range(MOST_OF_SENDER))
+    )
+
+    assert await links(database) == MOST_OPEN

@@ -1,0 +1,191 @@
+"""How many wrong codes are too many, and for how long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.clock import FakeClock
+from tests.opened_database import KINDS, opened_database
+from tests.work.people.heard import SaidBack, written
+
+from postroom.kernel.values.ids import IdMint, seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.message.channel import Capabilities
+from postroom.message.inbound import Flag
+from postroom.people.model import NewPerson, Person, PersonAddress
+from postroom.people.names.normalise import keys_of
+from postroom.people.pairing import (
+    ALPHABET,
+    CLOSED_SECONDS,
+    FIRST_HERE,
+    MOST_WRONG,
+    Codes,
+    FirstHere,
+    WrongCodes,
+    codes_in,
+    proves_senders,
+)
+from postroom.people.store.people import StoredPeople
+
+HOUR_US = seconds(CLOSED_SECONDS)
+NOW_US = 10 * HOUR_US
+
+
+def wrong(times: int, now_us: int = NOW_US) -> WrongCodes:
+    found = WrongCodes()
+    for _ in range(times):
+        found = found.and_more(1, now_us)
+    return found
+
+
+def test_ten_wrong_codes_close_for_an_hour_and_nine_do_not() -> None:
+    assert not wrong(MOST_WRONG - 1).is_closed(NOW_US)
+    assert wrong(MOST_WRONG).is_closed(NOW_US)
+    assert wrong(MOST_WRONG).is_closed(NOW_US + HOUR_US - 1)
+    assert not wrong(MOST_WRONG).is_closed(NOW_US + HOUR_US)
+
+
+def test_more_wrong_codes_make_the_hour_no_longer() -> None:
+    closed = wrong(MOST_WRONG)
+
+    assert closed.and_more(5, NOW_US + 1) == closed
+
+
+def test_after_an_hour_without_one_the_count_begins_anew() -> None:
+    assert wrong(MOST_WRONG).and_more(1, NOW_US + HOUR_US).count == 1
+    assert wrong(3).and_more(2, NOW_US + 1).count == 5
+
+
+ANNA = NewPerson(
+    name="Anna",
+    addresses=(
+        PersonAddress(channel="email", address="anna@x.org", rank=1, verified_at_us=1),
+        PersonAddress(channel="slack", address="U1", rank=2, verified_at_us=1),
+        PersonAddress(channel="telegram", address="2000", rank=3, verified_at_us=1),
+        PersonAddress(channel="telegram", address="3000", rank=4),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    people: StoredPeople
+    here: FirstHere
+    said: SaidBack
+    anna: Person
+
+    async def order(self) -> list[str]:
+        found = await self.people.get(HOUSEHOLD_OWNER, self.anna.id)
+        assert found is not None
+        assert [one.rank for one in found.addresses] == list(range(1, 5))
+        return [one.address for one in found.addresses]
+
+
+@pytest.fixture(params=KINDS)
+async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        people, said = StoredPeople(database, IdMint().mint, keys_of), SaidBack()
+        anna = await people.create(HOUSEHOLD_OWNER, ANNA, source="api", now_us=1)
+        yield Desk(people, FirstHere(people=people, outbound=said, clock=FakeClock()), said, anna)
+
+
+@pytest.mark.requirement("chan:here")
+async def test_the_place_comes_first_until_another_one_does(desk: Desk) -> None:
+    assert await desk.here.words(written("/here"))
+    assert await desk.order() == ["2000", "anna@x.org", "U1", "3000"]
+    assert desk.said.words == [FIRST_HERE]
+
+    there = {"channel": "slack", "places": ("D1", "U1"), "sender": "U1"}
+    assert await desk.here.words(written("Write to me here instead.", **there))
+    assert await desk.order() == ["U1", "2000", "anna@x.org", "3000"]
+
+
+@pytest.mark.parametrize("text", ["/HERE", "/here@our_bot", " write to me here ", "Please write to me here!"])
+async def test_it_can_be_said_in_several_ways(desk: Desk, text: str) -> None:
+    assert await desk.here.words(written(text))
+
+
+@pytest.mark.requirement("chan:here")
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("/here", {"sender": "3000"}),
+        ("/here", {"sender": "6666"}),
+        ("/here", {"sender": None}),
+        ("/here", {"alone": False}),
+        ("/here", {"flags": frozenset({Flag.FORWARDED})}),
+        ("write to me here", {"replies_to": "5"}),
+        ("/hereafter", {}),
+        ("do not write to me here", {}),
+        (None, {}),
+    ],
+    ids=["unverified", "stranger", "bot", "group", "forwarded", "an answer", "other", "opposite", "nothing"],
+)
+async def test_all_others_change_nothing_and_hear_nothing(desk: Desk, text: str | None, more: dict[str, Any]) -> None:
+    assert not await desk.here.words(written(text, **more))
+    assert (desk.said.messages, (await desk.order())[0]) == ([], "anna@x.org")
+
+
+CODES = Codes(key=b"k" * 32)
+
+
+@given(st.text())
+def test_a_code_is_eight_characters_that_cannot_be_mistaken(seed: str) -> None:
+    code = CODES.code(seed.encode("utf-8", "replace").decode())
+
+    assert re.fullmatch("[A-Z0-9]{8}", code) and set(code) <= set(ALPHABET)
+    assert not set("O0I1") & set(code)
+    assert codes_in(f"my code is {code}, thanks") == [code]
+
+
+def test_what_is_kept_depends_on_the_household_and_tells_nothing() -> None:
+    other = Codes(key=b"o" * 32)
+
+    assert CODES.digest("ABCD2345") != other.digest("ABCD2345")
+    assert "ABCD2345" not in CODES.digest("ABCD2345") and "k" * 8 not in repr(CODES)
+    assert len({CODES.code(str(n)) for n in range(200)}) == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ABCD2345", ["ABCD2345"]),
+        ("  abcd2345\n", ["ABCD2345"]),
+        ("/start ABCD2345", ["ABCD2345"]),
+        ("/start@our_bot abcd2345", ["ABCD2345"]),
+        ("Hello! It is ABCD2345.", ["ABCD2345"]),
+        ("(ABCD2345) or **WXYZ6789**", ["ABCD2345", "WXYZ6789"]),
+        ("my question is whether this shipment", []),
+        ("ABCD23456", []),
+        ("xABCD2345", []),
+        ("ABCD234", []),
+        ("ÄABCD2345", []),
+        ("ＡＢＣＤ２３４５", []),
+        ("", []),
+    ],
+)
+def test_codes_are_found_where_people_put_them(text: str, found: list[str]) -> None:
+    assert codes_in(text) == found
+
+
+def test_of_many_guesses_in_one_message_only_the_first_are_looked_at() -> None:
+    assert len(codes_in(" ".join(f"ABCD{n:04}" for n in range(1000)))) == 10
+
+
+@pytest.mark.parametrize(
+    ("can", "proves"),
+    [
+        (Capabilities(inbound=True), True),
+        (Capabilities(), False),
+        (Capabilities(inbound=True, style="letter"), False),
+    ],
+)
+def test_only_a_chat_that_is_heard_proves_its_senders(can: Capabilities, proves: bool) -> None:
+    assert proves_senders(can) is proves

@@ -1,0 +1,318 @@
+"""What happens to questions reaches those who subscribed to it, once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, update
+from tests.clock import START_US
+from tests.opened_database import KINDS
+from tests.work.questions.asking_office import ANNA, CHANNELS, HEALTH, MINT, Office, opened_office
+from tests.work.questions.card_post import CardPost
+
+from postroom.attention.attention import QuestionTimes
+from postroom.attention.rules.policy import parse_policy
+from postroom.attention.store import StoredNotices
+from postroom.attention.turn import NoticeBook
+from postroom.intents.store import StoredIntents
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.values.ids import SECOND_US, seconds
+from postroom.kernel.values.principal import OPERATOR, Agency, Principal, Role
+from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent, webhook_deliveries
+from postroom.message.outgoing import ASKER
+from postroom.questions.model import QuestionStatus
+from postroom.questions.presenter import Presenter
+from postroom.questions.questions import Questions
+from postroom.questions.rules.cards import CardMaker
+from postroom.questions.rules.reading import Given
+from postroom.questions.shapes import answer_shape
+from postroom.questions.store.tables import questions
+from postroom.questions.timekeeper import LOOK_SECONDS, Follower, QuestionNews, Timekeeper, principal_of
+
+
+@pytest.fixture(params=KINDS)
+async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    async with opened_office(request.param, tmp_path, request) as one:
+        yield one
+
+
+def follower(office: Office) -> Follower:
+    news = QuestionNews(
+        feed=office.store,
+        plans=office.presentations,
+        subscribers=StoredWebhooks(office.database),
+        agents=Agency(lambda _: ()).agents,
+        document=lambda view: answer_shape(view.question, view.presentations),
+        signal=Signal(),
+    )
+    marks = StoredIntents(office.database, MINT.mint)
+    return Follower(name="question_news", feed=office.store, marks=marks, take=news.take, clock=office.clock)
+
+
+async def subscribe(office: Office, agent: str, *events: WebhookEvent) -> None:
+    await StoredWebhooks(office.database).save(
+        Subscription(
+            id=f"s-{agent}",
+            owner_agent=agent,
+            callback_url=f"https://{len(agent)}.example/hook",
+            event_types=events,
+            secret="s" * 32,
+            active=True,
+            description="",
+            created_at_us=0,
+            updated_at_us=0,
+        )
+    )
+
+
+async def told(office: Office) -> list[dict[str, Any]]:
+    asked = select(webhook_deliveries.c.body).order_by(webhook_deliveries.c.id)
+    bodies = await office.database.read(lambda connection: list(connection.execute(asked).scalars()))
+    return [json.loads(body) for body in bodies]
+
+
+@pytest.mark.requirement("ask:news")
+async def test_each_subscriber_is_told_once_of_what_they_wanted(office: Office) -> None:
+    await subscribe(office, "agent://butler/health", WebhookEvent.ASK_OPENED, WebhookEvent.ASK_ANSWERED)
+    await subscribe(office, "agent://user/anna", WebhookEvent.ASK_ANSWERED)
+    await subscribe(office, "agent://butler/general", *WebhookEvent)
+    ask_id = (await office.ask(to="anna", state={"step": 1})).question.id
+    await office.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id="1")
+    one = follower(office)
+    await one.look()
+    await one.marks.save_offset("question_news", 0)  # as if it had died before it could save its place
+    await one.look()
+    news = await told(office)
+    assert [(body["event_type"], body["owner_agent"]) for body in news] == [
+        ("ask.opened", "agent://butler/health"),
+        ("ask.answered", "agent://butler/health"),
+        ("ask.answered", "agent://user/anna"),
+    ]
+    assert [body["ask"]["ask_id"] for body in news] == [ask_id] * 3
+    assert news[1]["ask"]["answer"]["value"] == "yes"
+    assert [body["ask"]["state"] for body in news] == [{"step": 1}, {"step": 1}, None]
+
+
+async def test_a_secret_is_in_no_news(office: Office) -> None:
+    await subscribe(office, "agent://butler/health", *WebhookEvent)
+    view = await office.ask(to="anna", kind="text", options=None, secret=True)
+    await office.asking.answer(ANNA, view.question.id, Given(text="hunter2"), channel="desk", event_id="1")
+    await follower(office).look()
+    news = await told(office)
+    assert len(news) == 2 and "hunter2" not in str(news)
+
+
+@pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANNA, Principal(Role.CONNECTOR, "chatgpt")])
+def test_an_asker_is_read_as_it_was_written(principal: Principal) -> None:
+    assert principal_of(str(principal)) == principal
+
+
+@pytest.mark.parametrize("asker", ["intents:agent://butler/health", ASKER])
+async def test_of_what_the_household_asks_by_itself_only_the_people_asked_are_told(office: Office, asker: str) -> None:
+    await subscribe(office, "agent://user/anna", WebhookEvent.ASK_OPENED)
+    await subscribe(office, "agent://butler/health", WebhookEvent.ASK_OPENED)
+    question = (await office.ask(to="anna")).question
+    told_of = update(questions).where(questions.c.id == question.id).values(asker=asker)
+    await office.database.write(lambda connection: connection.execute(told_of))
+    await follower(office).look()
+    assert [one["owner_agent"] for one in await told(office)] == ["agent://user/anna"]
+
+
+@pytest.mark.requirement("ask:news")
+@pytest.mark.parametrize("asker", ["intents:Ann", "system:approvals"])
+async def test_what_the_household_itself_asks_stops_no_news(office: Office, asker: str) -> None:
+    await subscribe(office, "agent://user/anna", WebhookEvent.ASK_OPENED)
+    asked = (await office.ask(to="anna")).question
+    await office.store.ask(replace(asked, id=MINT.mint(office.clock.now_us()), asker=asker, key="own"))
+    await office.ask(to="anna", question="And this?")
+    await follower(office).look()
+    assert len(await told(office)) == 3
+
+
+@pytest.fixture
+async def timekeeper_office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    async with opened_office("sqlite", tmp_path, request) as one:
+        yield one
+
+
+def quiet_times(office: Office, **written: Any) -> QuestionTimes:
+    """It is midnight, and quiet for everybody until ten past."""
+    policy = parse_policy({"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}], **written})
+    store = StoredNotices(office.database)
+    return QuestionTimes(book=NoticeBook(store=store, people=Nobody(), clock=office.clock, household=policy))
+
+
+class Nobody:
+    async def owner(self) -> str | None:
+        return None
+
+    async def at(self, channel: str, address: str) -> str | None:
+        return None
+
+    async def called(self, name: str) -> str | None:
+        return None
+
+
+def keeper(
+    office: Office, post: CardPost, questions: Questions | None = None, times: QuestionTimes | None = None
+) -> Timekeeper:
+    return Timekeeper(
+        times=times,
+        questions=questions or office.asking.questions,
+        store=office.store,
+        shown=office.presentations,
+        cards=CardMaker(channels=CHANNELS, key=b"k"),
+        outbound=post,
+        clock=office.clock,
+    )
+
+
+async def present(office: Office, post: CardPost, times: QuestionTimes | None = None) -> None:
+    presenter = Presenter(
+        planning=office.asking.planning,
+        claims=office.presentations,
+        cards=CardMaker(channels=CHANNELS, key=b"k"),
+        post=post,
+        clock=office.clock,
+        wake=Signal(),
+        times=times,
+    )
+    await presenter.look()
+    await presenter.idle()
+
+
+@pytest.mark.requirement("ask:reminded-once")
+async def test_a_reminder_is_one_new_message_that_answers_the_card(office: Office) -> None:
+    post = CardPost()
+    await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=600)
+    await present(office, post)
+    times = keeper(office, post)
+    assert await times.look() == office.clock.now_us() + seconds(LOOK_SECONDS)
+    assert len(post.sent) == 1
+    office.clock.jump(60)
+    for _ in range(3):
+        await times.look()
+    reminder = post.sent[-1]
+    assert len(post.sent) == 2
+    assert reminder.message == "health still waits for an answer to “Ship it?”, by 00:10 UTC."
+    assert reminder.revises is None
+    assert reminder.context is not None and reminder.context.source_thread_identity == "2000:d1-2"
+
+
+async def test_a_crash_between_sending_a_reminder_and_noting_it_sends_no_second_one(office: Office) -> None:
+    post = CardPost()
+    await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=600)
+    await present(office, post)
+    office.clock.jump(60)
+    (question,) = await office.store.due(office.clock.now_us(), 10)
+    (shown,) = await office.presentations.of(question.id)
+    first = keeper(office, post).cards.reminder(question, shown)
+    await post.submit(first, request_id="r", wait_seconds=0)  # and dies
+    await keeper(office, post).look()
+    assert len(post.sent) == 2
+
+
+@pytest.mark.requirement("ask:reminded-once")
+async def test_escalation_adds_people_and_shows_it_to_them(office: Office) -> None:
+    post = CardPost()
+    view = await office.ask(to="anna", escalate_to="owner", escalate_after_seconds=60, deadline_seconds=600)
+    await present(office, post)
+    office.clock.jump(60)
+    await keeper(office, post).look()
+    await present(office, post)
+    question = await office.store.get(view.question.id)
+    assert question is not None and [one.id for one in question.people] == ["anna", "owner"]
+    assert {one.recipient for one in post.sent} == {"2000", "1000"}
+
+
+@pytest.mark.requirement("ask:sent-in-time")
+async def test_a_question_ends_with_its_default_only_after_what_was_sent_has_been_read(office: Office) -> None:
+    post, read_until = CardPost(), [0]
+    questions = Questions(office.store, office.clock, caught_up=lambda: read_until[0])
+    times = keeper(office, post, questions)
+    view = await office.ask(to="anna", deadline_seconds=30, default="no")
+    office.clock.jump(31)
+    assert await times.look() == office.clock.now_us() + seconds(1)
+    assert (await office.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question.is_open
+    read_until[0] = office.clock.now_us()
+    await times.look()
+    ended = (await office.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question
+    assert ended.status is QuestionStatus.EXPIRED
+    assert ended.answer is not None and ended.answer.value == "no"
+
+
+@pytest.mark.requirement("ask:one-channel-at-a-time")
+async def test_after_quiet_hours_the_channels_of_a_person_come_one_after_the_other_all_the_same(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office)
+    await office.ask()
+    for until, sent in ((300, []), (600, ["1000"]), (899, ["1000"]), (901, ["1000", "olga@example.org"])):
+        office.clock.jump(until - (office.clock.now_us() - START_US) / SECOND_US)
+        await present(office, post, times)
+        assert [one.recipient for one in post.sent] == sent, until
+
+
+@pytest.mark.requirement("attention:questions-wait")
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_a_reminder_that_falls_into_quiet_hours_comes_when_they_end(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    async with opened_office(kind, tmp_path, request) as office:
+        post = CardPost()
+        await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=3600)
+        await present(office, post)
+        times = keeper(office, post, times=quiet_times(office))  # the policy came after the question
+        office.clock.jump(60)
+        await times.look()
+        office.clock.jump(539)
+        await times.look()
+        assert len(post.sent) == 1
+        office.clock.jump(1)
+        for _ in range(2):
+            await times.look()
+        assert len(post.sent) == 2 and "still waits" in post.sent[-1].message
+
+
+@pytest.mark.requirement("attention:questions-wait")
+async def test_the_time_to_remind_and_to_escalate_does_not_run_while_no_one_was_shown_it(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office)
+    quiet = replace(office, asking=replace(office.asking, times=times))
+    asked = {"remind_after_seconds": 60, "escalate_to": "owner", "escalate_after_seconds": 120, "deadline_seconds": 600}
+    view = await quiet.ask(to="anna", **asked)
+    question = view.question
+    minutes = [question.remind_after_seconds, question.escalate_after_seconds]
+    assert minutes == [660, 720]
+    assert question.expires_at_us == office.clock.now_us() + seconds(1200)
+    office.clock.jump(600)
+    await present(office, post)
+    office.clock.jump(60)
+    await keeper(office, post, times=times).look()
+    assert ["still waits" in one.message for one in post.sent] == [False, True]
+    office.clock.jump(60)
+    await keeper(office, post, times=times).look()
+    escalated = await office.store.get(question.id)
+    assert escalated is not None and [one.id for one in escalated.people] == ["anna", "owner"]
+
+
+@pytest.mark.requirement("attention:questions-wait")
+async def test_a_reminder_passes_through_quiet_hours_when_the_policy_lets_its_urgency_pass(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office, let_pass=["time_sensitive"])
+    await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=3600, urgency="time_sensitive")
+    await present(office, post)
+    office.clock.jump(60)
+    await keeper(office, post, times=times).look()
+    assert len(post.sent) == 2
+
+
+async def test_a_question_is_not_escalated_while_it_is_quiet_for_all_who_are_asked(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office)
+    view = await office.ask(to="anna", escalate_to="owner", escalate_after_seconds=60, deadline_seconds=3600)
+    for jump, people in ((60, ["anna"]), (540, ["anna", "owner"])):
+        office.clock.jump(jump)
+        await keeper(office, post, times=times).look()
+        question = await office.store.get(view.question.id)
+        assert question is not None and [one.id for one in question.people] == people

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.sandbox.client import Client, Start, starting
+from tests.sandbox.hand_clock import HandClock
+
+from postroom.sandbox.server import Sandbox
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def start(clock: HandClock) -> AsyncIterator[Start]:
+    async with starting(Sandbox, clock) as start_one:
+        yield start_one
+
+
+@pytest.fixture
+async def client(start: Start) -> Client:
+    return await start()

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import asyncio
+import io
+
+import aiohttp
+import pytest
+from tests.patience import PATIENCE_SECONDS
+from tests.sandbox.client import Client
+from tests.sandbox.conftest import Start
+from tests.sandbox.hand_clock import HandClock
+
+
+async def send(client: Client, text: str = "Hello") -> dict[str, object]:
+    return await client.bot("sendMessage", chat_id=42, text=text)
+
+
+async def test_get_me_says_that_this_is_a_sandbox(client: Client) -> None:
+    answer = await client.bot("getMe")
+
+    assert answer["result"]["id"] == 40290
+    assert "SANDBOX" in answer["result"]["first_name"]
+    assert answer["http_headers"]["X-Postroom-Sandbox"] == "nothing leaves this machine"
+
+
+async def test_method_names_are_read_in_any_case(client: Client) -> None:
+    assert (await client.bot("SENDMESSAGE", chat_id=1, text="x"))["ok"]
+
+
+@pytest.mark.parametrize("token", ["nonsense", ":x", "1:", "1:a b", "1:%2e%2e", "x1:abc"])
+async def test_a_token_that_is_none_is_unauthorized(client: Client, token: str) -> None:
+    answer = await client.bot("getMe", token=token)
+
+    assert (answer["http_status"], answer["error_code"], answer["description"]) == (401, 401, "Unauthorized")
+
+
+async def test_a_configured_token_is_the_only_one(start: Start) -> None:
+    client = await start(token="7:mine")
+
+    assert (await client.bot("getMe", token="7:mine"))["result"]["id"] == 7
+    assert (await client.bot("getMe", token="8:other"))["http_status"] == 401
+
+
+@pytest.mark.parametrize("method", ["deleteEverything", "setWebhook", "getWebhookInfo"])
+async def test_an_unknown_method_is_not_found(client: Client, method: str) -> None:
+    answer = await client.bot(method)
+
+    assert (answer["http_status"], answer["ok"], answer["error_code"]) == (404, False, 404)
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"[" * 50_000, b"\xff"], ids=["cut", "list", "deep", "bytes"])
+async def test_a_body_that_is_no_json_object_is_a_bad_request(client: Client, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    async with client.http.post("/bot1:a/sendMessage", data=body, headers=headers) as answer:
+        assert (answer.status, (await answer.json())["ok"]) == (400, False)
+
+
+async def test_a_body_past_the_limit_is_refused(client: Client) -> None:
+    body = io.BytesIO(b'{"chat_id": 42, "text": "' + b"x" * 1_100_000 + b'"}')
+
+    async with client.http.post("/bot1:a/sendMessage", data=body) as answer:
+        assert (answer.status, (await answer.json())["error_code"]) == (413, 413)
+
+
+async def test_two_hundred_messages_at_once_get_ids_of_their_own(client: Client) -> None:
+    answers = await asyncio.gather(*(send(client, f"text {number}") for number in range(200)))
+
+    ids = {answer["result"]["message_id"]: answer["result"]["text"] for answer in answers}
+    listed = (await client.get("/sandbox/telegram/messages"))["messages"]
+    assert len(ids) == 200
+    assert {item["message_id"]: item["text"] for item in listed} == ids
+
+
+# ---- updates
+
+
+async def type_text(client: Client, text: str) -> None:
+    assert (await client.post("/sandbox/telegram/inbound", {"chat_id": 42, "text": text}))["http_status"] == 200
+
+
+async def update_texts(client: Client, **arguments: object) -> list[str]:
+    return [update["message"]["text"] for update in (await client.bot("getUpdates", **arguments))["result"]]
+
+
+async def test_updates_repeat_until_their_offset_confirms_them(client: Client) -> None:
+    for text in ("one", "two", "three"):
+        await type_text(client, text)
+
+    assert await update_texts(client) == ["one", "two", "three"]
+    assert await update_texts(client, limit=2) == ["one", "two"]
+    assert await update_texts(client, offset=3) == ["three"]
+    assert await update_texts(client) == ["three"]
+    assert await update_texts(client, offset=4) == []
+
+
+async def test_a_negative_offset_keeps_only_the_newest(client: Client) -> None:
+    for text in ("one", "two", "three"):
+        await type_text(client, text)
+
+    assert await update_texts(client, offset=-1) == ["three"]
+    assert await update_texts(client) == ["three"]
+
+
+async def test_an_update_has_the_shape_a_bot_expects(client: Client) -> None:
+    sent = (await send(client))["result"]["message_id"]
+    await client.post(
+        "/sandbox/telegram/inbound", {"chat_id": 42, "text": "Yes", "reply_to_message_id": sent, "from_name": "Ada"}
+    )
+
+    update = (await client.bot("getUpdates"))["result"][0]
+
+    assert update["update_id"] == 1
+    assert update["message"]["from"] == {"id": 42, "is_bot": False, "first_name": "Ada"}
+    assert update["message"]["reply_to_message"]["message_id"] == sent
+
+
+@pytest.mark.requirement("house:sandbox-inbound")
+async def test_an_update_says_who_wrote_and_how_it_came(client: Client) -> None:
+    typed = {
+        "chat_id": -5,
+        "text": "Yes",
+        "from_id": "2001",
+        "from_is_bot": True,
+        "forwarded": True,
+        "sender_chat_id": -5,
+        "via_bot": True,
+    }
+    await client.post("/sandbox/telegram/inbound", {"chat_id": -5, "text": "Plain", "from_id": 2001})
+    await client.post("/sandbox/telegram/inbound", typed)
+
+    plain, odd = [one["message"] for one in (await client.bot("getUpdates"))["result"]]
+
+    assert (plain["from"]["id"], plain["from"]["is_bot"], plain["chat"]["type"]) == (2001, False, "group")
+    assert not {"forward_origin", "sender_chat", "via_bot"} & plain.keys()
+    assert (odd["from"]["id"], odd["from"]["is_bot"], odd["sender_chat"]["id"]) == (2001, True, -5)
+    assert odd["forward_origin"]["type"] == "hidden_user" and odd["via_bot"]["is_bot"]
+
+
+@pytest.mark.requirement("house:sandbox-inbound")
+async def test_members_of_a_group_are_told_apart_and_replies_name_what_they_answer(client: Client) -> None:
+    sent = (await client.bot("sendMessage", chat_id="-100", text="Who comes?"))["result"]["message_id"]
+    for member, text in (("2001", "I"), (2002, "Not I")):
+        typed = {"chat_id": "-100", "text": text, "from_id": member, "reply_to_message_id": str(sent)}
+        assert (await client.post("/sandbox/telegram/inbound", typed))["http_status"] == 200
+
+    updates = [one["message"] for one in (await client.bot("getUpdates"))["result"]]
+
+    assert [(one["from"]["id"], one["reply_to_message"]["message_id"]) for one in updates] == [
+        (2001, sent),
+        (2002, sent),
+    ]
+    listed = (await client.get("/sandbox/telegram/inbound"))["messages"]
+    assert [one["from_id"] for one in listed] == [2001, 2002]
+
+
+async def test_who_wrote_is_refused_when_it_is_nobody(client: Client) -> None:
+    wrong = {"from_id": "Ada", "from_is_bot": "yes", "forwarded": 1, "sender_chat_id": "x", "via_bot": []}
+
+    answer = await client.post("/sandbox/telegram/inbound", {"chat_id": 42, "text": "Hi", **wrong})
+
+    assert {one["field"] for one in answer["error"]["fields"]} == set(wrong)
+
+
+async def test_a_long_poll_wakes_when_the_person_types(client: Client, clock: HandClock) -> None:
+    poll = asyncio.create_task(update_texts(client, timeout=50))
+    await clock.someone_waits()
+    assert not poll.done()
+
+    await type_text(client, "Hi")
+
+    assert await asyncio.wait_for(poll, PATIENCE_SECONDS) == ["Hi"]
+
+
+async def test_a_long_poll_ends_empty_when_its_time_is_up(client: Client, clock: HandClock) -> None:
+    poll = asyncio.create_task(update_texts(client, timeout=30))
+    await clock.someone_waits()
+
+    await clock.turn(30)
+
+    assert await asyncio.wait_for(poll, PATIENCE_SECONDS) == []
+
+
+async def test_reactions_come_only_to_those_who_ask_for_them(client: Client) -> None:
+    sent = (await send(client))["result"]["message_id"]
+    for emoji in ("👍", "🔥"):
+        await client.post("/sandbox/telegram/reaction", {"chat_id": 42, "message_id": sent, "emoji": emoji})
+
+    assert (await client.bot("getUpdates"))["result"] == []
+    updates = (await client.bot("getUpdates", allowed_updates=["message_reaction"]))["result"]
+
+    tapped = [update["message_reaction"] for update in updates]
+    assert [(item["old_reaction"], item["new_reaction"]) for item in tapped] == [
+        ([], [{"type": "emoji", "emoji": "👍"}]),
+        ([{"type": "emoji", "emoji": "👍"}], [{"type": "emoji", "emoji": "🔥"}]),
+    ]
+    assert (tapped[0]["message_id"], tapped[0]["user"]["id"]) == (sent, 42)
+
+
+# ---- faults
+
+
+@pytest.mark.parametrize(
+    ("fault", "description", "retry_after"),
+    [
+        pytest.param({"status": 503}, "Service Unavailable: sandbox fault", None, id="unavailable"),
+        pytest.param({"status": 403}, "Forbidden: sandbox fault", None, id="forbidden"),
+        pytest.param({"status": 599}, "Error: sandbox fault", None, id="no-such-status"),
+        pytest.param({"status": 429, "retry_after": 5}, "Too Many Requests: retry after 5", 5, id="throttled"),
+        pytest.param({"status": 429}, "Too Many Requests: retry after 1", 1, id="throttled-by-default"),
+        pytest.param({"status": 503, "retry_after": 7}, "Service Unavailable: sandbox fault", 7, id="busy"),
+    ],
+)
+async def test_a_status_fault_refuses_and_keeps_nothing(
+    client: Client, fault: dict[str, int], description: str, retry_after: int | None
+) -> None:
+    await client.arm(channel="telegram", **fault)
+
+    answer = await send(client)
+
+    assert (answer["http_status"], answer["error_code"], answer["ok"]) == (fault["status"], fault["status"], False)
+    assert answer["description"] == description
+    assert answer.get("parameters", {}).get("retry_after") == retry_after
+    assert answer["http_headers"].get("Retry-After") == (None if retry_after is None else str(retry_after))
+    assert await client.texts() == []
+    assert (await send(client))["ok"]
+
+
+async def test_a_cut_after_acceptance_leaves_the_message_and_no_answer(client: Client) -> None:
+    await client.arm(channel="telegram", mode="accept_then_cut")
+
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await send(client, "kept")
+
+    assert await client.texts() == ["kept"]
+
+
+async def test_a_refused_connection_keeps_nothing(client: Client) -> None:
+    await client.arm(channel="telegram", mode="refuse")
+
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await send(client, "lost")
+
+    assert await client.texts() == []
+    assert (await send(client))["ok"]
+
+
+async def test_a_hanging_call_keeps_nothing_and_ends_when_the_client_gives_up(client: Client, clock: HandClock) -> None:
+    await client.arm(channel="telegram", mode="hang")
+    call = asyncio.create_task(send(client, "lost"))
+    await clock.someone_waits()
+
+    call.cancel()
+
+    await clock.nobody_waits()
+    assert await client.texts() == []
+
+
+async def test_a_hanging_call_is_cut_after_two_minutes(client: Client, clock: HandClock) -> None:
+    await client.arm(channel="telegram", mode="hang")
+    call = asyncio.create_task(send(client, "lost"))
+    await clock.someone_waits()
+
+    await clock.turn(119)
+    assert not call.done()
+    await clock.turn(1)
+
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await asyncio.wait_for(call, PATIENCE_SECONDS)
+    assert await client.texts() == []
+
+
+async def test_a_delayed_call_keeps_the_message_at_once_and_answers_later(client: Client, clock: HandClock) -> None:
+    await client.arm(channel="telegram", delay_seconds=20)
+    call = asyncio.create_task(send(client, "slow"))
+    await clock.someone_waits()
+    assert await client.texts() == ["slow"]
+
+    await clock.turn(19)
+    assert not call.done()
+    await clock.turn(1)
+
+    assert (await asyncio.wait_for(call, PATIENCE_SECONDS))["ok"]
+
+
+async def test_faults_spoil_only_what_is_sent_and_only_their_channel(client: Client) -> None:
+    await client.arm(channel="email", status=503)
+    await client.arm(channel="telegram", status=500)
+
+    assert (await client.bot("getMe"))["ok"]
+    assert (await client.bot("getUpdates"))["ok"]
+    assert (await send(client))["http_status"] == 500
+    assert (await send(client))["ok"]
+    assert (await client.get("/sandbox/faults"))["faults"] == [{"channel": "email", "times": 1, "status": 503}]

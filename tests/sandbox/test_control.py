@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.sandbox.client import Client, letter
+from tests.sandbox.conftest import Start
+
+
+async def send(client: Client, text: str, chat_id: object = 42) -> int:
+    return int((await client.bot("sendMessage", chat_id=chat_id, text=text))["result"]["message_id"])
+
+
+async def test_messages_can_be_listed_by_chat_and_by_page(client: Client) -> None:
+    for number in range(4):
+        await send(client, f"text {number}", chat_id=number % 2 + 1)
+
+    async def texts(**query: object) -> list[str]:
+        return [item["text"] for item in (await client.get("/sandbox/telegram/messages", **query))["messages"]]
+
+    assert await texts(chat_id="2") == ["text 1", "text 3"]
+    assert await texts(limit=3) == ["text 1", "text 2", "text 3"]
+    assert await texts(since=1, limit=2) == ["text 1", "text 2"]
+    assert await texts(since=4) == []
+
+
+async def test_a_page_says_how_many_there_are_in_all(client: Client) -> None:
+    for number in range(3):
+        await send(client, f"text {number}")
+
+    listed = await client.get("/sandbox/telegram/messages", limit=2)
+
+    assert (listed["count"], listed["total"]) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("query", "wrong"),
+    [
+        ({"since": "yesterday"}, ["since"]),
+        ({"limit": "0"}, ["limit"]),
+        ({"since": "-1", "limit": "x"}, ["since", "limit"]),
+    ],
+)
+async def test_a_wrong_page_is_refused_with_its_fields(client: Client, query: dict[str, str], wrong: list[str]) -> None:
+    answer = await client.get("/sandbox/email/messages", **query)
+
+    assert answer["http_status"] == 422
+    assert [item["field"] for item in answer["error"]["fields"]] == wrong
+
+
+async def test_what_the_person_typed_is_listed_apart_from_what_the_bot_sent(client: Client) -> None:
+    await send(client, "from the bot")
+    await client.post("/sandbox/telegram/inbound", {"chat_id": "42", "text": "from the person", "from_name": "Ada"})
+
+    typed = (await client.get("/sandbox/telegram/inbound"))["messages"]
+
+    assert await client.texts() == ["from the bot"]
+    assert [(item["text"], item["from_name"], item["chat_id"]) for item in typed] == [("from the person", "Ada", "42")]
+
+
+async def test_a_mail_the_person_wrote_is_kept_and_can_be_answered(client: Client) -> None:
+    written = {
+        "from": "ada@example.com",
+        "to": "bot@example.com",
+        "subject": "Re: Hi",
+        "body": "Yes.",
+        "in_reply_to": "<d1@x>",
+    }
+
+    answer = await client.post("/sandbox/email/inbound", written)
+
+    listed = (await client.get("/sandbox/email/inbound"))["messages"]
+    assert [{name: item[name] for name in written} for item in listed] == [written]
+    assert listed[0]["message_id"] == answer["message_id"] == "<inbound-1@sandbox.invalid>"
+    assert await client.mails() == []
+
+
+@pytest.mark.requirement("house:sandbox-mail")
+async def test_a_mail_is_kept_with_the_headers_it_came_with(client: Client) -> None:
+    headers = {"Auto-Submitted": "auto-replied", "Authentication-Results": "mx.example; dkim=pass"}
+    written = {"from": "ada@example.com", "to": "bot@example.com", "subject": "Re: Hi", "body": "Away."}
+
+    await client.post("/sandbox/email/inbound", {**written, "headers": headers})
+
+    [listed] = (await client.get("/sandbox/email/inbound"))["messages"]
+    assert listed["headers"] == headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[], {"A": 1}, {"A": "b\nc"}, {"A:": "b"}, {"A b": "c"}, {"": "x"}, {str(number): "x" for number in range(51)}],
+    ids=["list", "number", "two lines", "colon", "space", "no name", "too many"],
+)
+async def test_wrong_headers_are_refused(client: Client, headers: object) -> None:
+    body = {"from": "ada@example.com", "to": "bot@example.com", "body": "x", "headers": headers}
+
+    answer = await client.post("/sandbox/email/inbound", body)
+
+    assert [one["field"] for one in answer["error"]["fields"]] == ["headers"]
+    assert (await client.get("/sandbox/email/inbound"))["messages"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "wrong"),
+    [
+        pytest.param("telegram/inbound", {}, {"chat_id", "text"}, id="nothing-typed"),
+        pytest.param(
+            "telegram/inbound", {"chat_id": "Ada", "text": " ", "x": 1}, {"chat_id", "text", "x"}, id="all-wrong"
+        ),
+        pytest.param("telegram/inbound", {"chat_id": 1, "text": "😀" * 2049}, {"text"}, id="too-long"),
+        pytest.param(
+            "telegram/inbound",
+            {"chat_id": 1, "text": "x", "reply_to_message_id": 9},
+            {"reply_to_message_id"},
+            id="reply-to-nothing",
+        ),
+        pytest.param(
+            "telegram/reaction", {"chat_id": 1, "message_id": 9, "emoji": "👍"}, {"message_id"}, id="tap-nothing"
+        ),
+        pytest.param("telegram/reaction", {"chat_id": 1, "emoji": "no"}, {"message_id", "emoji"}, id="tap-letters"),
+        pytest.param(
+            "telegram/callback", {"chat_id": 1, "message_id": 9, "data": "x"}, {"message_id"}, id="press-nothing"
+        ),
+        pytest.param("email/inbound", {"subject": "a\nb"}, {"from", "to", "subject", "body"}, id="broken-mail"),
+        pytest.param("faults", {"channel": "sms", "times": 0}, {"channel", "times", "body"}, id="fault"),
+        pytest.param("faults", [1], {"body", "channel"}, id="fault-list"),
+    ],
+)
+async def test_every_wrong_field_is_named(client: Client, path: str, body: object, wrong: set[str]) -> None:
+    answer = await client.post(f"/sandbox/{path}", body)
+
+    assert (answer["http_status"], answer["sandbox"], answer["error"]["class"]) == (422, True, "validation_error")
+    assert {item["field"] for item in answer["error"]["fields"]} == wrong
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 50_000], ids=["empty", "cut", "deep"])
+async def test_a_body_that_is_no_json_is_refused(client: Client, body: bytes) -> None:
+    async with client.http.post("/sandbox/faults", data=body) as answer:
+        assert (answer.status, (await answer.json())["error"]["fields"][0]["code"]) == (422, "json_required")
+
+
+async def test_faults_are_listed_in_order_and_cleared(client: Client) -> None:
+    first, second = (
+        {"channel": "email", "times": 2, "mode": "hang"},
+        {"channel": "telegram", "times": -1, "status": 500},
+    )
+
+    await client.post("/sandbox/faults", first)
+    armed = await client.post("/sandbox/faults", second)
+
+    assert armed["faults"] == (await client.get("/sandbox/faults"))["faults"] == [first, second]
+    assert (await client.delete("/sandbox/faults"))["cleared"] == 2
+    assert (await client.get("/sandbox/faults"))["faults"] == []
+    assert (await client.bot("sendMessage", chat_id=1, text="x"))["ok"]
+
+
+async def test_a_clear_forgets_everything_and_ids_keep_counting(client: Client) -> None:
+    sent = await send(client, "Hello")
+    await client.bot("setMessageReaction", chat_id=42, message_id=sent, reaction=[{"type": "emoji", "emoji": "👍"}])
+    typed = await client.post("/sandbox/telegram/inbound", {"chat_id": 42, "text": "Hi"})
+    await client.mail(letter())
+
+    assert (await client.delete("/sandbox/messages"))["cleared"] is True
+
+    for path in ("telegram/messages", "telegram/reactions", "telegram/inbound", "email/messages", "email/inbound"):
+        assert (await client.get(f"/sandbox/{path}"))["count"] == 0
+    assert (await client.bot("getUpdates"))["result"] == []
+    assert await send(client, "again") > typed["message_id"]
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>",
+    "*bold* _it_ [link](tg://user?id=1) `code`",
+    "'; drop table telegram_messages; --",
+    "line\r\nBcc: eve@evil.example\t\u202eRTL\u200b\ufeff e\u0301 😀",
+    "{{7*7}} ${7*7} %s %00 \\u0000 &amp; &lt;",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_hostile_text_is_listed_as_it_came_and_escaped_on_the_page(client: Client, text: str) -> None:
+    await send(client, text)
+    await client.mail(letter(subject=" ".join(text.split()), body=text.replace("\r\n", "\n")))
+    await client.post("/sandbox/telegram/inbound", {"chat_id": 42, "text": text, "from_name": text[:60]})
+
+    async with client.http.get("/sandbox/") as answer:
+        page = await answer.text()
+
+    assert await client.texts() == [text]
+    assert [mail["body"] for mail in await client.mails()] == [text.replace("\r\n", "\n")]
+    assert [item["text"] for item in (await client.get("/sandbox/telegram/inbound"))["messages"]] == [text]
+    assert page.count("<script") == 1 and "<img" not in page  # its own
+
+
+async def test_health_answers(client: Client) -> None:
+    assert await client.get("/health") == {"http_status": 200, "sandbox": True, "status": "ok", "armed_faults": 0}
+
+
+@pytest.mark.parametrize(("verb", "path", "status"), [("GET", "/nowhere", 404), ("PUT", "/sandbox/faults", 405)])
+async def test_the_frameworks_own_refusals_are_json(client: Client, verb: str, path: str, status: int) -> None:
+    async with client.http.request(verb, path) as answer:
+        assert (answer.status, (await answer.json())["sandbox"]) == (status, True)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}],
+    ids=["host", "origin", "null", "site"],
+)
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [
+        ("GET", "/bot40290:sandbox/sendMessage?chat_id=42&text=x"),
+        ("POST", "/bot40290:sandbox/sendMessage?chat_id=42&text=x"),
+        ("GET", "/sandbox/telegram/messages"),
+        ("POST", "/sandbox/faults"),
+        ("DELETE", "/sandbox/messages"),
+        ("GET", "/health"),
+        ("GET", "/nowhere"),
+    ],
+)
+async def test_other_sites_reach_nothing(client: Client, verb: str, path: str, headers: dict[str, str]) -> None:
+    await send(client, "still here")
+
+    async with client.http.request(verb, path, headers=headers) as answer:
+        assert answer.status == 403
+
+    assert await client.texts() == ["still here"]
+
+
+async def test_a_configured_name_is_served(start: Start) -> None:
+    client = await start(allowed_hosts=["sandbox.home"])
+
+    async with client.http.get("/health", headers={"Host": "sandbox.home:40290"}) as answer:
+        assert answer.status == 200
+
+
+async def test_a_compressed_body_is_never_unpacked(client: Client) -> None:
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    body = json.dumps({"channel": "telegram", "status": 500}).encode()
+
+    async with client.http.post("/sandbox/faults", data=b"\x1f\x8b" + body, headers=headers) as answer:
+        assert answer.status == 422
