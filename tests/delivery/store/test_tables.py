@@ -16,9 +16,8 @@ from postroom.delivery.store import tables
 
 PACKAGE = Path(postroom.__file__).parent
 COLUMNS = Path(tables.__file__).relative_to(PACKAGE)
-MIGRATIONS = COLUMNS.parents[1] / "migrations" / "versions"
+MIGRATIONS = Path("kernel/database/migrations/versions")
 DOMAIN = Path("delivery/model.py")
-STORE = ".".join(("postroom", *COLUMNS.parts[:-2]))
 
 ADDITIONS = {
     COLUMNS: (
@@ -28,7 +27,7 @@ ADDITIONS = {
     DOMAIN: ("    trace_id: str | None = None\n", "    trace_id: str | None = None\n    note: str | None = None\n"),
 }
 MIGRATION = """
-from {store}.migrations.statements import run
+from postroom.kernel.database.migrations.statements import run
 
 revision = "9999"
 down_revision = "{newest}"
@@ -43,8 +42,8 @@ from pathlib import Path
 
 from tests.opened_database import ledger_of
 from tests.world.store.sample_deliveries import LEASE_US, NOON_US, new_delivery
-from {store}.engine.postgres import PostgresDatabase
-from {store}.engine.sqlite import SqliteDatabase
+from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.database.sqlite import SqliteDatabase
 
 
 async def main(where: str) -> None:
@@ -86,14 +85,14 @@ def _with_a_note(copy: Path) -> set[Path]:
         (copy / path).write_text(text.replace(old, new))
     newest = sorted(path.stem for path in (copy / MIGRATIONS).glob("m*.py"))[-1][1:5]
     migration = copy / MIGRATIONS / "m9999_note.py"
-    migration.write_text('"""A note."""\n' + MIGRATION.format(store=STORE, newest=newest))
+    migration.write_text('"""A note."""\n' + MIGRATION.format(newest=newest))
     return {*ADDITIONS, migration}
 
 
 def _run(copy: Path, where: str) -> str:
     path = os.pathsep.join((str(copy.parent), str(PACKAGE.parents[1])))
     done = subprocess.run(
-        [sys.executable, "-c", USE.format(store=STORE), where],
+        [sys.executable, "-c", USE, where],
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
