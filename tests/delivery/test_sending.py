@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.delivery.notify import recipient_of
+from postroom.delivery.routes import recipient_of
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 
 HEALTH, CI = Principal(Role.BUTLER, "health"), Principal(Role.PROGRAM, "ci", person="owner")

@@ -19,7 +19,7 @@ from postroom.channels.webhook.channel import build
 from postroom.cli.json_errors import USER_HINTS
 from postroom.connectors.profile import FACES
 from postroom.delivery.afterwards.rules import CorrectionStatus, How
-from postroom.delivery.notify import read_request
+from postroom.delivery.routes import read_request
 from postroom.intents.envelope import complaints_of, validator
 from postroom.kernel.running.terminal import failure_document
 from postroom.kernel.values.ids import DeliveryId

@@ -18,7 +18,7 @@ from postroom.approvals.model import ActionStatus
 from postroom.approvals.rules import parse_rule_request, wanted_rule
 from postroom.approvals.ruling import read_reason
 from postroom.attention.commands import attention_desk, moment_words
-from postroom.delivery.notify import http_answer
+from postroom.delivery.routes import http_answer
 from postroom.kernel.guard.http import Verifier, allowing, presented_token
 from postroom.kernel.guard.tools import Rule, caller
 from postroom.kernel.running.terminal import Home, Json, complain, say, say_json

@@ -29,10 +29,10 @@ from postroom.connectors.profile import llms_text
 from postroom.conversations.press_route import PATH as CHANNELS
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.files.taking import FileTaking
-from postroom.delivery.notify import (
+from postroom.delivery.notify import Notifier
+from postroom.delivery.routes import (
     MOST_UPLOAD_BYTES,
     UPLOADS,
-    Notifier,
     Sending,
     correction_router,
     delivery_router,
