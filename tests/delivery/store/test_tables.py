@@ -27,7 +27,7 @@ ADDITIONS = {
     DOMAIN: ("    trace_id: str | None = None\n", "    trace_id: str | None = None\n    note: str | None = None\n"),
 }
 MIGRATION = """
-from postroom.kernel.database.migrations.statements import run
+from postroom.kernel.database.schema import run
 
 revision = "9999"
 down_revision = "{newest}"

@@ -43,7 +43,8 @@ from postroom.console.visit import (
 from postroom.conversations.history import Histories, Lately, StoredLately, StoredPersonHistory
 from postroom.conversations.page import SessionsToday, TalkPages, conversations_section
 from postroom.conversations.store import StoredInbound
-from postroom.delivery.pages.deliveries import dead_letters_section, deliveries_section
+from postroom.delivery.pages.dead_letters import dead_letters_section
+from postroom.delivery.pages.deliveries import deliveries_section
 from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.wiring.attention import HouseholdFolk
 from postroom.household.wiring.channels import known_channels
