@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry
 
 from postroom.channels.capabilities import KINDS, TELEGRAM
 from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Recovery
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import DeliveryMeter, Plane
-from postroom.delivery.reading.search import StoredSent
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands

@@ -16,18 +16,10 @@ from tests.system.counted import CountedLoops
 from tests.work.delivery.world import Parts, World, generous, living_world
 from tests.world.store.sample_deliveries import LEASE, NOON_US, ending, new_delivery
 
+from postroom.delivery.afterwards.news import LONGEST, keep_news, news_handler
 from postroom.delivery.dispatcher import conclude
 from postroom.delivery.rules.retry import RetryPolicy
-from postroom.delivery.settlement import (
-    LONGEST,
-    Outcomes,
-    delivered,
-    failed,
-    keep_news,
-    news_handler,
-    outcome_of,
-    put_back,
-)
+from postroom.delivery.settlement import Outcomes, delivered, failed, outcome_of, put_back
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.database.postgres_signals import listening

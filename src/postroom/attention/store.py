@@ -46,8 +46,7 @@ from postroom.attention.model import (
     SettledSend,
     Wanted,
 )
-from postroom.delivery.afterwards.corrections import delivery_corrections
-from postroom.delivery.store.tables import PRIORITIES, delivery_dead_letter, delivery_requests
+from postroom.delivery.store.tables import PRIORITIES, delivery_corrections, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
 from postroom.kernel.database.engine import Database, Repeated, insert_for
 from postroom.kernel.database.rows import read, values

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, 
 from postroom.approvals.model import ActionStatus
 from postroom.approvals.store.tables import pending_actions
 from postroom.conversations.store import StoredTroubles
+from postroom.delivery.afterwards.store import was_kept_back
 from postroom.delivery.model import DeadLetter
 from postroom.delivery.reading.counts import MOST_COUNTED, DeadLetterCounts, Depth, Slice, StoredFigures, Tally, Took
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
@@ -20,7 +21,6 @@ from postroom.delivery.reading.search import FoundDeliveries, FoundLetters, find
 from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, as_of
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.limits import StoredCircuits
-from postroom.delivery.store.rows import was_kept_back
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.notes import unread
 from postroom.kernel.database.engine import Database

@@ -16,12 +16,12 @@ from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState
 from postroom.attention.store import notice_sends, notices
 from postroom.delivery.accept import Acceptance, Forecast
+from postroom.delivery.afterwards.store import corrections_around
 from postroom.delivery.plane import may_be_held
 from postroom.delivery.reading.file import DeliveryQuery, readable
 from postroom.delivery.reading.search import SUMMARY
 from postroom.delivery.rules import limits
 from postroom.delivery.rules.limits import AdmissionDecision
-from postroom.delivery.store.rows import corrections_around
 from postroom.delivery.store.tables import (
     IS_RARE,
     RARE,

@@ -14,7 +14,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Parts, World, generous, living_world
 
 from postroom.channels.capabilities import APPRISE, TELEGRAM
-from postroom.delivery.afterwards.corrections import Corrections, delivery_corrections
+from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.rules import (
     CorrectionAct,
     CorrectionAnswer,
@@ -24,6 +24,7 @@ from postroom.delivery.afterwards.rules import (
     read_correction,
 )
 from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.delivery.store.tables import delivery_corrections
 from postroom.kernel.values.errors import OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import IdMint
 from postroom.message.markup import Revision

@@ -15,12 +15,11 @@ from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending
 from postroom.approvals.model import ActionStatus, Parking
 from postroom.approvals.ruling import approval, expiration
 from postroom.approvals.store.approvals import StoredApprovals
-from postroom.delivery.afterwards.corrections import delivery_corrections
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.model import NewDelivery
 from postroom.delivery.seams import ParkingTerms
-from postroom.delivery.store.tables import delivery_requests
+from postroom.delivery.store.tables import delivery_corrections, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.message.delivery import DeliveryEvent, Format, Receipt, Status

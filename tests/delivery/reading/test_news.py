@@ -11,8 +11,8 @@ import pytest
 from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.world.store.sample_deliveries import LEASE, NOON_US, new_delivery
 
+from postroom.delivery.afterwards.news import StoredNews
 from postroom.delivery.model import NewDelivery
-from postroom.delivery.reading.search import StoredNews
 from postroom.delivery.settlement import delivered
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import to_text

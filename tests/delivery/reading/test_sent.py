@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
+from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.model import Sent
-from postroom.delivery.reading.search import StoredSent
 from postroom.delivery.settlement import delivered
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId

@@ -15,7 +15,7 @@ from tests.work.delivery.keeping_provider import ASKED, BOTH, CHANNEL, DROPS, NE
 from tests.world.store.sample_deliveries import new_delivery
 
 from postroom.delivery.afterwards.dead_letters import DeadLetters
-from postroom.delivery.reading.search import StoredSent
+from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.rules.retry import DoubtStep, RetryPolicy, after_failure, backoff_seconds, in_doubt, not_ahead
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.kernel.database.engine import Database

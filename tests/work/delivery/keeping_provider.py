@@ -17,10 +17,10 @@ from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Tally, generous
 from tests.world.store.sample_deliveries import new_delivery
 
+from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Recovery
 from postroom.delivery.model import Lease, NewDelivery
 from postroom.delivery.pipeline import Pipeline, Ready
-from postroom.delivery.reading.search import StoredSent
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.retry import RetryPolicy
 from postroom.delivery.rules.target import as_it_stands

@@ -19,12 +19,12 @@ from tests.system.counted import CountedLoops
 
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.accept import Acceptance, FirstWrite
+from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Recovery
 from postroom.delivery.model import Claim, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import Plane
-from postroom.delivery.reading.search import StoredSent
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands

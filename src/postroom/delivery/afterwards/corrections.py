@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 from weakref import WeakValueDictionary
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint
-
 from postroom.delivery.accept import Accepted
 from postroom.delivery.afterwards import rules as ways
 from postroom.delivery.afterwards.rules import (
@@ -29,8 +27,6 @@ from postroom.delivery.plane import Plane
 from postroom.delivery.rules.policy import caller_key
 from postroom.delivery.rules.target import signed
 from postroom.delivery.seams import ParkingTerms
-from postroom.delivery.store.tables import delivery_requests
-from postroom.kernel.database.schema import MESSENGER, metadata, one_of
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds
 from postroom.message.delivery import Status
@@ -277,29 +273,3 @@ class Corrections:
 
 def _own_key(kept: KeptCorrection) -> str:
     return f"correction:{kept.id}"
-
-
-# Corrections of deliveries: who asked for which version, when, and what carries it, never the words themselves.
-
-
-delivery_corrections = Table(
-    "delivery_corrections",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("delivery_id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), nullable=False),
-    Column("act", Text, nullable=False),
-    Column("how", Text, nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("key", Text),
-    Column("reason", Text),
-    Column("carried_key", Text),
-    Column("at", BigInteger, nullable=False),
-    UniqueConstraint("key"),
-    UniqueConstraint("carried_key"),
-    CheckConstraint(one_of("act", CorrectionAct), name="act"),
-    CheckConstraint(one_of("how", How), name="how"),
-    Index("ix_delivery_corrections_delivery_id", "delivery_id"),
-    schema=MESSENGER,
-)

@@ -1,34 +1,39 @@
-"""Corrections on disk: each change of a message that has not been sent is one transaction under its row."""
+"""Corrections on disk, and what they have made of what was sent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
 
+from postroom.approvals.model import ActionStatus
 from postroom.approvals.store.steps import close_action, hold_action, park_again
-from postroom.delivery.afterwards.corrections import delivery_corrections
-from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, KeptCorrection
-from postroom.delivery.model import NewDelivery, Snapshot
-from postroom.delivery.reading.search import sent
+from postroom.approvals.store.tables import pending_actions
+from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
+from postroom.delivery.model import NewDelivery, Sent, Snapshot
 from postroom.delivery.seams import ParkingTerms
-from postroom.delivery.store.rows import (
-    SNAPSHOT_COLUMNS,
-    claim_of,
-    correction_row,
-    correction_under,
-    corrections_of,
-    snapshot_of,
+from postroom.delivery.store.rows import SNAPSHOT_COLUMNS, claim_of, snapshot_of
+from postroom.delivery.store.tables import (
+    DELIVERY_COLUMNS,
+    delivery_corrections,
+    delivery_receipts,
+    delivery_requests,
+    stored_format,
 )
-from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_requests, stored_format
 from postroom.kernel.audit import AuditKind, NewAudit, add_entry
 from postroom.kernel.database.engine import Database, insert_for
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import ErrorClass
-from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.ids import DeliveryId, to_text
+from postroom.message.attachment import attachments_of_text
 from postroom.message.delivery import DeliveryEvent, Status, after
+from postroom.message.markup import revision_of_text
 
+_rows: Final = delivery_corrections.c
 _requests: Final = delivery_requests.c
+_receipts: Final = delivery_receipts.c
+_carrier: Final = delivery_requests.alias("carrier")
 _ACTS: Final = {
     CorrectionAct.REVISE: "changed the text of a message",
     CorrectionAct.RECALL: "took a message back",
@@ -42,6 +47,181 @@ _BESIDE: Final = (
     _requests.request_envelope,
     _requests.terminal_error_message,
 )
+
+# -- Corrections as rows, read together with the deliveries that carry them ---
+
+_REFUSED: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
+
+
+def _corrections() -> Select[Any]:
+    """Each with the delivery that carries it, found by the key that it was given before it was stored."""
+    return (
+        select(delivery_corrections, _carrier.c.id.label("carried_by"), _carrier.c.status.label("carried_status"))
+        .outerjoin(_carrier, _carrier.c.idempotency_key == _rows.carried_key)
+        .order_by(_rows.id)
+    )
+
+
+def _corrections_of(connection: Connection, delivery_id: str) -> tuple[KeptCorrection, ...]:
+    found = connection.execute(_corrections().where(_rows.delivery_id == delivery_id))
+    return tuple(_kept_correction(row) for row in found)
+
+
+def _correction_under(connection: Connection, key: str | None) -> KeptCorrection | None:
+    if key is None:
+        return None
+    row = connection.execute(_corrections().where(_rows.key == key)).first()
+    return _kept_correction(row) if row else None
+
+
+def _corrected_by(connection: Connection, idempotency_key: str) -> KeptCorrection | None:
+    """What the delivery under this key corrects."""
+    row = connection.execute(_corrections().where(_rows.carried_key == idempotency_key)).first()
+    return _kept_correction(row) if row else None
+
+
+def _kept_correction(row: Any) -> KeptCorrection:
+    return read(KeptCorrection, row, status=Status(row.carried_status) if row.carried_status else None)
+
+
+def _correction_row(kept: KeptCorrection) -> dict[str, Any]:
+    return values(kept, without=("carried_by", "status"))
+
+
+def corrections_around(connection: Connection, delivery_id: str) -> dict[str, Any]:
+    """`corrections` of the delivery, and what it `corrects` itself, naming the delivery that is meant."""
+    key = select(delivery_requests.c.idempotency_key).where(delivery_requests.c.id == delivery_id)
+    own = connection.execute(key).scalar()
+    about = _corrected_by(connection, own) if own is not None else None
+    return {
+        "corrections": _shown_corrections(connection, delivery_id),
+        "corrects": _shown_correction(about) | {"delivery_id": about.delivery_id} if about else None,
+    }
+
+
+def _shown_corrections(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
+    return [_shown_correction(one) for one in _corrections_of(connection, delivery_id) if one.happened]
+
+
+def _shown_correction(kept: KeptCorrection) -> dict[str, Any]:
+    """As people and programs see it: who, when, which version; no words of the message."""
+    return {
+        "act": str(kept.act),
+        "how": str(kept.how),
+        "version": kept.version,
+        "actor": kept.actor,
+        "reason": kept.reason,
+        "at": to_text(kept.at_us),
+        "delivery_id": kept.carried_by,
+        "status": str(kept.status) if kept.status else None,
+    }
+
+
+def marks(connection: Connection, delivery_ids: Collection[str]) -> Mapping[str, str]:
+    """Of those that were corrected: `revised`, `recalled` or `withdrawn`."""
+    found = connection.execute(_corrections().where(_rows.delivery_id.in_(list(delivery_ids)))) if delivery_ids else ()
+    marked: dict[str, str] = {}
+    for kept in map(_kept_correction, found):
+        if kept.stands and marked.get(kept.delivery_id) not in ("recalled", "withdrawn"):
+            marked[kept.delivery_id] = _mark(kept)
+    return marked
+
+
+def _mark(kept: KeptCorrection) -> str:
+    if kept.act is CorrectionAct.REVISE:
+        return "revised"
+    return "withdrawn" if kept.how is How.IN_PLACE else "recalled"
+
+
+def was_kept_back() -> ColumnElement[bool]:
+    """Of a row of deliveries: it was taken back, or a person did not let it go, which is nobody's error."""
+    requests = delivery_requests.c
+    taken_back = exists().where(
+        _rows.delivery_id == requests.id,
+        _rows.act == str(CorrectionAct.RECALL),
+        _rows.how == str(How.IN_PLACE),
+    )
+    refused = exists().where(pending_actions.c.id == requests.id, pending_actions.c.status.in_(_REFUSED))
+    return and_(requests.status == str(Status.FAILED), or_(taken_back, refused))
+
+
+# -- What has arrived, and what corrections have made of it ---
+
+
+class StoredSent:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def sent(self, delivery_id: DeliveryId, *, besides: DeliveryId | None = None) -> Sent | None:
+        return await self._database.read(lambda connection: sent(connection, delivery_id, besides))
+
+
+def sent(connection: Connection, delivery_id: DeliveryId, besides: DeliveryId | None = None) -> Sent | None:
+    """A dead letter that was sent again counts as arrived; its parts may be spread over both rows."""
+    lineage = or_(_requests.id == delivery_id, _requests.replay_of == delivery_id)
+    found = select(delivery_requests).where(lineage, _requests.status == str(Status.DELIVERED)).limit(1)
+    row = connection.execute(found).mappings().first()
+    if row is None:
+        return None
+    parts = (
+        select(_receipts.part, _receipts.provider_delivery_id, _receipts.conversation)
+        .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
+        .where(lineage)
+        .order_by(_receipts.part)
+    )
+    received = {row.part: row for row in connection.execute(parts)}.values()
+    more, gone = _revised(connection, delivery_id, row["request_id"], besides)
+    return Sent(
+        id=delivery_id,
+        origin_butler=row["origin_butler"],
+        channel=row["channel"],
+        address=row["address"],
+        provider_ids=tuple(row.provider_delivery_id for row in received),
+        conversation=next((row.conversation for row in received if row.conversation is not None), None),
+        files=len(attachments_of_text(row["attachments"])),
+        more=tuple(one for one in more if one not in gone),
+        gone=tuple(gone),
+    )
+
+
+def _revised(
+    connection: Connection, delivery_id: DeliveryId, request_id: str, besides: DeliveryId | None
+) -> tuple[list[str], list[str]]:
+    """What its revisions have added, and taken away: edits and deletions are named as such by their receipts."""
+    more: list[str] = []
+    gone: list[str] = []
+    for name in _names(connection, delivery_id, request_id, besides):
+        act, _, where = name.partition(":")
+        if act == "delete":
+            gone.append(where.partition(":")[2])
+        elif act != "edit":
+            more.append(name)
+    return more, gone
+
+
+def _names(
+    connection: Connection, delivery_id: DeliveryId, request_id: str, besides: DeliveryId | None
+) -> Iterator[str]:
+    """A correction is known by its key; all that is sent about a question is of one request."""
+    carried = select(_rows.carried_key).where(_rows.delivery_id == delivery_id)
+    mine = or_(_requests.request_id == request_id, _requests.idempotency_key.in_(carried))
+    asked = select(_requests.id, _requests.revises).where(mine, _requests.revises.is_not(None))
+    about = {row.id: revision_of_text(row.revises) for row in connection.execute(asked)}
+    ids = [id for id, one in about.items() if one and one.delivery_id == delivery_id and id != besides]
+    if ids:
+        yield from connection.execute(_receipts_of(ids)).scalars()
+
+
+def _receipts_of(ids: list[str]) -> Select[Any]:
+    return (
+        select(_receipts.provider_delivery_id)
+        .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
+        .where(or_(_requests.id.in_(ids), _requests.replay_of.in_(ids)))
+        .order_by(_requests.id, _receipts.part)
+    )
+
+
+# -- Each change of a message that has not been sent is one transaction under its row ---
 
 
 class StoredCorrections:
@@ -117,8 +297,8 @@ def _standing(connection: Connection, delivery_id: DeliveryId, key: str | None) 
         envelope=envelope,
         failure=failure,
         sent=sent(connection, delivery_id),
-        corrections=corrections_of(connection, delivery_id),
-        keyed=correction_under(connection, key),
+        corrections=_corrections_of(connection, delivery_id),
+        keyed=_correction_under(connection, key),
     )
 
 
@@ -139,7 +319,7 @@ def _insert(connection: Connection, kept: KeptCorrection) -> bool:
     other = select(rows.id).where(rows.key == kept.key, rows.id != kept.id) if kept.key is not None else None
     if other is not None and connection.execute(other).first() is not None:
         return False
-    values = correction_row(kept)
+    values = _correction_row(kept)
     statement = insert_for(connection, delivery_corrections).values(values)
     connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=values))
     subject, act = f"delivery:{kept.delivery_id}", _ACTS[kept.act]

@@ -9,12 +9,12 @@ from typing import Any, Final, Protocol
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, not_, select, text
 
+from postroom.delivery.afterwards.store import was_kept_back
 from postroom.delivery.reading.file import GroupBy, TimeRange, read_choice, read_span
 from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, CircuitState, remaining_us
 from postroom.delivery.rules.limits import SCOPE, SCOPES, Admission, Headroom, LimitPolicy, LimitType, Tier
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.seams import Breakers, Limits
-from postroom.delivery.store.rows import was_kept_back
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import read

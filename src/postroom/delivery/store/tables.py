@@ -23,6 +23,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from postroom.delivery.afterwards.rules import (
+    CorrectionAct,
+    How,
+)
 from postroom.delivery.model import FIRST_FENCE, PRIORITY_RANK, Lease, NewDelivery, Settlement
 from postroom.kernel.database.schema import MESSENGER, metadata, one_of, partial_index
 from postroom.message.attachment import attachments_of_text, attachments_text
@@ -39,7 +43,6 @@ from postroom.message.delivery import (
 from postroom.message.markup import markup_of_text, markup_text, revision_of_text, revision_text
 
 # Every column of a delivery, once: its type, what is written into it, and what is read out of it.
-
 
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
@@ -234,7 +237,6 @@ DELIVERY_COLUMNS: Final = (
     ),
     DeliveryColumn(name="handed_by", required=False, new="handed_by"),
 )
-
 _OPEN = text("status IN ('pending', 'in_progress')")
 _PENDING = text("status = 'pending'")
 _IN_PROGRESS = text("status = 'in_progress'")
@@ -242,10 +244,11 @@ _UNDECIDED = text("discarded_at IS NULL")
 _UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")
 _REPLAYED = text("replay_of IS NOT NULL")
 _FOR_INTENTS = text("origin_butler = 'intents'")
+
 # A delivery that simply arrives is in none of these, so the index over them costs it nothing.
+
 RARE: Final = ("awaiting_approval", "failed", "dead_lettered")
 IS_RARE: Final = text("status IN ('awaiting_approval', 'failed', 'dead_lettered')")
-
 delivery_requests = Table(
     "delivery_requests",
     metadata,
@@ -267,7 +270,6 @@ delivery_requests = Table(
     partial_index("ix_delivery_requests_lease", "lease_until", where=_IN_PROGRESS),
     schema=MESSENGER,
 )
-
 delivery_attempts = Table(
     "delivery_attempts",
     metadata,
@@ -284,7 +286,6 @@ delivery_attempts = Table(
     CheckConstraint(one_of("outcome", AttemptResult), name="outcome"),
     schema=MESSENGER,
 )
-
 delivery_receipts = Table(
     "delivery_receipts",
     metadata,
@@ -296,7 +297,6 @@ delivery_receipts = Table(
     Column("conversation", Text),
     schema=MESSENGER,
 )
-
 delivery_news = Table(
     "delivery_news",
     metadata,
@@ -309,6 +309,7 @@ delivery_news = Table(
 )
 
 # What a person wrote back, before quotes and signatures were taken away from it.
+
 delivery_replies = Table(
     "delivery_replies",
     metadata,
@@ -319,7 +320,6 @@ delivery_replies = Table(
     Column("at", BigInteger, nullable=False),
     schema=MESSENGER,
 )
-
 delivery_dead_letter = Table(
     "delivery_dead_letter",
     metadata,
@@ -340,7 +340,6 @@ delivery_dead_letter = Table(
     partial_index("ix_delivery_dead_letter_open", "quarantine_reason", where=_UNTOUCHED),
     schema=MESSENGER,
 )
-
 delivery_refusals = Table(
     "delivery_refusals",
     metadata,
@@ -362,7 +361,6 @@ delivery_refusals = Table(
     Index("ix_delivery_refusals_created_at", "created_at"),
     schema=MESSENGER,
 )
-
 circuit_states = Table(
     "circuit_states",
     metadata,
@@ -374,5 +372,26 @@ circuit_states = Table(
     Column("reason", Text),
     Column("error_class", Text),
     Column("updated_at", BigInteger, nullable=False),
+    schema=MESSENGER,
+)
+delivery_corrections = Table(
+    "delivery_corrections",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("delivery_id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), nullable=False),
+    Column("act", Text, nullable=False),
+    Column("how", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("key", Text),
+    Column("reason", Text),
+    Column("carried_key", Text),
+    Column("at", BigInteger, nullable=False),
+    UniqueConstraint("key"),
+    UniqueConstraint("carried_key"),
+    CheckConstraint(one_of("act", CorrectionAct), name="act"),
+    CheckConstraint(one_of("how", How), name="how"),
+    Index("ix_delivery_corrections_delivery_id", "delivery_id"),
     schema=MESSENGER,
 )

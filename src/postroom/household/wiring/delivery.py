@@ -25,13 +25,13 @@ from postroom.conversations.store import StoredInbound
 from postroom.delivery.accept import Acceptance, FirstWrite
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
-from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.delivery.afterwards.store import StoredCorrections, StoredSent
 from postroom.delivery.dispatcher import Dispatcher, Recovery
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import DeliveryMeter, Plane, SettledElsewhere
 from postroom.delivery.reading.counts import DeliveryHealth, StoredFigures
 from postroom.delivery.reading.file import Tracking
-from postroom.delivery.reading.search import StoredSent, settled_among
+from postroom.delivery.reading.search import settled_among
 from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.rules.limits import SCOPES, LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy

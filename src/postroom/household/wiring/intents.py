@@ -32,9 +32,8 @@ from postroom.conversations.inbound import (
     reply_handler,
 )
 from postroom.conversations.store import StoredConversations, StoredTroubles
+from postroom.delivery.afterwards.news import StoredNews, StoredReplies, news_handler
 from postroom.delivery.files.taking import FileTaking
-from postroom.delivery.reading.search import StoredNews, StoredReplies
-from postroom.delivery.settlement import news_handler
 from postroom.household.wiring.channels import known_channels
 from postroom.household.wiring.conversations import TalkEars
 from postroom.household.wiring.people import build_pairing, pairing_handlers
