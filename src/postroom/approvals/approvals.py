@@ -35,8 +35,8 @@ from postroom.approvals.rules import (
     standing,
 )
 from postroom.approvals.ruling import Edited, edited
+from postroom.approvals.store.steps import ParkingTerms
 from postroom.delivery.model import Inserted, NewDelivery
-from postroom.delivery.seams import ParkingTerms
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import FieldError, ValidationError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from postroom.approvals.model import Parking, StandingRule
+from sqlalchemy import Connection
+
 from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal, Sent, Settlement, Snapshot
 from postroom.delivery.rules.breaker import Circuit, Permit, Report
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
@@ -14,14 +14,6 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.address import ClosedAddress
 from postroom.message.delivery import Receipt
 from postroom.message.outgoing import Outcome, Outgoing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParkingTerms:
-    """`choose` picks, of the rules that stand, those that agree to the message."""
-
-    parking: Parking
-    choose: Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
 
 
 class Considers(Protocol):
@@ -171,6 +163,35 @@ class Gate(Protocol):
         ...
 
     def parked_anew(self) -> None: ...
+
+
+class ParkingTerms(Protocol):
+    """How a delivery would be parked; of the gate's own making."""
+
+    def park_again(
+        self,
+        connection: Connection,
+        mint: Callable[[int], str],
+        new: NewDelivery,
+        *,
+        was: str | None,
+        actor: str,
+        at_us: int,
+    ) -> bool:
+        """In the transaction that words it anew; True when a standing rule has agreed to it already."""
+        ...
+
+
+class ParkedRecord(Protocol):
+    """What is parked, in the transaction that changes the delivery it is about."""
+
+    def hold(self, connection: Connection, delivery_id: DeliveryId) -> str | None:
+        """How its approval stands, under its lock; always taken before the lock of the delivery's own row."""
+        ...
+
+    def close(
+        self, connection: Connection, mint: Callable[[int], str], delivery_id: DeliveryId, *, actor: str, at_us: int
+    ) -> None: ...
 
 
 class Pace(Protocol):

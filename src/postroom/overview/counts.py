@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, case, func, literal, not_, select, text, union_all
 
 from postroom.approvals.model import ActionStatus
+from postroom.approvals.store.steps import was_refused
 from postroom.approvals.store.tables import pending_actions
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.store import was_kept_back
@@ -77,6 +78,7 @@ class WhatWaits:
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
+_KEPT_BACK = was_kept_back(was_refused())  # what was taken back or not let go is nobody's error
 Span = tuple[int, int]
 _MOST_ARRIVALS = 500
 
@@ -142,7 +144,7 @@ def _by_place(connection: Connection, statements: Sequence[Select[Any]]) -> Mapp
 
 def _outcomes(place: int, span: Span, most: int) -> Select[Any]:
     newest = (
-        select(_requests.id, case((was_kept_back(), None), else_=_requests.status).label("status"))
+        select(_requests.id, case((_KEPT_BACK, None), else_=_requests.status).label("status"))
         .where(_requests.id >= first_id_at(span[0]), _requests.id < first_id_at(span[1]))
         .order_by(_requests.id.desc())
         .limit(most)
@@ -285,7 +287,7 @@ def _count(channel: str, status: Status, first_id: str) -> Select[str, str, int]
     matching = (
         select(_requests.id)
         .where(_requests.channel == channel, _requests.status == str(status), _requests.id >= first_id)
-        .where(*([not_(was_kept_back())] if status is Status.FAILED else []))
+        .where(*([not_(_KEPT_BACK)] if status is Status.FAILED else []))
         .limit(MOST_COUNTED + 1)
         .subquery()
     )
@@ -313,7 +315,7 @@ class ConsoleOverview:
     def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
         self._record = StoredOverview(database)
         self._circuits = StoredCircuits(database)
-        self._figures = StoredFigures(database)
+        self._figures = StoredFigures(database, was_refused())
         self._deliveries = StoredDeliveries(database)
         self._breaker = breaker
         self.channels = channels

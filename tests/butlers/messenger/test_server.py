@@ -11,6 +11,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 
+from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.butlers.messenger.server import Execute
 from postroom.butlers.messenger.tools import CorrectionDesk
 from postroom.butlers.wire import build_notify_route, build_status_route, document_within
@@ -37,7 +38,7 @@ def route(**fields: Any) -> dict[str, Any]:
 
 async def execute(world: World, payload: Any, caller: Principal = SWITCHBOARD) -> dict[str, Any]:
     status = SenderStatus(record=StoredDeliveries(world.database), replays=world.plane.acceptance.ledger)
-    record = StoredCorrections(world.database, world.plane.acceptance.mint)
+    record = StoredCorrections(world.database, world.plane.acceptance.mint, ParkedDeliveries())
     corrections = Corrections(plane=world.plane, record=record, closed=lambda: None)
     desk = CorrectionDesk(corrections=corrections, clock=world.clock, mint=world.plane.acceptance.mint, wait_seconds=20)
     messenger = Execute(plane=world.plane, status=status, clock=world.clock, corrections=desk)

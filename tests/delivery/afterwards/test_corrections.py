@@ -13,6 +13,7 @@ from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.work.delivery.world import Parts, World, generous, living_world
 
+from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.channels.capabilities import APPRISE, TELEGRAM
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.rules import (
@@ -39,7 +40,7 @@ async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
 
 
 def corrections(world: World) -> Corrections:
-    return Corrections(plane=world.plane, record=StoredCorrections(world.database, MINT.mint))
+    return Corrections(plane=world.plane, record=StoredCorrections(world.database, MINT.mint, ParkedDeliveries()))
 
 
 async def correct(

@@ -15,10 +15,10 @@ from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending
 from postroom.approvals.model import ActionStatus, Parking
 from postroom.approvals.ruling import approval, expiration
 from postroom.approvals.store.approvals import StoredApprovals
+from postroom.approvals.store.steps import ParkedDeliveries, ParkingTerms
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.model import NewDelivery
-from postroom.delivery.seams import ParkingTerms
 from postroom.delivery.store.tables import delivery_corrections, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId, IdMint
@@ -39,7 +39,7 @@ async def database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncItera
 
 
 def record(database: Database) -> StoredCorrections:
-    return StoredCorrections(database, MINT.mint)
+    return StoredCorrections(database, MINT.mint, ParkedDeliveries())
 
 
 def kept(new: NewDelivery, act: CorrectionAct = CorrectionAct.REVISE, how: How = How.IN_PLACE) -> KeptCorrection:

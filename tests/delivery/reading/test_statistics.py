@@ -13,6 +13,7 @@ import pytest
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
 
+from postroom.approvals.store.steps import was_refused
 from postroom.delivery.reading.counts import Figures, StoredFigures
 from postroom.delivery.reading.file import GroupBy, TimeRange
 from postroom.kernel.database.engine import Database
@@ -80,7 +81,7 @@ def a_busy_day(dice: random.Random, many: int) -> tuple[list[dict[str, Any]], li
 async def test_totals_and_groups_are_what_the_rows_add_up_to(database: Database, many: int) -> None:
     requests, attempts = a_busy_day(random.Random(many), many)
     await write(database, requests, attempts)
-    record = StoredFigures(database)
+    record = StoredFigures(database, was_refused())
 
     assert await record.figures(ALWAYS, None) == {"": by_hand(requests, attempts)}
     for group_by, column in COLUMN.items():
@@ -97,7 +98,7 @@ async def test_percentiles_are_over_attempts_and_not_over_averages(database: Dat
     attempts = [attempt_row(quick, n, 10.0) for n in range(1, 100)] + [attempt_row(slow, 1, 5000.0)]
     await write(database, [slow, quick], attempts)
 
-    (figures,) = (await StoredFigures(database).figures(ALWAYS, None)).values()
+    (figures,) = (await StoredFigures(database, was_refused()).figures(ALWAYS, None)).values()
 
     assert (figures.p50_latency_ms, figures.p95_latency_ms, figures.attempts) == (10.0, 10.0, 100)
 
@@ -107,13 +108,13 @@ async def test_both_ends_belong_to_the_window(database: Database) -> None:
     await write(database, rows, [attempt_row(one, 1, 1.0) for one in rows])
     window = TimeRange(since_us=NOON_US + 1, until_us=NOON_US + 3)
 
-    (figures,) = (await StoredFigures(database).figures(window, None)).values()
+    (figures,) = (await StoredFigures(database, was_refused()).figures(window, None)).values()
 
     assert (figures.deliveries, figures.attempts) == (3, 3)
 
 
 async def test_an_empty_window_counts_nothing(database: Database) -> None:
-    record = StoredFigures(database)
+    record = StoredFigures(database, was_refused())
 
     assert await record.figures(ALWAYS, None) == {"": Figures()}
     assert await record.figures(ALWAYS, GroupBy.CHANNEL) == {}

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.work.delivery.world import World, envelope
 
+from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import Attention, Considering
 from postroom.attention.carrying import Carrier
 from postroom.attention.keeper import Keeper
@@ -114,7 +115,8 @@ class Attended:
         policy = parse_policy(self.household) if self.household is not None else None
         book = NoticeBook(store=store, people=Names(), clock=self.world.clock, household=policy)
         self.way_out = Killing(bare)
-        self.corrections = Corrections(plane=bare, record=StoredCorrections(self.world.database, acceptance.mint))
+        record = StoredCorrections(self.world.database, acceptance.mint, ParkedDeliveries())
+        self.corrections = Corrections(plane=bare, record=record)
         self.amends = Amending(PlaneAmends(corrections=self.corrections))
         carrier = Carrier(book=book, queue=store, way_out=self.way_out, amends=self.amends)
         considering = Considering(book=book, doorstep=PlaneDoorstep(acceptance=acceptance), carrier=carrier)

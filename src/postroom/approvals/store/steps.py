@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from postroom.approvals.model import (
     Action,
@@ -24,7 +37,6 @@ from postroom.approvals.model import (
 )
 from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
 from postroom.delivery.model import NewDelivery, Snapshot
-from postroom.delivery.seams import ParkingTerms
 from postroom.delivery.store.rows import INITIALLY, INSERT_COLUMNS, SNAPSHOT_COLUMNS, insert_values, snapshot_of
 from postroom.delivery.store.tables import delivery_requests, read_format
 from postroom.kernel.audit import AuditKind, NewAudit, add_entry
@@ -42,58 +54,78 @@ from postroom.questions.store.steps import end_question, hold_questions
 
 WITHDRAWN: Final = "withdrawn"
 _PENDING: Final = str(ActionStatus.PENDING)
+_NOT_LET_GO: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
 
 Mint = Callable[[int], str]
 
 
-def hold_action(connection: Connection, action_id: DeliveryId) -> str | None:
-    """Its status, under its lock: who decides just now comes before, or finds another text."""
-    asked = select(pending_actions.c.status).where(pending_actions.c.id == action_id).with_for_update()
-    status: str | None = connection.execute(asked).scalar()
-    return status
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkingTerms:
+    """`choose` picks, of the rules that stand, those that agree to the message."""
+
+    parking: Parking
+    choose: Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
+
+    def park_again(
+        self,
+        connection: Connection,
+        mint: Mint,
+        new: NewDelivery,
+        *,
+        was: str | None,
+        actor: str,
+        at_us: int,
+    ) -> bool:
+        """
+        The approval begins anew with the new text; True when a standing rule has agreed to it already.
+
+        The question about the old text ends, so that no card of it decides anything, and the people are asked again.
+        """
+        close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
+        if was != _PENDING:  # it comes back from those that may be sent
+            refuse_flood(connection, new.agent, self.parking.most_pending)
+        rules = self.choose(all_rules(connection))
+        rule = next((one for one in rules if use(connection, one, at_us)), None)
+        values = _action(new, self.parking, rule, at_us)
+        if was == _PENDING:
+            connection.execute(update(pending_actions).where(pending_actions.c.id == new.id).values(values))
+        else:  # a decision is taken once: the old one stays in the audit trail, and another is to be taken
+            connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
+            connection.execute(pending_actions.insert().values(id=new.id, origin_butler=new.agent, **values))
+        kept = {"content_hash": values["content_hash"], "risk": values["risk"]}
+        _log(connection, mint, ApprovalEventType.ACTION_REVISED, new.id, actor, at_us, metadata=kept)
+        if rule is not None:
+            kind = ApprovalEventType.ACTION_AUTO_APPROVED
+            _log(connection, mint, kind, new.id, f"rule:{rule.id}", at_us, rule_id=rule.id, metadata=kept)
+        return rule is not None
 
 
-def park_again(
-    connection: Connection,
-    mint: Mint,
-    new: NewDelivery,
-    terms: ParkingTerms,
-    *,
-    was: str | None,
-    actor: str,
-    at_us: int,
-) -> bool:
-    """
-    The approval begins anew with the new text; True when a standing rule has agreed to it already.
+class ParkedDeliveries:
+    """What is parked, for whoever changes a delivery in the same transaction."""
 
-    The question about the old text ends, so that no card of it decides anything, and the people are asked again.
-    """
-    close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
-    if was != _PENDING:  # it comes back from those that may be sent
-        refuse_flood(connection, new.agent, terms.parking.most_pending)
-    rules = terms.choose(all_rules(connection))
-    rule = next((one for one in rules if use(connection, one, at_us)), None)
-    values = _action(new, terms, rule, at_us)
-    if was == _PENDING:
-        connection.execute(update(pending_actions).where(pending_actions.c.id == new.id).values(values))
-    else:  # a decision is taken once: the old one stays in the audit trail, and another is to be taken
-        connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
-        connection.execute(pending_actions.insert().values(id=new.id, origin_butler=new.agent, **values))
-    kept = {"content_hash": values["content_hash"], "risk": values["risk"]}
-    _log(connection, mint, ApprovalEventType.ACTION_REVISED, new.id, actor, at_us, metadata=kept)
-    if rule is not None:
-        kind = ApprovalEventType.ACTION_AUTO_APPROVED
-        _log(connection, mint, kind, new.id, f"rule:{rule.id}", at_us, rule_id=rule.id, metadata=kept)
-    return rule is not None
+    def hold(self, connection: Connection, delivery_id: DeliveryId) -> str | None:
+        """Its status, under its lock: who decides just now comes before, or finds another text."""
+        asked = select(pending_actions.c.status).where(pending_actions.c.id == delivery_id).with_for_update()
+        status: str | None = connection.execute(asked).scalar()
+        return status
+
+    def close(self, connection: Connection, mint: Mint, delivery_id: DeliveryId, *, actor: str, at_us: int) -> None:
+        """There is nothing left to decide; its cards say so."""
+        held = pending_actions.c.id == delivery_id, pending_actions.c.status == _PENDING
+        over = {
+            "status": str(ActionStatus.EXPIRED),
+            "decided_by": actor,
+            "decided_at": at_us,
+            "decision_reason": WITHDRAWN,
+        }
+        if connection.execute(update(pending_actions).where(*held).values(over)).rowcount:
+            _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, delivery_id, actor, at_us)
+        close_cards(connection, delivery_id, QuestionMove.CANCEL, at_us)
 
 
-def close_action(connection: Connection, mint: Mint, action_id: DeliveryId, *, actor: str, at_us: int) -> None:
-    """There is nothing left to decide; its cards say so."""
-    change = update(pending_actions).where(pending_actions.c.id == action_id, pending_actions.c.status == _PENDING)
-    over = {"status": str(ActionStatus.EXPIRED), "decided_by": actor, "decided_at": at_us, "decision_reason": WITHDRAWN}
-    if connection.execute(change.values(over)).rowcount:
-        _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, action_id, actor, at_us)
-    close_cards(connection, action_id, QuestionMove.CANCEL, at_us)
+def was_refused() -> ColumnElement[bool]:
+    """Of a row of deliveries: a person did not let it go, or none decided in time."""
+    return exists().where(pending_actions.c.id == delivery_requests.c.id, pending_actions.c.status.in_(_NOT_LET_GO))
 
 
 def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
@@ -101,13 +133,13 @@ def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMov
         end_question(connection, question, ended(question, move, at_us))
 
 
-def _action(new: NewDelivery, terms: ParkingTerms, rule: StandingRule | None, at_us: int) -> dict[str, Any]:
+def _action(new: NewDelivery, parking: Parking, rule: StandingRule | None, at_us: int) -> dict[str, Any]:
     return {
         "content_hash": content_of(new).hash,
-        "risk": str(terms.parking.risk),
+        "risk": str(parking.risk),
         "status": str(ActionStatus.APPROVED if rule else ActionStatus.PENDING),
         "requested_at": at_us,
-        "expires_at": terms.parking.expires_at_us,
+        "expires_at": parking.expires_at_us,
         "asked_at": None,
         "decided_by": f"rule:{rule.id}" if rule else None,
         "decided_at": at_us if rule else None,
@@ -236,6 +268,7 @@ def event_of(row: Any) -> ApprovalEvent:
 
 
 _STEPS_PENDING: Final = str(ActionStatus.PENDING)
+_REFUSED: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
 _FULL_RETRY_SECONDS: Final = 300.0
 
 

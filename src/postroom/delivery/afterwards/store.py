@@ -7,12 +7,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
 
-from postroom.approvals.model import ActionStatus
-from postroom.approvals.store.steps import close_action, hold_action, park_again
-from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
 from postroom.delivery.model import NewDelivery, Sent, Snapshot
-from postroom.delivery.seams import ParkingTerms
+from postroom.delivery.seams import ParkedRecord, ParkingTerms
 from postroom.delivery.store.rows import SNAPSHOT_COLUMNS, claim_of, snapshot_of
 from postroom.delivery.store.tables import (
     DELIVERY_COLUMNS,
@@ -49,8 +46,6 @@ _BESIDE: Final = (
 )
 
 # -- Corrections as rows, read together with the deliveries that carry them ---
-
-_REFUSED: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
 
 
 def _corrections() -> Select[Any]:
@@ -133,16 +128,14 @@ def _mark(kept: KeptCorrection) -> str:
     return "withdrawn" if kept.how is How.IN_PLACE else "recalled"
 
 
-def was_kept_back() -> ColumnElement[bool]:
-    """Of a row of deliveries: it was taken back, or a person did not let it go, which is nobody's error."""
-    requests = delivery_requests.c
+def was_kept_back(refused: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Of a row of deliveries: it was taken back, or a person did not let it go (`refused`), which is nobody's error."""
     taken_back = exists().where(
-        _rows.delivery_id == requests.id,
+        _rows.delivery_id == _requests.id,
         _rows.act == str(CorrectionAct.RECALL),
         _rows.how == str(How.IN_PLACE),
     )
-    refused = exists().where(pending_actions.c.id == requests.id, pending_actions.c.status.in_(_REFUSED))
-    return and_(requests.status == str(Status.FAILED), or_(taken_back, refused))
+    return and_(_requests.status == str(Status.FAILED), or_(taken_back, refused))
 
 
 # -- What has arrived, and what corrections have made of it ---
@@ -225,9 +218,10 @@ def _receipts_of(ids: list[str]) -> Select[Any]:
 
 
 class StoredCorrections:
-    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+    def __init__(self, database: Database, mint: Callable[[int], str], parked: ParkedRecord) -> None:
         self._database = database
         self._mint = mint
+        self._parked = parked
 
     async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> CorrectionStanding | None:
         return await self._database.read(lambda connection: _standing(connection, delivery_id, key))
@@ -238,14 +232,14 @@ class StoredCorrections:
         """With `terms` a person is asked anew. None when it is no longer as it was seen: look again."""
 
         def work(connection: Connection) -> Snapshot | None:
-            action = hold_action(connection, new.id)
+            approval = self._parked.hold(connection, new.id)
             if not _held(connection, seen) or not _insert(connection, kept):
                 return None
             if seen.status is Status.PENDING:
                 _move(connection, new.id, Status.PENDING, DeliveryEvent.REVISE, {"updated_at": kept.at_us})
             connection.execute(update(delivery_requests).where(_requests.id == new.id).values(_worded(new, kept.at_us)))
-            if terms is None or park_again(
-                connection, self._mint, new, terms, was=action, actor=kept.actor, at_us=kept.at_us
+            if terms is None or terms.park_again(
+                connection, self._mint, new, was=approval, actor=kept.actor, at_us=kept.at_us
             ):
                 _move(connection, new.id, Status.AWAITING_APPROVAL, DeliveryEvent.APPROVE, {"updated_at": kept.at_us})
                 _tell(connection, "PENDING_CHANNEL", "")
@@ -257,7 +251,7 @@ class StoredCorrections:
         """None when it is no longer as it was seen: look again."""
 
         def work(connection: Connection) -> Snapshot | None:
-            hold_action(connection, kept.delivery_id)
+            self._parked.hold(connection, kept.delivery_id)
             if not _held(connection, seen) or not _insert(connection, kept):
                 return None
             over = {
@@ -268,7 +262,7 @@ class StoredCorrections:
                 "waiting_reason": None,
             }
             _move(connection, kept.delivery_id, seen.status, DeliveryEvent.WITHDRAW, over)
-            close_action(connection, self._mint, kept.delivery_id, actor=kept.actor, at_us=kept.at_us)
+            self._parked.close(connection, self._mint, kept.delivery_id, actor=kept.actor, at_us=kept.at_us)
             _tell(connection, "SETTLED_CHANNEL", kept.delivery_id)
             return _snapshot(connection, kept.delivery_id)
 

@@ -23,6 +23,9 @@ from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.message.delivery import Status
 
+MOST_COUNTED: Final = 100_000  # a person reads "more than 100,000" as well as any figure above it
+_DEFAULT_WINDOW_SECONDS: Final = 24 * 3600.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Depth:
@@ -45,12 +48,6 @@ class Figures:
     attempts: int = 0
     p50_latency_ms: float | None = None
     p95_latency_ms: float | None = None
-
-
-# What a person sees first: how much went out lately, and what needs a hand.
-
-
-MOST_COUNTED: Final = 100_000  # a person reads "more than 100,000" as well as any figure above it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +103,7 @@ class Slice:
         return self.delivered / self.ended if self.ended else None
 
 
-# How the delivery plane is doing: circuits, limits, what is in flight, and figures over time.
-
-
-_DEFAULT_WINDOW_SECONDS: Final = 24 * 3600.0
+# -- How the delivery plane is doing: circuits, limits, what is in flight, and figures over time ---
 
 
 class FiguresRecord(Protocol):
@@ -275,11 +269,34 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-# How much is in flight, read from the indexes that hold nothing else.
-
+# -- Counted where the rows are ---
 
 _requests = delivery_requests.c
+_attempts = delivery_attempts.c
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
+_GROUPS: Final[Mapping[GroupBy, ColumnElement[str]]] = {
+    GroupBy.CHANNEL: _requests.channel,
+    GroupBy.INTENT: _requests.intent,
+    GroupBy.ORIGIN_BUTLER: _requests.origin_butler,
+    GroupBy.OUTCOME: _requests.status,
+    GroupBy.ERROR_CLASS: func.coalesce(_requests.terminal_error_class, literal_column("'none'")),
+}
+
+
+class StoredFigures:
+    """`refused`: of a row of deliveries, whether a person did not let it go."""
+
+    def __init__(self, database: Database, refused: ColumnElement[bool]) -> None:
+        self._database = database
+        self._kept_back = was_kept_back(refused)
+
+    async def depth(self, channel: str | None) -> Depth:
+        return await self._database.read(partial(depth, channel=channel))
+
+    async def figures(self, window: TimeRange, group_by: GroupBy | None) -> Mapping[str, Figures]:
+        return await self._database.read(
+            partial(_figures_of, window=window, group_by=group_by, kept_back=self._kept_back)
+        )
 
 
 def depth(connection: Connection, channel: str | None) -> Depth:
@@ -301,37 +318,16 @@ def counted(channel: str | None) -> Select[Any]:
     ).group_by(waiting.channel, waiting.status)
 
 
-# Figures over a window of time, counted where the rows are.
-
-_attempts = delivery_attempts.c
-_GROUPS: Final[Mapping[GroupBy, ColumnElement[str]]] = {
-    GroupBy.CHANNEL: _requests.channel,
-    GroupBy.INTENT: _requests.intent,
-    GroupBy.ORIGIN_BUTLER: _requests.origin_butler,
-    GroupBy.OUTCOME: _requests.status,
-    GroupBy.ERROR_CLASS: func.coalesce(_requests.terminal_error_class, literal_column("'none'")),
-}
-
-
-class StoredFigures:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def depth(self, channel: str | None) -> Depth:
-        return await self._database.read(partial(depth, channel=channel))
-
-    async def figures(self, window: TimeRange, group_by: GroupBy | None) -> Mapping[str, Figures]:
-        return await self._database.read(partial(figures, window=window, group_by=group_by))
-
-
-def figures(connection: Connection, window: TimeRange, group_by: GroupBy | None) -> dict[str, Figures]:
+def _figures_of(
+    connection: Connection, window: TimeRange, group_by: GroupBy | None, kept_back: ColumnElement[bool]
+) -> dict[str, Figures]:
     label = _GROUPS[group_by].label("name") if group_by else None
-    counts = connection.execute(_counts(window, label)).mappings().all()
+    counts = connection.execute(_counts(window, label, kept_back)).mappings().all()
     latencies = {_name(row): row for row in connection.execute(_latencies(window, label)).mappings()}
     return {_name(row): _figures(row, latencies.get(_name(row))) for row in counts}
 
 
-def _counts(window: TimeRange, label: Any) -> Select[Any]:
+def _counts(window: TimeRange, label: Any, kept_back: ColumnElement[bool]) -> Select[Any]:
     """What its sender took back or a person did not let go is no delivery, and nobody's failure."""
     return _grouped(
         [
@@ -343,7 +339,7 @@ def _counts(window: TimeRange, label: Any) -> Select[Any]:
             _counting(_requests.calls > 1).label("retried"),
         ],
         label,
-    ).where(_requests.created_at.between(window.since_us, window.until_us), not_(was_kept_back()))
+    ).where(_requests.created_at.between(window.since_us, window.until_us), not_(kept_back))
 
 
 def _latencies(window: TimeRange, label: Any) -> Select[Any]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import Attention, Auditor, Considering, in_policy, in_rotations, missing, notice_id
 from postroom.attention.carrying import Carrier
 from postroom.attention.keeper import Keeper
@@ -200,7 +201,8 @@ async def attending(
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
         book, queue = attention.book, StoredNotices(store.database)
-        corrections = Corrections(plane=plane, record=StoredCorrections(store.database, plane.acceptance.mint))
+        record = StoredCorrections(store.database, plane.acceptance.mint, ParkedDeliveries())
+        corrections = Corrections(plane=plane, record=record)
         carrier = Carrier(book=book, queue=queue, way_out=plane, amends=PlaneAmends(corrections=corrections))
         doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=key)
         attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)

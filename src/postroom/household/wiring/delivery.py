@@ -17,6 +17,7 @@ from prometheus_client import CollectorRegistry
 from sqlalchemy import Connection
 
 from postroom.approvals.approvals import Approvals
+from postroom.approvals.store.steps import ParkedDeliveries, was_refused
 from postroom.attention.attention import Attention, NoticeOutcomes
 from postroom.butlers.messenger.server import Execute, MessengerParts
 from postroom.butlers.messenger.tools import ChannelTools, CorrectionDesk
@@ -111,7 +112,7 @@ def messenger_parts(
             mint=mint.mint,
         ),
         health=DeliveryHealth(
-            record=StoredFigures(store.database),
+            record=StoredFigures(store.database, was_refused()),
             limits=path.limits,
             breakers=path.breakers,
             policy=path.policy,
@@ -136,8 +137,9 @@ def correction_desk(
     settings: Settings, store: OpenedStore, plane: Plane, closed: Callable[[], None], mint: IdMint
 ) -> CorrectionDesk:
     """`closed` wakes whoever closes the cards of what needs no answer any more."""
+    record = StoredCorrections(store.database, mint.mint, ParkedDeliveries())
     return CorrectionDesk(
-        corrections=Corrections(plane=plane, record=StoredCorrections(store.database, mint.mint), closed=closed),
+        corrections=Corrections(plane=plane, record=record, closed=closed),
         clock=plane.acceptance.clock,
         mint=mint.mint,
         wait_seconds=settings.delivery.notify_wait_seconds,

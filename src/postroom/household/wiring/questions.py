@@ -15,6 +15,7 @@ from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
 from postroom.approvals.card import Deciders, Watch, outside_console
 from postroom.approvals.ruling import expiration
 from postroom.approvals.store.approvals import StoredApprovals
+from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
@@ -288,7 +289,7 @@ async def presenting(
 
     What an earlier process had in hand is no one's at once where deliveries are, and not only after its lease.
     """
-    record = StoredCorrections(database, parts.mint.mint)
+    record = StoredCorrections(database, parts.mint.mint, ParkedDeliveries())
     corrections = Corrections(plane=plane, record=record, closed=parts.bells.every.ring)
     presenter = Presenter(
         planning=parts.planning,
