@@ -59,6 +59,7 @@ from postroom.message.outgoing import Outgoing
 from postroom.message.wire import notify_document
 from postroom.people.model import CONFIRMATION_ORIGIN
 
+_MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
 _document = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
@@ -380,27 +381,24 @@ def _same(accepted: Accepted, new: NewDelivery) -> Accepted:
     return accepted
 
 
-# One request on its way into the store, and everyone who asks for just that.
+_Answer = TypeVar("_Answer")
 
 
-Answer = TypeVar("Answer")
-
-
-class Arrival(Generic[Answer]):
+class Arrival(Generic[_Answer]):
     """Each caller has an answer of its own to wait for, so that hanging up stops neither the work nor the others."""
 
     __slots__ = ("_callers", "task")
 
     def __init__(self) -> None:
-        self._callers: list[asyncio.Future[Answer]] = []
+        self._callers: list[asyncio.Future[_Answer]] = []
         self.task: asyncio.Task[None] | None = None
 
-    def heard(self) -> asyncio.Future[Answer]:
-        caller: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    def heard(self) -> asyncio.Future[_Answer]:
+        caller: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
         self._callers.append(caller)
         return caller
 
-    def tell(self, answer: Answer) -> None:
+    def tell(self, answer: _Answer) -> None:
         for caller in self._callers:
             if not caller.done():
                 caller.set_result(answer)
@@ -409,12 +407,6 @@ class Arrival(Generic[Answer]):
         for caller in self._callers:
             if not caller.done():
                 caller.set_exception(error)
-
-
-# Writes a new delivery, with claim and mark when its call can be made at once.
-
-
-_MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

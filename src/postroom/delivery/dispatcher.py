@@ -238,9 +238,6 @@ class Dispatcher:
         self.woken.ring()
 
 
-# Settles deliveries whose worker was lost, as the rules of the sweep say.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
     ledger: Ledger
@@ -263,9 +260,6 @@ class Recovery:
         if done.status in TERMINAL:
             await self.limits.release(claim.id)
         return done
-
-
-# What becomes of a delivery whose worker was lost.
 
 
 def conclude(

@@ -1,4 +1,4 @@
-"""A delivery that was given up, and what may become of it."""
+"""The words of delivery: what is written down, the right to try it, how a try ends, and what is left of it."""
 
 from __future__ import annotations
 
@@ -24,75 +24,12 @@ from postroom.message.delivery import (
 from postroom.message.markup import Markup, Revision
 from postroom.message.outgoing import AnswerStatus, Outcome, answer_to
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierReplay:
-    delivery_id: DeliveryId
-    number: int
-    status: Status
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeadLetter:
-    """
-    One dead letter together with its lineage.
-
-    The lineage is the original delivery and everything replayed from it. When
-    any attempt in it is uncertain, the person may already have the message.
-    """
-
-    id: DeadLetterId
-    delivery_id: DeliveryId
-    original_delivery_id: DeliveryId
-    request_id: str
-    idempotency_key: str
-    origin_butler: str
-    channel: str
-    intent: Intent
-    target_identity: str
-    quarantine_reason: QuarantineReason
-    error_class: str | None
-    error_summary: str | None
-    total_attempts: int
-    replay_count: int
-    discarded_at_us: int | None
-    discard_reason: str | None
-    created_at_us: int
-    replays: tuple[EarlierReplay, ...]
-    uncertain: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """The new delivery a replay makes; its content is the dead letter's own."""
-
-    delivery_id: DeliveryId
-    number: int
-    idempotency_key: str
-    possible_duplicate: bool
-    at_us: int
-    trace_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayRefused:
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discard:
-    """`fresh` is false when the letter had been discarded before; the data are then the first one's."""
-
-    at_us: int
-    reason: str
-    fresh: bool
-
-
-# What the ledger is told about a delivery, and what it tells back.
-
-
 PRIORITY_RANK: dict[Priority, int] = {Priority.HIGH: 0, Priority.MEDIUM: 1, Priority.LOW: 2}
 FIRST_FENCE = 1  # of whoever wrote the row; every claim on it has a higher one, even the first on one left pending
+DATED_AHEAD_US: Final = 60 * SECOND_US
+"""As far as the clocks of two hosts may disagree: what is dated further ahead is from a clock that was set back."""
+REACHES_BACK_US: Final = 86_400 * SECOND_US
+"""How long ago a call may have been that such a clock has dated."""
 
 
 @record
@@ -210,12 +147,6 @@ class Lease:
     sending: bool = False
 
 
-DATED_AHEAD_US: Final = 60 * SECOND_US
-"""As far as the clocks of two hosts may disagree: what is dated further ahead is from a clock that was set back."""
-REACHES_BACK_US: Final = 86_400 * SECOND_US
-"""How long ago a call may have been that such a clock has dated."""
-
-
 @record
 class Claim(Carried):
     """
@@ -236,6 +167,15 @@ class Claim(Carried):
     def is_edit(self) -> bool:
         """The next part changes what stands already, and the same edit twice is one edit; what is added comes last."""
         return self.revises is not None and (self.revises.deletes or self.parts_done < len(self.revises.worded))
+
+
+@record
+class Inserted:
+    """`claim` is there when the row was written already leased to the one who wrote it."""
+
+    created: bool
+    snapshot: Snapshot
+    claim: Claim | None = None
 
 
 @record
@@ -287,15 +227,6 @@ class Sent:
             more=self.more,
             gone=self.gone,
         )
-
-
-@record
-class Inserted:
-    """`claim` is there when the row was written already leased to the one who wrote it."""
-
-    created: bool
-    snapshot: Snapshot
-    claim: Claim | None = None
 
 
 @record
@@ -393,9 +324,6 @@ class RefusedCall:
     at_us: int
 
 
-# What a stored delivery says to whoever waits for it.
-
-
 def outcome_of(snapshot: Snapshot, *, request_id: str) -> Outcome:
     """A failed delivery is never wrapped in an `ok`."""
     status = answer_to(snapshot.status)
@@ -423,3 +351,69 @@ def _is_retryable(snapshot: Snapshot) -> bool:
     """A dead letter is kept for replay, so sending it anew would make a second one."""
     failure = snapshot.failure
     return failure is not None and failure.error_class in RETRYABLE and snapshot.status is Status.FAILED
+
+
+# -- Dead letters: a delivery that was given up, and what may become of it ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierReplay:
+    delivery_id: DeliveryId
+    number: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetter:
+    """
+    One dead letter together with its lineage.
+
+    The lineage is the original delivery and everything replayed from it. When
+    any attempt in it is uncertain, the person may already have the message.
+    """
+
+    id: DeadLetterId
+    delivery_id: DeliveryId
+    original_delivery_id: DeliveryId
+    request_id: str
+    idempotency_key: str
+    origin_butler: str
+    channel: str
+    intent: Intent
+    target_identity: str
+    quarantine_reason: QuarantineReason
+    error_class: str | None
+    error_summary: str | None
+    total_attempts: int
+    replay_count: int
+    discarded_at_us: int | None
+    discard_reason: str | None
+    created_at_us: int
+    replays: tuple[EarlierReplay, ...]
+    uncertain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """The new delivery a replay makes; its content is the dead letter's own."""
+
+    delivery_id: DeliveryId
+    number: int
+    idempotency_key: str
+    possible_duplicate: bool
+    at_us: int
+    trace_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRefused:
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discard:
+    """`fresh` is false when the letter had been discarded before; the data are then the first one's."""
+
+    at_us: int
+    reason: str
+    fresh: bool

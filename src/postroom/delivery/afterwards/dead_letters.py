@@ -30,8 +30,7 @@ _NEEDS_CONSENT: Final = (
     "an attempt's outcome is uncertain, so the message may have arrived: "
     "replaying it needs accept_duplicate=true and may deliver a second copy"
 )
-
-Decide = Callable[[DeadLetter], Replay | ReplayRefused]
+_Decide = Callable[[DeadLetter], Replay | ReplayRefused]
 
 
 class DeadLetterRecord(Protocol):
@@ -45,7 +44,7 @@ class DeadLetterRecord(Protocol):
         """With the envelope, the attempts and their first and last moment."""
         ...
 
-    async def replay(self, dead_letter_id: DeadLetterId, decide: Decide) -> Replay | ReplayRefused | None:
+    async def replay(self, dead_letter_id: DeadLetterId, decide: _Decide) -> Replay | ReplayRefused | None:
         """Writes what is decided on the letter as it stands; None when there is no such letter."""
         ...
 

@@ -1,4 +1,4 @@
-"""Where a path lies below a caller's outbox folders, by its words alone; nothing is looked up."""
+"""Files in a folder, which many machines may share, each under the hash of its bytes; and those of an outbox."""
 
 from __future__ import annotations
 
@@ -16,42 +16,6 @@ from typing import BinaryIO, Final, TypeVar
 
 from postroom.kernel.values.errors import InternalError, StoreUnavailable
 from postroom.message.attachment import Attachment, Draft, OutboxFile, OutboxRefusal
-
-_OUTSIDE: Final = "is not below an outbox folder of yours"
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxPlace:
-    folder: Path
-    parts: tuple[str, ...]
-
-
-def places(path: str, outbox: Sequence[Path]) -> list[OutboxPlace]:
-    """Where to look, in order. An absolute path names its folder; another may lie below any of them."""
-    if not outbox:
-        raise OutboxRefusal("cannot be used: no outbox folder is set for you; upload the file", "no_outbox")
-    asked = PurePosixPath(path)
-    if ".." in path.split("/"):
-        raise OutboxRefusal(f"{_OUTSIDE}: it must not contain ..", "outside_outbox")
-    found = [_below(asked, folder) for folder in outbox]
-    wanted = [one for one in found if one is not None and one.parts]
-    if not wanted:
-        raise OutboxRefusal(_OUTSIDE, "outside_outbox")
-    for place in wanted:
-        if any(part.startswith(".") for part in place.parts):
-            raise OutboxRefusal("is hidden: files and folders whose names begin with a dot stay here", "hidden_file")
-    return wanted
-
-
-def _below(asked: PurePosixPath, folder: Path) -> OutboxPlace | None:
-    if not asked.is_absolute():
-        return OutboxPlace(folder, asked.parts)
-    root = PurePosixPath(folder)
-    return OutboxPlace(folder, asked.relative_to(root).parts) if asked.is_relative_to(root) else None
-
-
-# Files in a folder, which many machines may share, each under the hash of its bytes: `ab/cdef…`.
-
 
 _HEX: Final = frozenset("0123456789abcdef")
 _HASH_LENGTH: Final = 64
@@ -195,15 +159,49 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-# Open a file below an outbox folder so that no link, swap or special file leads anywhere else.
+# -- Where a path lies below a caller's outbox folders, by its words alone; nothing is looked up ---
 
+_OUTSIDE: Final = "is not below an outbox folder of yours"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxPlace:
+    folder: Path
+    parts: tuple[str, ...]
+
+
+def places(path: str, outbox: Sequence[Path]) -> list[OutboxPlace]:
+    """Where to look, in order. An absolute path names its folder; another may lie below any of them."""
+    if not outbox:
+        raise OutboxRefusal("cannot be used: no outbox folder is set for you; upload the file", "no_outbox")
+    asked = PurePosixPath(path)
+    if ".." in path.split("/"):
+        raise OutboxRefusal(f"{_OUTSIDE}: it must not contain ..", "outside_outbox")
+    found = [_below(asked, folder) for folder in outbox]
+    wanted = [one for one in found if one is not None and one.parts]
+    if not wanted:
+        raise OutboxRefusal(_OUTSIDE, "outside_outbox")
+    for place in wanted:
+        if any(part.startswith(".") for part in place.parts):
+            raise OutboxRefusal("is hidden: files and folders whose names begin with a dot stay here", "hidden_file")
+    return wanted
+
+
+def _below(asked: PurePosixPath, folder: Path) -> OutboxPlace | None:
+    if not asked.is_absolute():
+        return OutboxPlace(folder, asked.parts)
+    root = PurePosixPath(folder)
+    return OutboxPlace(folder, asked.relative_to(root).parts) if asked.is_relative_to(root) else None
+
+
+# -- Open a file there so that no link, swap or special file leads anywhere else ---
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedFile:
+class _OpenedFile:
     source: BinaryIO
     seen: os.stat_result
 
@@ -232,7 +230,7 @@ def opened_below(folder: Path, parts: Sequence[str]) -> Iterator[OutboxFile]:
         os.close(descriptor)
         raise
     with os.fdopen(descriptor, "rb", buffering=0) as source:
-        yield OpenedFile(source=source, seen=seen)
+        yield _OpenedFile(source=source, seen=seen)
 
 
 def _walked(folder: Path, parts: Sequence[str]) -> tuple[int, int]:

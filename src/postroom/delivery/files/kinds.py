@@ -1,4 +1,4 @@
-"""A file's name as it may be shown and sent: one line, no path, nothing that turns it around."""
+"""What a file is, by its bytes; what somebody says it is counts only as far as the bytes agree."""
 
 from __future__ import annotations
 
@@ -8,58 +8,11 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Final
 
-MAX_NAME_BYTES: Final = 150
-NAMELESS: Final = "file"
-_SEPARATORS: Final = ("/", "\\")
-_REFUSED: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_NOT_IN_NAMES: Final = frozenset('<>:"|?*')  # some systems cannot store them, and headers need no quotes
-
-
-def clean_name(given: str) -> str:
-    """
-    The last part of a path, without control, format or direction characters.
-
-    What comes after the last dot stays the last thing that is shown, so `report.pdf.exe` is seen to be one.
-    """
-    for separator in _SEPARATORS:
-        given = given.rpartition(separator)[2]
-    kept = "".join(_kept(character) for character in unicodedata.normalize("NFC", given))
-    return _short(" ".join(kept.split()).strip(". ")) or NAMELESS
-
-
-def extension(name: str) -> str:
-    """In small letters, without its dot; empty when there is none."""
-    stem, dot, last = name.rpartition(".")
-    return last.lower() if stem and dot else ""
-
-
-def _kept(character: str) -> str:
-    if character.isspace():
-        return " "
-    if unicodedata.category(character) in _REFUSED:
-        return ""
-    return "_" if character in _NOT_IN_NAMES else character
-
-
-def _short(name: str) -> str:
-    """From the end of its stem, so that the extension stays."""
-    if len(name.encode()) <= MAX_NAME_BYTES:
-        return name
-    last = extension(name)
-    ending = f".{last}" if last and len(last.encode()) <= 20 else ""
-    stem = name[: len(name) - len(ending)] if ending else name
-    return stem.encode()[: MAX_NAME_BYTES - len(ending.encode())].decode(errors="ignore").rstrip(". ") + ending
-
-
-# What a file is, by its bytes; what somebody says it is counts only as far as the bytes agree.
-
-
 BINARY: Final = "application/octet-stream"
-PLAIN: Final = "text/plain"
+_PLAIN: Final = "text/plain"
 PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What every browser shows without running anything in it."""
-HEAD_BYTES: Final = 1024
-
+_HEAD_BYTES: Final = 1024
 _MAGIC: Final = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -115,8 +68,8 @@ _IN_ZIP: Final = {
 }
 _DOCUMENT_IN_ZIP: Final = re.compile(rb"^PK\x03\x04.{26}(\[Content_Types\]\.xml|mimetype|_rels/)", re.DOTALL)
 _TEXTS: Final = {
-    "txt": PLAIN,
-    "log": PLAIN,
+    "txt": _PLAIN,
+    "log": _PLAIN,
     "md": "text/markdown",
     "csv": "text/csv",
     "tsv": "text/tab-separated-values",
@@ -163,7 +116,7 @@ _BY_EXTENSION: Final = {
     "avi": "video/x-msvideo",
     "webm": "video/webm",
 }
-ARCHIVES: Final = frozenset(
+_ARCHIVES: Final = frozenset(
     {
         *("application/zip", "application/gzip", "application/x-bzip2", "application/x-xz", "application/zstd"),
         *("application/x-7z-compressed", "application/vnd.rar", "application/vnd.ms-cab-compressed"),
@@ -202,8 +155,8 @@ class Sniffer:
     _decoder: codecs.IncrementalDecoder = field(default_factory=lambda: codecs.getincrementaldecoder("utf-8")())
 
     def feed(self, chunk: bytes) -> None:
-        if len(self.head) < HEAD_BYTES:
-            self.head += chunk[: HEAD_BYTES - len(self.head)]
+        if len(self.head) < _HEAD_BYTES:
+            self.head += chunk[: _HEAD_BYTES - len(self.head)]
         if self._is_text:
             self._is_text = _NO_TEXT.search(chunk) is None and self._decodes(chunk, final=False)
 
@@ -220,8 +173,8 @@ class Sniffer:
             return "text/html"
         if _SVG.search(self.head):
             return "image/svg+xml"
-        named = _TEXTS.get(extension(name), PLAIN)
-        return PLAIN if named in ("text/html", "image/svg+xml") else named
+        named = _TEXTS.get(extension(name), _PLAIN)
+        return _PLAIN if named in ("text/html", "image/svg+xml") else named
 
     def _decodes(self, chunk: bytes, *, final: bool) -> bool:
         try:
@@ -229,6 +182,19 @@ class Sniffer:
         except UnicodeDecodeError:
             return False
         return True
+
+
+def _by_magic(head: bytes) -> str | None:
+    for offset, magic, media_type in _MAGIC:
+        if head[offset : offset + len(magic)] == magic:
+            if media_type in _NEEDS_RIFF and not head.startswith(b"RIFF"):
+                continue
+            if media_type in ("image/bmp", "application/x-msdownload") and _NO_TEXT.search(head) is None:
+                continue  # a text may well begin with these two letters
+            if media_type in ("audio/mpeg", "application/x-bzip2") and _NO_TEXT.search(head) is None:
+                continue
+            return media_type
+    return None
 
 
 def is_media_type(text: str) -> bool:
@@ -245,11 +211,16 @@ def agreed_type(found: str, declared: str | None) -> str | None:
     """
     if declared is None or declared in (found, BINARY):
         return found
-    if is_text(found):
+    if _is_text(found):
         return declared if declared in _TEXT_TYPES or declared.startswith("text/") else None
-    if found == BINARY and not _has_signature(declared) and not is_text(declared):
+    if found == BINARY and not _has_signature(declared) and not _is_text(declared):
         return declared
     return None
+
+
+def _has_signature(media_type: str) -> bool:
+    """Of these we know the first bytes, so a file without them is none."""
+    return any(media_type == known for _, _, known in _MAGIC) or media_type in _IN_ZIP.values()
 
 
 def name_contradicts(name: str, found: str) -> bool:
@@ -257,12 +228,12 @@ def name_contradicts(name: str, found: str) -> bool:
     promised = _BY_EXTENSION.get(extension(name))
     if promised is None or promised == found:
         return False
-    if is_text(promised) or is_text(found):
-        return not (is_text(promised) and is_text(found))
+    if _is_text(promised) or _is_text(found):
+        return not (_is_text(promised) and _is_text(found))
     return promised.partition("/")[0] != found.partition("/")[0] or promised.startswith("application/")
 
 
-def is_text(media_type: str) -> bool:
+def _is_text(media_type: str) -> bool:
     return media_type.startswith("text/") or media_type in _TEXT_TYPES
 
 
@@ -271,44 +242,7 @@ def is_dangerous(media_type: str, name: str) -> bool:
     last = extension(name)
     named = last in _RUN_BY_NAME or last in _PACKED_BY_NAME
     active = media_type in ("text/html", "image/svg+xml")
-    return media_type in ARCHIVES or media_type in _EXECUTABLES or named or active
-
-
-def _has_signature(media_type: str) -> bool:
-    """Of these we know the first bytes, so a file without them is none."""
-    return any(media_type == known for _, _, known in _MAGIC) or media_type in _IN_ZIP.values()
-
-
-def _by_magic(head: bytes) -> str | None:
-    for offset, magic, media_type in _MAGIC:
-        if head[offset : offset + len(magic)] == magic:
-            if media_type in _NEEDS_RIFF and not head.startswith(b"RIFF"):
-                continue
-            if media_type in ("image/bmp", "application/x-msdownload") and _NO_TEXT.search(head) is None:
-                continue  # a text may well begin with these two letters
-            if media_type in ("audio/mpeg", "application/x-bzip2") and _NO_TEXT.search(head) is None:
-                continue
-            return media_type
-    return None
-
-
-# Enough of a file for a person to decide on it, as text that can do nothing.
-
-
-MOST_PREVIEW_CHARACTERS: Final = 2_000
-_DUMP_BYTES: Final = 256
-_A_LINE: Final = 16
-
-
-def preview(content: bytes, media_type: str) -> str:
-    """The beginning of a text; of anything else a dump of its first bytes. A picture is shown, not described."""
-    if media_type in PICTURES:
-        return ""
-    if is_text(media_type):
-        text = content[: 4 * MOST_PREVIEW_CHARACTERS + 4].decode(errors="replace")
-        cut = len(text) > MOST_PREVIEW_CHARACTERS or len(content) > 4 * MOST_PREVIEW_CHARACTERS + 4
-        return text[:MOST_PREVIEW_CHARACTERS] + ("…" if cut else "")
-    return dump(content[:_DUMP_BYTES]) + ("\n…" if len(content) > _DUMP_BYTES else "")
+    return media_type in _ARCHIVES or media_type in _EXECUTABLES or named or active
 
 
 def shown_as_picture(content: bytes) -> str | None:
@@ -319,7 +253,70 @@ def shown_as_picture(content: bytes) -> str | None:
     return found if found in PICTURES else None
 
 
-def dump(content: bytes) -> str:
+# -- A name as it may be shown and sent: one line, no path, nothing that turns it around ---
+
+MAX_NAME_BYTES: Final = 150
+NAMELESS: Final = "file"
+_SEPARATORS: Final = ("/", "\\")
+_REFUSED: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_NOT_IN_NAMES: Final = frozenset('<>:"|?*')  # some systems cannot store them, and headers need no quotes
+
+
+def clean_name(given: str) -> str:
+    """
+    The last part of a path, without control, format or direction characters.
+
+    What comes after the last dot stays the last thing that is shown, so `report.pdf.exe` is seen to be one.
+    """
+    for separator in _SEPARATORS:
+        given = given.rpartition(separator)[2]
+    kept = "".join(_kept(character) for character in unicodedata.normalize("NFC", given))
+    return _short(" ".join(kept.split()).strip(". ")) or NAMELESS
+
+
+def extension(name: str) -> str:
+    """In small letters, without its dot; empty when there is none."""
+    stem, dot, last = name.rpartition(".")
+    return last.lower() if stem and dot else ""
+
+
+def _kept(character: str) -> str:
+    if character.isspace():
+        return " "
+    if unicodedata.category(character) in _REFUSED:
+        return ""
+    return "_" if character in _NOT_IN_NAMES else character
+
+
+def _short(name: str) -> str:
+    """From the end of its stem, so that the extension stays."""
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    last = extension(name)
+    ending = f".{last}" if last and len(last.encode()) <= 20 else ""
+    stem = name[: len(name) - len(ending)] if ending else name
+    return stem.encode()[: MAX_NAME_BYTES - len(ending.encode())].decode(errors="ignore").rstrip(". ") + ending
+
+
+# -- Enough of a file for a person to decide on it, as text that can do nothing ---
+
+MOST_PREVIEW_CHARACTERS: Final = 2_000
+_DUMP_BYTES: Final = 256
+_A_LINE: Final = 16
+
+
+def preview(content: bytes, media_type: str) -> str:
+    """The beginning of a text; of anything else a dump of its first bytes. A picture is shown, not described."""
+    if media_type in PICTURES:
+        return ""
+    if _is_text(media_type):
+        text = content[: 4 * MOST_PREVIEW_CHARACTERS + 4].decode(errors="replace")
+        cut = len(text) > MOST_PREVIEW_CHARACTERS or len(content) > 4 * MOST_PREVIEW_CHARACTERS + 4
+        return text[:MOST_PREVIEW_CHARACTERS] + ("…" if cut else "")
+    return _dump(content[:_DUMP_BYTES]) + ("\n…" if len(content) > _DUMP_BYTES else "")
+
+
+def _dump(content: bytes) -> str:
     lines = (content[start : start + _A_LINE] for start in range(0, len(content), _A_LINE))
     return "\n".join(f"{one.hex(' '):<47}  {_printable(one)}" for one in lines)
 
@@ -328,8 +325,7 @@ def _printable(line: bytes) -> str:
     return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in line)
 
 
-# Files that look like a key to something never leave, whoever asks: a private key, or a token of a known form.
-
+# -- Files that look like a key to something never leave, whoever asks: a private key, or a token of a known form ---
 
 _OVERLAP_BYTES: Final = 256
 _FORMS: Final = {

@@ -1,4 +1,4 @@
-"""The key of a request, and what counts as the same request."""
+"""What a household may set about deliveries, what makes two requests one, and the trace they belong to."""
 
 from __future__ import annotations
 
@@ -23,6 +23,52 @@ from postroom.message.address import folded
 from postroom.message.delivery import Format, OnUncertain
 from postroom.message.markup import markup_text
 from postroom.message.outgoing import Outgoing
+
+_MARGIN_SECONDS = 15.0
+_FILE_BYTES_PER_SECOND = 250_000
+_LONGEST_UPLOAD_SECONDS = 240.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryPolicy:
+    limits: LimitPolicy = field(default_factory=LimitPolicy)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    breaker: BreakerPolicy = field(default_factory=BreakerPolicy)
+    timeouts_seconds: Mapping[str, float] = field(default_factory=dict)
+    default_timeout_seconds: float = 30.0
+    on_uncertain: OnUncertain = OnUncertain.RESEND
+    on_uncertain_by_channel: Mapping[str, OnUncertain] = field(default_factory=dict)
+    spacing_seconds: Mapping[str, float] = field(default_factory=dict)
+    lease_seconds: float = 30.0
+    sweep_seconds: float = 5.0
+    slots_per_channel: int = 32
+    patience_seconds: float = 5.0  # longer waits go back to the ledger instead of holding a slot
+    sign: bool = False
+    mark_repeats: bool = True
+
+    def timeout_seconds(self, channel: str, file_bytes: int = 0) -> float:
+        """Of one call; files get the time that they take on a slow line."""
+        usual = self.timeouts_seconds.get(channel)
+        if usual is None:
+            usual = self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
+        if not file_bytes:
+            return usual
+        return usual + min(file_bytes / _FILE_BYTES_PER_SECOND, _LONGEST_UPLOAD_SECONDS)
+
+    def sending_lease_seconds(self, channel: str, file_bytes: int = 0) -> float:
+        """A lease must outlast the call it covers."""
+        covered = self.timeout_seconds(channel, file_bytes) + _MARGIN_SECONDS
+        return covered if covered > self.lease_seconds else self.lease_seconds
+
+    def asking_seconds(self, channel: str) -> float:
+        """Asking whether something arrived must end well within the lease of the claim that asks."""
+        return min(self.timeout_seconds(channel), self.lease_seconds / 2)
+
+    def uncertain(self, channel: str, asked: OnUncertain | None) -> OnUncertain:
+        return asked or self.on_uncertain_by_channel.get(channel, self.on_uncertain)
+
+
+# -- The key of a request, and what counts as the same request ---
 
 _HASHED: Final = 64  # the length of what `_hash` gives
 
@@ -94,8 +140,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# The trace a delivery belongs to, from the call that asked for it to the last attempt, hours later perhaps.
-
+# -- The trace a delivery belongs to, from the call that asked for it to the last attempt, hours later perhaps ---
 
 _NO_SPAN: Final = nullcontext(INVALID_SPAN)
 
@@ -107,7 +152,7 @@ def span(name: str, attributes: Mapping[str, str], trace_id: str | None = None) 
         return _NO_SPAN
     tracer = provider.get_tracer("postroom.delivery")
     return tracer.start_as_current_span(
-        name, context=continued(trace_id), attributes=dict(attributes), record_exception=False
+        name, context=_continued(trace_id), attributes=dict(attributes), record_exception=False
     )
 
 
@@ -121,7 +166,7 @@ def current_trace_id() -> str | None:
     return trace.format_trace_id(context.trace_id) if context.is_valid else None
 
 
-def continued(trace_id: str | None) -> Context | None:
+def _continued(trace_id: str | None) -> Context | None:
     """None: we are in that trace already, or there is none; otherwise a context that belongs to it."""
     if trace_id is None or trace_id == current_trace_id():
         return None
@@ -132,50 +177,3 @@ def continued(trace_id: str | None) -> Context | None:
         trace_flags=TraceFlags(TraceFlags.SAMPLED),
     )
     return trace.set_span_in_context(NonRecordingSpan(parent))
-
-
-# Every number the delivery plane goes by, in one place.
-
-
-_MARGIN_SECONDS = 15.0
-_FILE_BYTES_PER_SECOND = 250_000
-_LONGEST_UPLOAD_SECONDS = 240.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryPolicy:
-    limits: LimitPolicy = field(default_factory=LimitPolicy)
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    breaker: BreakerPolicy = field(default_factory=BreakerPolicy)
-    timeouts_seconds: Mapping[str, float] = field(default_factory=dict)
-    default_timeout_seconds: float = 30.0
-    on_uncertain: OnUncertain = OnUncertain.RESEND
-    on_uncertain_by_channel: Mapping[str, OnUncertain] = field(default_factory=dict)
-    spacing_seconds: Mapping[str, float] = field(default_factory=dict)
-    lease_seconds: float = 30.0
-    sweep_seconds: float = 5.0
-    slots_per_channel: int = 32
-    patience_seconds: float = 5.0  # longer waits go back to the ledger instead of holding a slot
-    sign: bool = False
-    mark_repeats: bool = True
-
-    def timeout_seconds(self, channel: str, file_bytes: int = 0) -> float:
-        """Of one call; files get the time that they take on a slow line."""
-        usual = self.timeouts_seconds.get(channel)
-        if usual is None:
-            usual = self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
-        if not file_bytes:
-            return usual
-        return usual + min(file_bytes / _FILE_BYTES_PER_SECOND, _LONGEST_UPLOAD_SECONDS)
-
-    def sending_lease_seconds(self, channel: str, file_bytes: int = 0) -> float:
-        """A lease must outlast the call it covers."""
-        covered = self.timeout_seconds(channel, file_bytes) + _MARGIN_SECONDS
-        return covered if covered > self.lease_seconds else self.lease_seconds
-
-    def asking_seconds(self, channel: str) -> float:
-        """Asking whether something arrived must end well within the lease of the claim that asks."""
-        return min(self.timeout_seconds(channel), self.lease_seconds / 2)
-
-    def uncertain(self, channel: str, asked: OnUncertain | None) -> OnUncertain:
-        return asked or self.on_uncertain_by_channel.get(channel, self.on_uncertain)

@@ -1,4 +1,4 @@
-"""The channel of a message that names none."""
+"""Whom a delivery is for and on which channel, and how its text stands there."""
 
 from __future__ import annotations
 
@@ -19,148 +19,6 @@ from postroom.message.delivery import TERMINAL, Format, Intent, Message
 from postroom.message.markup import Revision
 from postroom.message.outgoing import Outgoing, RequestContext
 from postroom.message.wire import MAX_MESSAGE_CHARACTERS, plain_words
-
-
-async def first_channel(recipient: object, book: AddressBook, channels: KnownChannels) -> str:
-    """The first that reaches the recipient; when none does, the first, whose refusal says what is wrong."""
-    named = recipient if isinstance(recipient, str) and text_problem(recipient) is None else None
-    for name in channels:
-        if recipient is None:
-            reached = await book.owner(name) is not None
-        else:
-            reached = named is not None and bool(await book.addresses(named, name))
-        if reached:
-            return name
-    looks_like_mail = isinstance(recipient, str) and "@" in recipient.strip()[1:]
-    letters = [name for name, can in channels.items() if can.style == "letter"] if looks_like_mail else []
-    return next(iter([*letters, *channels]))
-
-
-# The channel `auto`: the first that is set up, in the person's own order.
-
-
-async def in_own_order(outgoing: Outgoing, book: AddressBook, channels: Mapping[str, Channel]) -> Outgoing:
-    """Raises ValidationError when no channel reaches the person; what names its channel stays as it is."""
-    if outgoing.channel != AUTO:
-        return outgoing
-    own = [*await book.channels_of(outgoing.recipient), *_by_form(outgoing.recipient, channels)]
-    found = next((name for name in own if name in channels), None)
-    if found is None:
-        told = "auto finds no channel that is set up and reaches this person; name one"
-        raise ValidationError.of([FieldError("delivery.channel", told, "no_channel")])
-    return replace(outgoing, channel=found)
-
-
-def _by_form(recipient: str | None, channels: Mapping[str, Channel]) -> list[str]:
-    """A mailbox is plain to see; on other channels a name may look like an address."""
-    if recipient is None or "@" not in recipient.strip()[1:]:
-        return []
-    letters = [name for name, one in channels.items() if one.capabilities.style == "letter"]
-    return [name for name in letters if channels[name].address(recipient)]
-
-
-# The calls a message takes on a channel, in a format that the channel shows.
-
-
-async def prepare_aside(channel: Channel, message: Message) -> Sequence[Any]:
-    """The same, and nobody else's call waits for a long text."""
-    return await beside_if_long(len(message.text), partial(prepared, channel, message))
-
-
-def prepared(channel: Channel, message: Message) -> Sequence[Any]:
-    """
-    Raises what the channel raises.
-
-    Markdown becomes readable text where a channel knows nothing of it, so no channel needs to. It is read anew at
-    every attempt, and always comes out the same; only a newer version of Postroom may send other bytes under a key.
-    """
-    if message.format is Format.PLAIN or str(message.format) in channel.capabilities.formats:
-        return channel.prepare(message)
-    return channel.prepare(replace(message, text=plain_words(message.text, message.format), format=Format.PLAIN))
-
-
-# The answer to a letter carries the letter's subject.
-
-
-class Letters(Protocol):
-    async def subject(self, channel: str, address: str, message_id: str) -> str | None:
-        """Of a letter that came from this very address."""
-        ...
-
-
-async def titled(new: NewDelivery, channel: Channel, letters: Letters | None) -> NewDelivery:
-    """An answer with a subject of its own keeps it; that is no part of what tells two messages apart."""
-    if letters is None or channel.capabilities.style != "letter" or new.thread is None or (new.subject or "").strip():
-        return new
-    subject = await letters.subject(new.channel, new.address, new.thread)
-    return replace(new, subject=subject) if subject else new
-
-
-# What a revision takes the place of: one of our own deliveries, and where it went.
-
-
-async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, record: SentRecord, ledger: Ledger) -> Sent:
-    """Only of the same origin on the same channel, and only once it has arrived: until then nothing can be edited."""
-    sent = await record.sent(delivery_id)
-    if sent is not None and (sent.origin_butler, sent.channel) == (outgoing.origin_butler, outgoing.channel):
-        return sent
-    waiting = await ledger.get(delivery_id) if sent is None else None
-    if waiting is not None and waiting.status not in TERMINAL:
-        raise TargetUnavailable("the message to revise has not been delivered yet")
-    raise ValidationError.of([FieldError("revises", "names no delivered message of this sender", "unknown_delivery")])
-
-
-def revision_target(outgoing: Outgoing, sent: Sent, channel: Channel) -> tuple[Target, Revision | None]:
-    """Where it stands, and what is to be edited or deleted there; what only follows it is a reply in its thread."""
-    can = channel.capabilities
-    if outgoing.follows is not None:
-        return Target(sent.conversation or sent.address, sent.provider_ids[0] if sent.provider_ids else None), None
-    if not (can.deletes if outgoing.deletes else can.edits):
-        verb = "delete" if outgoing.deletes else "edit"
-        told = FieldError("revises", f"{channel.name} cannot {verb} what was sent", f"no_{verb}s")
-        raise ValidationError.of([told])
-    return Target(sent.address), sent.revision(deletes=outgoing.deletes)
-
-
-async def as_it_stands(record: SentRecord, claim: Claim) -> Claim:
-    """Revisions that left before this one may have added messages, or taken some away."""
-    if claim.revises is None:
-        return claim
-    sent = await record.sent(claim.revises.delivery_id, besides=claim.replay_of or claim.id)
-    return claim if sent is None else replace(claim, revises=sent.revision(deletes=claim.revises.deletes))
-
-
-# The name of the butler that speaks, before its words, where a household wants that.
-
-
-_NO_BUTLERS: Final = frozenset(
-    {"approvals", "attention", "attention.mutes", "inbox", "intents", "questions"}
-)  # their texts say themselves who speaks
-
-_PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
-_ESCAPED: Final = r"\\\1"
-
-
-def signed(outgoing: Outgoing, style: Style) -> str:
-    """A chat shows no sender but the bot; a letter has a header for it."""
-    unsigned = not outgoing.message or outgoing.intent is Intent.REACT or style == "letter"
-    if unsigned or outgoing.origin_butler in _NO_BUTLERS:
-        return outgoing.message
-    text = _under(outgoing.origin_butler, outgoing)
-    if len(text) > MAX_MESSAGE_CHARACTERS:
-        limit = f"must have at most {MAX_MESSAGE_CHARACTERS} characters with the butler's name before it"
-        raise ValidationError.of([FieldError("delivery.message", limit, "too_long")])
-    return text
-
-
-def _under(name: str, outgoing: Outgoing) -> str:
-    """In Markdown a paragraph of its own, in which the name is nothing but text: what follows cannot change it."""
-    if outgoing.format is Format.PLAIN:
-        return f"{name}: {outgoing.message}"
-    return f"{_PUNCTUATION.sub(_ESCAPED, name)}:\n\n{outgoing.message}"
-
-
-# Whom a delivery is for: the address given, a contact by exact name, or the owner.
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,3 +94,135 @@ async def _contact(name: str, channel: Channel, book: AddressBook, otherwise: st
 
 def _refused(field: str, error: str, code: str) -> ValidationError:
     return ValidationError.of([FieldError(field, error, code)])
+
+
+# -- The channel of a message that names none, or says `auto` ---
+
+
+async def first_channel(recipient: object, book: AddressBook, channels: KnownChannels) -> str:
+    """The first that reaches the recipient; when none does, the first, whose refusal says what is wrong."""
+    named = recipient if isinstance(recipient, str) and text_problem(recipient) is None else None
+    for name in channels:
+        if recipient is None:
+            reached = await book.owner(name) is not None
+        else:
+            reached = named is not None and bool(await book.addresses(named, name))
+        if reached:
+            return name
+    looks_like_mail = isinstance(recipient, str) and "@" in recipient.strip()[1:]
+    letters = [name for name, can in channels.items() if can.style == "letter"] if looks_like_mail else []
+    return next(iter([*letters, *channels]))
+
+
+async def in_own_order(outgoing: Outgoing, book: AddressBook, channels: Mapping[str, Channel]) -> Outgoing:
+    """Raises ValidationError when no channel reaches the person; what names its channel stays as it is."""
+    if outgoing.channel != AUTO:
+        return outgoing
+    own = [*await book.channels_of(outgoing.recipient), *_by_form(outgoing.recipient, channels)]
+    found = next((name for name in own if name in channels), None)
+    if found is None:
+        told = "auto finds no channel that is set up and reaches this person; name one"
+        raise ValidationError.of([FieldError("delivery.channel", told, "no_channel")])
+    return replace(outgoing, channel=found)
+
+
+def _by_form(recipient: str | None, channels: Mapping[str, Channel]) -> list[str]:
+    """A mailbox is plain to see; on other channels a name may look like an address."""
+    if recipient is None or "@" not in recipient.strip()[1:]:
+        return []
+    letters = [name for name, one in channels.items() if one.capabilities.style == "letter"]
+    return [name for name in letters if channels[name].address(recipient)]
+
+
+# -- What a revision takes the place of: one of our own deliveries, and where it went ---
+
+
+async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, record: SentRecord, ledger: Ledger) -> Sent:
+    """Only of the same origin on the same channel, and only once it has arrived: until then nothing can be edited."""
+    sent = await record.sent(delivery_id)
+    if sent is not None and (sent.origin_butler, sent.channel) == (outgoing.origin_butler, outgoing.channel):
+        return sent
+    waiting = await ledger.get(delivery_id) if sent is None else None
+    if waiting is not None and waiting.status not in TERMINAL:
+        raise TargetUnavailable("the message to revise has not been delivered yet")
+    raise ValidationError.of([FieldError("revises", "names no delivered message of this sender", "unknown_delivery")])
+
+
+def revision_target(outgoing: Outgoing, sent: Sent, channel: Channel) -> tuple[Target, Revision | None]:
+    """Where it stands, and what is to be edited or deleted there; what only follows it is a reply in its thread."""
+    can = channel.capabilities
+    if outgoing.follows is not None:
+        return Target(sent.conversation or sent.address, sent.provider_ids[0] if sent.provider_ids else None), None
+    if not (can.deletes if outgoing.deletes else can.edits):
+        verb = "delete" if outgoing.deletes else "edit"
+        told = FieldError("revises", f"{channel.name} cannot {verb} what was sent", f"no_{verb}s")
+        raise ValidationError.of([told])
+    return Target(sent.address), sent.revision(deletes=outgoing.deletes)
+
+
+async def as_it_stands(record: SentRecord, claim: Claim) -> Claim:
+    """Revisions that left before this one may have added messages, or taken some away."""
+    if claim.revises is None:
+        return claim
+    sent = await record.sent(claim.revises.delivery_id, besides=claim.replay_of or claim.id)
+    return claim if sent is None else replace(claim, revises=sent.revision(deletes=claim.revises.deletes))
+
+
+# -- What stands in the message: its text in a format the channel shows, a letter's subject, the butler's name ---
+
+
+async def prepare_aside(channel: Channel, message: Message) -> Sequence[Any]:
+    """The same, and nobody else's call waits for a long text."""
+    return await beside_if_long(len(message.text), partial(prepared, channel, message))
+
+
+def prepared(channel: Channel, message: Message) -> Sequence[Any]:
+    """
+    Raises what the channel raises.
+
+    Markdown becomes readable text where a channel knows nothing of it, so no channel needs to. It is read anew at
+    every attempt, and always comes out the same; only a newer version of Postroom may send other bytes under a key.
+    """
+    if message.format is Format.PLAIN or str(message.format) in channel.capabilities.formats:
+        return channel.prepare(message)
+    return channel.prepare(replace(message, text=plain_words(message.text, message.format), format=Format.PLAIN))
+
+
+class Letters(Protocol):
+    async def subject(self, channel: str, address: str, message_id: str) -> str | None:
+        """Of a letter that came from this very address."""
+        ...
+
+
+async def titled(new: NewDelivery, channel: Channel, letters: Letters | None) -> NewDelivery:
+    """An answer with a subject of its own keeps it; that is no part of what tells two messages apart."""
+    if letters is None or channel.capabilities.style != "letter" or new.thread is None or (new.subject or "").strip():
+        return new
+    subject = await letters.subject(new.channel, new.address, new.thread)
+    return replace(new, subject=subject) if subject else new
+
+
+_NO_BUTLERS: Final = frozenset(
+    {"approvals", "attention", "attention.mutes", "inbox", "intents", "questions"}
+)  # their texts say themselves who speaks
+_PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
+_ESCAPED: Final = r"\\\1"
+
+
+def signed(outgoing: Outgoing, style: Style) -> str:
+    """A chat shows no sender but the bot; a letter has a header for it."""
+    unsigned = not outgoing.message or outgoing.intent is Intent.REACT or style == "letter"
+    if unsigned or outgoing.origin_butler in _NO_BUTLERS:
+        return outgoing.message
+    text = _under(outgoing.origin_butler, outgoing)
+    if len(text) > MAX_MESSAGE_CHARACTERS:
+        limit = f"must have at most {MAX_MESSAGE_CHARACTERS} characters with the butler's name before it"
+        raise ValidationError.of([FieldError("delivery.message", limit, "too_long")])
+    return text
+
+
+def _under(name: str, outgoing: Outgoing) -> str:
+    """In Markdown a paragraph of its own, in which the name is nothing but text: what follows cannot change it."""
+    if outgoing.format is Format.PLAIN:
+        return f"{name}: {outgoing.message}"
+    return f"{_PUNCTUATION.sub(_ESCAPED, name)}:\n\n{outgoing.message}"

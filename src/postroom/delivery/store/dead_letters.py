@@ -33,8 +33,7 @@ _LETTER = select(
     _requests.intent,
     _requests.target_identity,
 ).join(delivery_requests, _letters.delivery_request_id == _requests.id)
-
-Decide = Callable[[DeadLetter], Replay | ReplayRefused]
+_Decide = Callable[[DeadLetter], Replay | ReplayRefused]
 
 
 class StoredDeadLetters:
@@ -45,20 +44,85 @@ class StoredDeadLetters:
         return await self._database.read(partial(letters, query=query))
 
     async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
-        return await self._database.read(partial(opened, dead_letter_id=dead_letter_id))
+        return await self._database.read(partial(_opened, dead_letter_id=dead_letter_id))
 
-    async def replay(self, dead_letter_id: DeadLetterId, decide: Decide) -> Replay | ReplayRefused | None:
-        return await self._database.write(partial(replay, dead_letter_id=dead_letter_id, decide=decide))
+    async def replay(self, dead_letter_id: DeadLetterId, decide: _Decide) -> Replay | ReplayRefused | None:
+        return await self._database.write(partial(_replay, dead_letter_id=dead_letter_id, decide=decide))
 
     async def discard(self, dead_letter_id: DeadLetterId, reason: str, now_us: int) -> Discard | None:
-        return await self._database.write(partial(discard, dead_letter_id=dead_letter_id, reason=reason, now_us=now_us))
+        return await self._database.write(
+            partial(_discard, dead_letter_id=dead_letter_id, reason=reason, now_us=now_us)
+        )
 
 
 def letters(connection: Connection, query: DeadLetterQuery) -> list[DeadLetter]:
     return with_lineage(connection, connection.execute(matching(query)).mappings().all())
 
 
-def opened(connection: Connection, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
+def matching(query: DeadLetterQuery) -> Select[Any]:
+    found = _LETTER.order_by(_letters.id.desc()).limit(query.page.limit + 1)
+    for column, value in (
+        (_requests.channel, query.channel),
+        (_requests.origin_butler, query.origin_butler),
+        (_letters.error_class, query.error_class),
+    ):
+        if value is not None:
+            found = found.where(column == str(value))
+    if query.since_us is not None:
+        found = found.where(_letters.created_at >= query.since_us)
+    if not query.include_discarded:
+        found = found.where(_letters.discarded_at.is_(None))
+    if query.page.before is not None:
+        found = found.where(_letters.id < query.page.before)
+    return found
+
+
+def with_lineage(connection: Connection, rows: Sequence[RowMapping]) -> list[DeadLetter]:
+    originals = {row["original_id"] for row in rows}
+    if not originals:
+        return []
+    replays = _replays(connection, originals)
+    uncertain = _uncertain(connection, originals)
+    return [_dead_letter(row, replays[row["original_id"]], row["original_id"] in uncertain) for row in rows]
+
+
+def _replays(connection: Connection, originals: Iterable[str]) -> dict[str, list[EarlierReplay]]:
+    made = select(_requests.replay_of, _requests.id, _requests.replay_number, _requests.status).where(
+        _requests.replay_of.in_(originals)
+    )
+    found: dict[str, list[EarlierReplay]] = defaultdict(list)
+    for row in connection.execute(made.order_by(_requests.replay_number)):
+        found[row.replay_of].append(
+            EarlierReplay(delivery_id=DeliveryId(row.id), number=row.replay_number, status=Status(row.status))
+        )
+    return found
+
+
+def _uncertain(connection: Connection, originals: Iterable[str]) -> set[str]:
+    """Lineages in which some attempt may have arrived, and nothing since has said whether it did."""
+    listed = list(originals)
+    found = (
+        select(_original)
+        .join(delivery_attempts, _attempts.delivery_request_id == _requests.id)
+        .where(or_(_requests.id.in_(listed), _requests.replay_of.in_(listed)))
+        .where(_attempts.outcome == str(AttemptResult.UNCERTAIN), _requests.doubtful_since.is_not(None))
+        .distinct()
+    )
+    return set(connection.execute(found).scalars())
+
+
+def _dead_letter(row: RowMapping, replays: Sequence[EarlierReplay], uncertain: bool) -> DeadLetter:
+    return read(
+        DeadLetter,
+        row,
+        delivery_id=DeliveryId(row["delivery_request_id"]),
+        original_delivery_id=DeliveryId(row["original_id"]),
+        replays=tuple(replays),
+        uncertain=uncertain,
+    )
+
+
+def _opened(connection: Connection, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
     letter = _letter(connection, dead_letter_id)
     if letter is None:
         return None
@@ -73,7 +137,12 @@ def opened(connection: Connection, dead_letter_id: DeadLetterId) -> tuple[DeadLe
     }
 
 
-def replay(connection: Connection, dead_letter_id: DeadLetterId, decide: Decide) -> Replay | ReplayRefused | None:
+def _letter(connection: Connection, dead_letter_id: DeadLetterId) -> DeadLetter | None:
+    row = connection.execute(_LETTER.where(_letters.id == dead_letter_id)).mappings().first()
+    return with_lineage(connection, [row])[0] if row else None
+
+
+def _replay(connection: Connection, dead_letter_id: DeadLetterId, decide: _Decide) -> Replay | ReplayRefused | None:
     """Whoever comes second to the same lineage waits, and then sees what the first one wrote."""
     found = _letter(connection, dead_letter_id)
     if found is None:
@@ -84,18 +153,6 @@ def replay(connection: Connection, dead_letter_id: DeadLetterId, decide: Decide)
     if letter is not None and isinstance(decided, Replay):
         _write(connection, letter, decided)
     return decided
-
-
-def discard(connection: Connection, dead_letter_id: DeadLetterId, reason: str, now_us: int) -> Discard | None:
-    changed = (
-        update(delivery_dead_letter)
-        .where(_letters.id == dead_letter_id, _letters.discarded_at.is_(None))
-        .values(discarded_at=now_us, discard_reason=reason)
-    )
-    fresh = connection.execute(changed).rowcount == 1
-    kept = select(_letters.discarded_at, _letters.discard_reason).where(_letters.id == dead_letter_id)
-    row = connection.execute(kept).first()
-    return Discard(at_us=row.discarded_at, reason=row.discard_reason, fresh=fresh) if row else None
 
 
 def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
@@ -144,69 +201,13 @@ def _doubtful_since(connection: Connection, letter: DeadLetter) -> int | None:
     return since
 
 
-def matching(query: DeadLetterQuery) -> Select[Any]:
-    found = _LETTER.order_by(_letters.id.desc()).limit(query.page.limit + 1)
-    for column, value in (
-        (_requests.channel, query.channel),
-        (_requests.origin_butler, query.origin_butler),
-        (_letters.error_class, query.error_class),
-    ):
-        if value is not None:
-            found = found.where(column == str(value))
-    if query.since_us is not None:
-        found = found.where(_letters.created_at >= query.since_us)
-    if not query.include_discarded:
-        found = found.where(_letters.discarded_at.is_(None))
-    if query.page.before is not None:
-        found = found.where(_letters.id < query.page.before)
-    return found
-
-
-def _letter(connection: Connection, dead_letter_id: DeadLetterId) -> DeadLetter | None:
-    row = connection.execute(_LETTER.where(_letters.id == dead_letter_id)).mappings().first()
-    return with_lineage(connection, [row])[0] if row else None
-
-
-def with_lineage(connection: Connection, rows: Sequence[RowMapping]) -> list[DeadLetter]:
-    originals = {row["original_id"] for row in rows}
-    if not originals:
-        return []
-    replays = _replays(connection, originals)
-    uncertain = _uncertain(connection, originals)
-    return [_dead_letter(row, replays[row["original_id"]], row["original_id"] in uncertain) for row in rows]
-
-
-def _replays(connection: Connection, originals: Iterable[str]) -> dict[str, list[EarlierReplay]]:
-    made = select(_requests.replay_of, _requests.id, _requests.replay_number, _requests.status).where(
-        _requests.replay_of.in_(originals)
+def _discard(connection: Connection, dead_letter_id: DeadLetterId, reason: str, now_us: int) -> Discard | None:
+    changed = (
+        update(delivery_dead_letter)
+        .where(_letters.id == dead_letter_id, _letters.discarded_at.is_(None))
+        .values(discarded_at=now_us, discard_reason=reason)
     )
-    found: dict[str, list[EarlierReplay]] = defaultdict(list)
-    for row in connection.execute(made.order_by(_requests.replay_number)):
-        found[row.replay_of].append(
-            EarlierReplay(delivery_id=DeliveryId(row.id), number=row.replay_number, status=Status(row.status))
-        )
-    return found
-
-
-def _uncertain(connection: Connection, originals: Iterable[str]) -> set[str]:
-    """Lineages in which some attempt may have arrived, and nothing since has said whether it did."""
-    listed = list(originals)
-    found = (
-        select(_original)
-        .join(delivery_attempts, _attempts.delivery_request_id == _requests.id)
-        .where(or_(_requests.id.in_(listed), _requests.replay_of.in_(listed)))
-        .where(_attempts.outcome == str(AttemptResult.UNCERTAIN), _requests.doubtful_since.is_not(None))
-        .distinct()
-    )
-    return set(connection.execute(found).scalars())
-
-
-def _dead_letter(row: RowMapping, replays: Sequence[EarlierReplay], uncertain: bool) -> DeadLetter:
-    return read(
-        DeadLetter,
-        row,
-        delivery_id=DeliveryId(row["delivery_request_id"]),
-        original_delivery_id=DeliveryId(row["original_id"]),
-        replays=tuple(replays),
-        uncertain=uncertain,
-    )
+    fresh = connection.execute(changed).rowcount == 1
+    kept = select(_letters.discarded_at, _letters.discard_reason).where(_letters.id == dead_letter_id)
+    row = connection.execute(kept).first()
+    return Discard(at_us=row.discarded_at, reason=row.discard_reason, fresh=fresh) if row else None

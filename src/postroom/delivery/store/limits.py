@@ -1,4 +1,4 @@
-"""Circuit breakers inside one process."""
+"""Circuit breakers, limits and pacing inside one process, and circuits remembered over a restart."""
 
 from __future__ import annotations
 
@@ -83,9 +83,6 @@ class MemoryBreakers:
         self._circuits[channel] = circuit
 
 
-# Circuits, remembered over a restart.
-
-
 class StoredCircuits:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -122,8 +119,7 @@ class StoredCircuits:
         return await self._database.read(work)
 
 
-# Admission limits and pacing inside one process.
-
+# -- Admission limits and pacing ---
 
 _Key = TypeVar("_Key")
 _SMALLEST_SWEEP = 1024
