@@ -22,32 +22,32 @@ from postroom.settings.model import DEFAULT_CHANNEL, SPOKEN
 from postroom.settings.reach import Elsewhere, elsewhere
 
 _NOT_THERE: Final = "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
-MUTED: Final = 3  # the exit code of what is stored and not sent
+_MUTED: Final = 3  # the exit code of what is stored and not sent
 _BUTLER: Final = "general"
-Send = Callable[[dict[str, Any], float], dict[str, Any]]
-Channel = Annotated[
+_Send = Callable[[dict[str, Any], float], dict[str, Any]]
+_Channel = Annotated[
     str | None,
     typer.Option("--channel", "-c", help=f"Such as {SPOKEN}, or auto; {DEFAULT_CHANNEL}, or what POSTROOM_URL finds."),
 ]
-Wait = Annotated[
+_Wait = Annotated[
     float | None,
     typer.Option(
         "--wait", min=0, max=600, help="Seconds to wait for the outcome; what a limit refuses is tried again."
     ),
 ]
-As = Annotated[
+_As = Annotated[
     str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")
 ]
 
 
 def notify(
     message: Annotated[str, typer.Argument(help="What to say; - reads it from standard input.")],
-    channel: Channel = None,
+    channel: _Channel = None,
     recipient: Annotated[
         str | None, typer.Option("--to", help="An address or a contact; the owner by default.")
     ] = None,
     subject: Annotated[str | None, typer.Option("--subject")] = None,
-    butler: As = None,
+    butler: _As = None,
     key: Annotated[
         str | None, typer.Option("--key", help="Send once for this key, however often it is called.")
     ] = None,
@@ -66,7 +66,7 @@ def notify(
     ] = None,
     needs_ack: Annotated[bool, typer.Option("--needs-ack", help="A person has to acknowledge it.")] = False,
     expires: Annotated[str | None, typer.Option("--expires", help="Not worth showing after this: 30m, 2h, 1d.")] = None,
-    wait_seconds: Wait = None,
+    wait_seconds: _Wait = None,
     home: Home = None,
     roster: Roster = None,
     json: Json = False,
@@ -93,7 +93,7 @@ def notify(
         if butler is not None:
             raise SettingsError(_NOT_THERE)
         asked |= {"to": recipient, **_uploaded(there, attach, quiet=json)}
-        send: Send = there.notify
+        send: _Send = there.notify
     else:
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
         send = partial(_here, settings, overrides, butler or _BUTLER)
@@ -117,7 +117,7 @@ def _is_several_peoples(answer: dict[str, Any]) -> bool:
     return any(one.get("code") == "ambiguous_recipient" for one in fields)
 
 
-def _until_there_is_room(send: Send, asked: dict[str, Any], default_wait: float) -> dict[str, Any]:
+def _until_there_is_room(send: _Send, asked: dict[str, Any], default_wait: float) -> dict[str, Any]:
     """What is refused for now was not stored; it is tried again when it said, as long as --wait lasts."""
     wait_seconds = asked["wait_seconds"]
     patience = wait_seconds if wait_seconds is not None else default_wait
@@ -151,7 +151,7 @@ def _show(answer: dict[str, Any], json: bool, overrides: Mapping[str, str | None
     else:
         say(_sentence(answer, overrides))
     if failed or answer["status"] == "muted":
-        raise typer.Exit(1 if failed else MUTED)
+        raise typer.Exit(1 if failed else _MUTED)
 
 
 def _uploaded(there: Elsewhere, files: list[Path] | None, *, quiet: bool) -> dict[str, Any]:

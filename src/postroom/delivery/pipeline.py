@@ -48,10 +48,10 @@ _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
-class FenceLost(Exception):
+class _FenceLost(Exception):
     """Somebody else owns the delivery now; stop without a word."""
 
 
@@ -131,7 +131,7 @@ class Pipeline:
                 done = await self._send(claim, self.channels[claim.channel], ready.parts, ready.permit)
             else:
                 done = await self._attempt(claim, ready)
-        except FenceLost:
+        except _FenceLost:
             return None
         return await self._record(done)
 
@@ -142,7 +142,7 @@ class Pipeline:
     async def _record(self, done: Settlement) -> Settlement | None:
         try:
             await self._settle(done)
-        except FenceLost:
+        except _FenceLost:
             return None
         if done.status in TERMINAL:
             await self.limits.release(done.claim.id)
@@ -283,7 +283,7 @@ class Pipeline:
     async def _mark(self, claim: Claim) -> Settlement | None:
         try:
             if not await self.ledger.mark_sending(claim, **self._lease(claim)):
-                raise FenceLost
+                raise _FenceLost
         except StoreUnavailable:  # the mark may stand, but we know that nothing has left
             return self._put_back(claim, DeliveryEvent.RELEASE, "the store was away")
         return None
@@ -306,8 +306,8 @@ class Pipeline:
         return _Sent(claim=claim, began_us=began, receipt=receipt)
 
     async def _call(
-        self, name: str, claim: Claim, call: Callable[[float], Awaitable[Answer]], deadline: float
-    ) -> Answer:
+        self, name: str, claim: Claim, call: Callable[[float], Awaitable[_Answer]], deadline: float
+    ) -> _Answer:
         attributes = {"postroom.channel": claim.channel, "postroom.delivery_id": claim.id}
         with span(name, attributes, claim.trace_id) as sending:
             try:
@@ -343,7 +343,7 @@ class Pipeline:
         except StoreUnavailable:
             moved = await self._insist(claim, lambda: self.ledger.advance(claim, receipt, **self._lease(claim)))
         if not moved:
-            raise FenceLost
+            raise _FenceLost
         return replace(claim, parts_done=claim.parts_done + 1, doubtful_since_us=None)
 
     async def _settle(self, done: Settlement) -> None:
@@ -353,7 +353,7 @@ class Pipeline:
         except StoreUnavailable:
             written = await self._insist(done.claim, lambda: self._settled(done))
         if not written:
-            raise FenceLost
+            raise _FenceLost
 
     async def _settled(self, done: Settlement) -> bool:
         return await self.ledger.settle(done) or await self._is_written(done)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 from weakref import WeakValueDictionary
 
 from postroom.delivery.accept import Accepted
@@ -22,6 +22,7 @@ from postroom.delivery.afterwards.rules import (
     KeptCorrection,
     unknown_delivery,
 )
+from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.model import NewDelivery, Snapshot
 from postroom.delivery.plane import Plane
 from postroom.delivery.rules.policy import caller_key
@@ -32,26 +33,12 @@ from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds
 from postroom.message.delivery import Status
 from postroom.message.outgoing import Outgoing
 
-LOOK_SECONDS: Final = 1.0  # a retry that is not yet due settles nothing, so nothing wakes who waits for it
+_LOOK_SECONDS: Final = 1.0  # a retry that is not yet due settles nothing, so nothing wakes who waits for it
 _UNDER_WAY: Final = "It is being sent at this moment, and nothing was changed; ask again to correct what was sent."
 _NO_WAY: Final = "It was sent, and {channel} can neither change, delete nor answer what was sent."
 
 
-class CorrectionRecord(Protocol):
-    """Each change names the standing it expects; what has moved on since then changes nothing and answers so."""
-
-    async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> CorrectionStanding | None: ...
-
-    async def reword(
-        self, seen: CorrectionStanding, new: NewDelivery, kept: KeptCorrection, terms: ParkingTerms | None
-    ) -> Snapshot | None: ...
-
-    async def withdraw(self, seen: CorrectionStanding, kept: KeptCorrection, failure: str) -> Snapshot | None: ...
-
-    async def keep(self, seen: CorrectionStanding, kept: KeptCorrection) -> bool: ...
-
-
-Carried = tuple[KeptCorrection, Accepted]
+_Carried = tuple[KeptCorrection, Accepted]
 
 
 def _nothing() -> None:
@@ -61,7 +48,7 @@ def _nothing() -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corrections:
     plane: Plane
-    record: CorrectionRecord
+    record: StoredCorrections
     closed: Callable[[], None] = _nothing  # wakes whoever closes the cards
     _turns: WeakValueDictionary[DeliveryId, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     _running: set[asyncio.Task[CorrectionAnswer]] = field(default_factory=set)
@@ -95,7 +82,7 @@ class Corrections:
             status = CorrectionStatus.ERROR
             return CorrectionAnswer(status=status, revises=asked.delivery_id, said=error.message, error=error)
 
-    async def _begun(self, asked: Correcting, request_id: str, until_us: int) -> CorrectionAnswer | Carried:
+    async def _begun(self, asked: Correcting, request_id: str, until_us: int) -> CorrectionAnswer | _Carried:
         """Looks and acts until what was seen is what was acted on."""
         while True:
             seen = await self.record.standing(asked.delivery_id, asked.key)
@@ -117,7 +104,7 @@ class Corrections:
 
     async def _acted(
         self, asked: Correcting, seen: CorrectionStanding, request_id: str
-    ) -> CorrectionAnswer | Carried | None:
+    ) -> CorrectionAnswer | _Carried | None:
         """None when it has moved on meanwhile."""
         if seen.waits and asked.act is CorrectionAct.RECALL:
             return await self._withdrawn(asked, seen)
@@ -130,10 +117,10 @@ class Corrections:
         left = self._left_seconds(until_us)
         if left <= 0:
             return False
-        await self.plane.outcomes.wait(seen.claim.id, min(left, LOOK_SECONDS), look_first=True)
+        await self.plane.outcomes.wait(seen.claim.id, min(left, _LOOK_SECONDS), look_first=True)
         return True
 
-    async def _again(self, known: KeptCorrection, seen: CorrectionStanding) -> CorrectionAnswer | Carried:
+    async def _again(self, known: KeptCorrection, seen: CorrectionStanding) -> CorrectionAnswer | _Carried:
         """The same call gets the same answer, as far as it has come."""
         if known.carried_key is None:
             return ways.in_place(known, seen.status)
@@ -189,7 +176,7 @@ class Corrections:
 
     async def _sent(
         self, asked: Correcting, seen: CorrectionStanding, request_id: str
-    ) -> CorrectionAnswer | Carried | None:
+    ) -> CorrectionAnswer | _Carried | None:
         claim, path = seen.claim, self.plane.acceptance
         channel = path.channels.get(claim.channel)
         if channel is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from postroom.delivery.model import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
+from postroom.delivery.model import DeadLetter, EarlierReplay, Replay, ReplayRefused
 from postroom.delivery.reading.file import (
     DeadLetterQuery,
     in_pages,
@@ -19,6 +19,7 @@ from postroom.delivery.reading.file import (
     read_word,
 )
 from postroom.delivery.rules.policy import current_trace_id, replay_key
+from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import ErrorClass, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, DeliveryId, to_text
@@ -30,32 +31,13 @@ _NEEDS_CONSENT: Final = (
     "an attempt's outcome is uncertain, so the message may have arrived: "
     "replaying it needs accept_duplicate=true and may deliver a second copy"
 )
-_Decide = Callable[[DeadLetter], Replay | ReplayRefused]
-
-
-class DeadLetterRecord(Protocol):
-    """Each change is one transaction in which nobody else can touch the same lineage."""
-
-    async def letters(self, query: DeadLetterQuery) -> Sequence[DeadLetter]:
-        """Newest first, one more than the page holds when there are more."""
-        ...
-
-    async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
-        """With the envelope, the attempts and their first and last moment."""
-        ...
-
-    async def replay(self, dead_letter_id: DeadLetterId, decide: _Decide) -> Replay | ReplayRefused | None:
-        """Writes what is decided on the letter as it stands; None when there is no such letter."""
-        ...
-
-    async def discard(self, dead_letter_id: DeadLetterId, reason: str, now_us: int) -> Discard | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetters:
     """`hand_over` tells the dispatcher of a row that is pending and not leased to anyone."""
 
-    record: DeadLetterRecord
+    record: StoredDeadLetters
     channels: Collection[str]
     channel_names: frozenset[str]
     hand_over: Callable[[], None]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 from sqlalchemy import Connection, Select, func, or_, select
@@ -35,20 +35,14 @@ _requests, _receipts, _replies = delivery_requests.c, delivery_receipts.c, deliv
 _place = person_addresses.c
 
 
-class NewsRecord(Protocol):
-    async def keep(self, news: LateNews) -> DeliveryId | None:
-        """The delivery it is about, however often it comes; None when none of ours is meant."""
-        ...
-
-
-async def keep_news(record: NewsRecord, news: LateNews) -> DeliveryId | None:
+async def keep_news(record: StoredNews, news: LateNews) -> DeliveryId | None:
     """Words of a provider are data: one line of them is kept, and none is logged."""
     about = await record.keep(replace(news, words=_one_line(news.words)))
     _log.info("delivery.news", channel=news.channel, kind=str(news.kind), delivery_id=about)
     return about
 
 
-def news_handler(record: NewsRecord) -> Callable[[InboundEvent], Awaitable[bool]]:
+def news_handler(record: StoredNews) -> Callable[[InboundEvent], Awaitable[bool]]:
     """Takes every piece of news, also of messages that are not ours: it concerns no other handler."""
 
     async def handle(event: InboundEvent) -> bool:
@@ -73,6 +67,7 @@ class StoredNews:
         self._database = database
 
     async def keep(self, news: LateNews) -> DeliveryId | None:
+        """The delivery it is about, however often it comes; None when none of ours is meant."""
         about = await self._database.read(partial(_about, news=news))
         return await self._database.write(partial(_keep, about=about, news=news)) if about is not None else None
 

@@ -11,7 +11,6 @@ correction's own delivery, or the message's where it was changed in place.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -19,6 +18,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from postroom.delivery.model import Carried, Claim, NewDelivery, Sent, Snapshot, outcome_of
+from postroom.delivery.rules.policy import digest
 from postroom.kernel.values.errors import ErrorClass, FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import DeliveryId, is_uuid, record
@@ -31,10 +31,10 @@ from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, MAX_MESSAGE_CHARACTER
 LONGEST_REASON: Final = 500
 BY_SENDER: Final = "withdrawn by its sender"
 REPLACED: Final = "withdrawn: a later correction took its place"
-REVISED_PREFIX: Final = "Correction: "
-RECALLED_TEXT: Final = "Please disregard the previous message."
-RECALLED_EDIT: Final = "This message was recalled by its sender."
-FIELDS: Final = ("act", "delivery_id", "message", "subject", "format", "reason", "idempotency_key")
+_REVISED_PREFIX: Final = "Correction: "
+_RECALLED_TEXT: Final = "Please disregard the previous message."
+_RECALLED_EDIT: Final = "This message was recalled by its sender."
+_FIELDS: Final = ("act", "delivery_id", "message", "subject", "format", "reason", "idempotency_key")
 
 
 class CorrectionAct(StrEnum):
@@ -135,7 +135,7 @@ class CorrectionAnswer:
 def read_correction(given: Mapping[str, Any], *, actor: str, sender: str | None) -> Correcting:
     """Raises ValidationError naming the field as the caller wrote it; a value that is None was not given."""
     fields = Fields({name: value for name, value in given.items() if value is not None})
-    fields.refuse_unknown(FIELDS)
+    fields.refuse_unknown(_FIELDS)
     act = CorrectionAct(fields.choice("act", [str(one) for one in CorrectionAct]))
     delivery_id = fields.text("delivery_id", maximum=64).strip().lower()
     if fields.has("delivery_id") and not is_uuid(delivery_id):
@@ -169,7 +169,7 @@ def unknown_delivery() -> ValidationError:
     return ValidationError.of([FieldError("delivery_id", "names no delivery of yours", "unknown_delivery")])
 
 
-def nothing_to_revise(why: str) -> ValidationError:
+def _nothing_to_revise(why: str) -> ValidationError:
     return ValidationError.of([FieldError("delivery_id", why, "nothing_to_revise")])
 
 
@@ -184,11 +184,7 @@ def correction_object(answer: CorrectionAnswer) -> dict[str, Any]:
     return {"status": str(answer.status), **about, "message": answer.said}
 
 
-def digest(parts: list[str]) -> str:
-    return hashlib.sha256("".join([f"{len(part)}:{part}" for part in parts]).encode()).hexdigest()
-
-
-# How a message stands when it is to be corrected: not yet sent, under way, arrived, or over.
+# -- How a message stands when it is to be corrected: not yet sent, under way, arrived, or over ---
 
 
 _CARRIED: Final = tuple(field.name for field in fields(Carried))
@@ -263,7 +259,7 @@ class CorrectionStanding:
         return replace(new, message=message, subject=subject, format=format)
 
 
-# What can be done about a message, by how it stands and what its channel can; pure.
+# -- What can be done about a message, by how it stands and what its channel can ---
 
 
 _DONE = {
@@ -308,9 +304,9 @@ def _under_key(asked: Correcting, keyed: KeptCorrection | None) -> KeptCorrectio
 def objection(asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer | None:
     """Why nothing can be done, whatever the channel can; raises where there is nothing to correct."""
     if seen.claim.markup is not None and not asked.own_card:
-        raise nothing_to_revise("is a card of the household itself, which changes it as the question goes on")
+        raise _nothing_to_revise("is a card of the household itself, which changes it as the question goes on")
     if seen.claim.revises is not None and not seen.waits:
-        raise nothing_to_revise(
+        raise _nothing_to_revise(
             f"is itself a correction; name the delivery it is about, {seen.claim.revises.delivery_id}"
         )
     if asked.act is CorrectionAct.REVISE and seen.recall is not None:
@@ -318,7 +314,7 @@ def objection(asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer |
     if seen.claim.intent is Intent.REACT and not seen.waits:
         return too_late(asked, "A reaction has no text, and cannot be taken back.")
     if asked.act is CorrectionAct.REVISE and seen.claim.intent is Intent.REACT:
-        raise nothing_to_revise("is a reaction, which has no text")
+        raise _nothing_to_revise("is a reaction, which has no text")
     return None
 
 
@@ -327,7 +323,7 @@ def over(asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer:
     ended = "was put aside as a dead letter" if seen.status is Status.DEAD_LETTERED else "failed"
     why = f" ({seen.failure})" if seen.failure else ""
     if asked.act is CorrectionAct.REVISE:
-        raise nothing_to_revise(f"{ended} and was not sent{why}; send a new message instead")
+        raise _nothing_to_revise(f"{ended} and was not sent{why}; send a new message instead")
     sentences = [f"There is nothing to recall: it {ended}{why}."]
     if seen.claim.possible_duplicate or seen.claim.doubtful_since_us or seen.claim.parts_done:
         sentences.append("A part or a copy of it may have arrived.")
@@ -370,11 +366,11 @@ def _text(asked: Correcting, how: How) -> str:
         case _, How.DELETE:
             return ""
         case CorrectionAct.RECALL, How.EDIT:
-            return RECALLED_EDIT
+            return _RECALLED_EDIT
         case CorrectionAct.RECALL, _:
-            return RECALLED_TEXT
+            return _RECALLED_TEXT
         case CorrectionAct.REVISE, How.CORRECTION:
-            return REVISED_PREFIX + asked.message
+            return _REVISED_PREFIX + asked.message
         case _:
             return asked.message
 

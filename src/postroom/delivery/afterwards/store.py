@@ -218,6 +218,8 @@ def _receipts_of(ids: list[str]) -> Select[Any]:
 
 
 class StoredCorrections:
+    """Each change names the standing it expects; what has moved on since then changes nothing and answers so."""
+
     def __init__(self, database: Database, mint: Callable[[int], str], parked: ParkedRecord) -> None:
         self._database = database
         self._mint = mint

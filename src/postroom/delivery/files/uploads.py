@@ -31,9 +31,6 @@ from postroom.kernel.database.schema import SHARED, metadata
 from postroom.kernel.values.errors import Code, OverloadRejected, Refused
 from postroom.message.attachment import CLAIM_US, Upload
 
-# Files that callers have handed in, by their hashes; the bytes lie elsewhere.
-
-
 # `used_by` is the idempotency key of the delivery it went with; `key` is the caller's own, for the upload itself.
 uploads = Table(
     "uploads",

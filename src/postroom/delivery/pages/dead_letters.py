@@ -15,6 +15,7 @@ from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.delivery.afterwards.dead_letters import objections
 from postroom.delivery.model import DeadLetter
 from postroom.delivery.reading.file import DeadLetterQuery, RowPage, read_choice, read_reason, read_uuid, read_word
+from postroom.delivery.reading.search import FoundLetters
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, is_uuid
@@ -27,22 +28,11 @@ _FILTERS: Final = ("q", "channel", "origin", "error_class", "discarded")
 _HOME: Final = "/dead-letters"
 
 
-class FoundDeadLetters(Protocol):
-    @property
-    def letters(self) -> Sequence[DeadLetter]: ...
-
-    @property
-    def before(self) -> str | None: ...
-
-    @property
-    def unfinished(self) -> bool: ...
-
-
 class DeadLetterReader(Protocol):
     @property
     def channels(self) -> Sequence[str]: ...
 
-    async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundDeadLetters:
+    async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundLetters:
         """With words, those that hold them, and those that were for one of the places."""
         ...
 
@@ -145,7 +135,7 @@ class _Pages:
         asked = {name: visit.form.get(name).strip() for name in _FILTERS} | {"discarded": ""}
         return [letter.id for letter in (await self._found(asked, None, _MOST_AT_ONCE)).letters]
 
-    async def _found(self, asked: Mapping[str, str], before: str | None, limit: int) -> FoundDeadLetters:
+    async def _found(self, asked: Mapping[str, str], before: str | None, limit: int) -> FoundLetters:
         query = _query(asked, before, self._reader.channels, limit)
         return await self._reader.find(query, asked["q"] or None, await self._concerned.places(asked["q"]))
 

@@ -17,6 +17,7 @@ from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_word
 from postroom.delivery.files.kinds import BINARY, shown_as_picture
 from postroom.delivery.reading.file import DeliveryQuery, RowPage, read_choice, read_uuid, read_word
+from postroom.delivery.reading.search import FoundDeliveries
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import is_uuid, to_us
@@ -31,17 +32,6 @@ _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "status", "channel", "origin", "intent", "since", "until")
 
 
-class FoundRows(Protocol):
-    @property
-    def rows(self) -> Sequence[Mapping[str, Any]]: ...
-
-    @property
-    def before(self) -> str | None: ...
-
-    @property
-    def unfinished(self) -> bool: ...
-
-
 class DeliveryReader(Protocol):
     @property
     def channels(self) -> Sequence[str]: ...
@@ -49,7 +39,7 @@ class DeliveryReader(Protocol):
     @property
     def attempts_by_priority(self) -> Mapping[Priority, int]: ...
 
-    async def find(self, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()) -> FoundRows:
+    async def find(self, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()) -> FoundDeliveries:
         """Also what went to one of the places, whatever its words."""
         ...
 
@@ -199,7 +189,7 @@ def _moment(text: str, name: str, zone: str) -> int | None:
         raise ValidationError(f"“{name}” is not a date and a time") from None
 
 
-def _more(wanted: Mapping[str, str], found: FoundRows | None) -> str | None:
+def _more(wanted: Mapping[str, str], found: FoundDeliveries | None) -> str | None:
     if found is None or found.before is None:
         return None
     kept = {name: value for name, value in wanted.items() if value}

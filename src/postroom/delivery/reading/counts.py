@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, not_, select, text
 
@@ -106,17 +106,9 @@ class Slice:
 # -- How the delivery plane is doing: circuits, limits, what is in flight, and figures over time ---
 
 
-class FiguresRecord(Protocol):
-    async def depth(self, channel: str | None) -> Depth: ...
-
-    async def figures(self, window: TimeRange, group_by: GroupBy | None) -> Mapping[str, Figures]:
-        """By group; under one empty name when there is no grouping."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryHealth:
-    record: FiguresRecord
+    record: StoredFigures
     limits: Limits
     breakers: Breakers
     policy: DeliveryPolicy
@@ -294,6 +286,7 @@ class StoredFigures:
         return await self._database.read(partial(depth, channel=channel))
 
     async def figures(self, window: TimeRange, group_by: GroupBy | None) -> Mapping[str, Figures]:
+        """By group; under one empty name when there is no grouping."""
         return await self._database.read(
             partial(_figures_of, window=window, group_by=group_by, kept_back=self._kept_back)
         )

@@ -204,7 +204,7 @@ def _refusal(circuit: Circuit, channel: str, wait_us: int) -> Permit:
     )
 
 
-# What an attempt says about the provider's health, and when a circuit refuses new work.
+# -- What an attempt says about the provider's health, and when a circuit refuses new work ---
 
 
 _COUNTED = frozenset({ErrorClass.UNAVAILABLE, ErrorClass.TIMEOUT})

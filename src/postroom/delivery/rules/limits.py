@@ -217,7 +217,7 @@ def decision(
     )
 
 
-# Which limits a delivery meets, and what a refusal is called.
+# -- Which limits a delivery meets, and what a refusal is called ---
 
 
 SCOPE: Final = "bot"  # the identity we send as; `user` scopes are configuration only

@@ -100,7 +100,7 @@ def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Id
 
 def caller_key(origin_butler: str, key: str) -> str:
     """What a caller's own key is in the ledger."""
-    return _hash(_joined(["caller", _normal(origin_butler), key.strip()]))
+    return digest(["caller", _normal(origin_butler), key.strip()])
 
 
 def content_hash(outgoing: Outgoing) -> str:
@@ -129,6 +129,10 @@ def _way(origin_butler: str, intent: str, channel: str) -> str:
 
 def _normal(text: str) -> str:
     return folded(text.strip())
+
+
+def digest(parts: list[str]) -> str:
+    return _hash(_joined(parts))
 
 
 def _joined(parts: list[str]) -> str:

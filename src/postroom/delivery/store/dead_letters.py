@@ -37,16 +37,21 @@ _Decide = Callable[[DeadLetter], Replay | ReplayRefused]
 
 
 class StoredDeadLetters:
+    """Each change is one transaction in which nobody else can touch the same lineage."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def letters(self, query: DeadLetterQuery) -> Sequence[DeadLetter]:
+        """Newest first, one more than the page holds when there are more."""
         return await self._database.read(partial(letters, query=query))
 
     async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
+        """With the envelope, the attempts and their first and last moment."""
         return await self._database.read(partial(_opened, dead_letter_id=dead_letter_id))
 
     async def replay(self, dead_letter_id: DeadLetterId, decide: _Decide) -> Replay | ReplayRefused | None:
+        """Writes what is decided on the letter as it stands; None when there is no such letter."""
         return await self._database.write(partial(_replay, dead_letter_id=dead_letter_id, decide=decide))
 
     async def discard(self, dead_letter_id: DeadLetterId, reason: str, now_us: int) -> Discard | None:

@@ -1,4 +1,4 @@
-"""Circuit breakers that all processes share, on Redis."""
+"""Circuit breakers, limits and pacing that all processes share, on Redis."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _gather(told: Sequence[Any]) -> Circuit:
     )
 
 
-# Admission limits and pacing that all processes share, on Redis.
+# -- Admission limits and pacing ---
 
 
 class RedisLimits:

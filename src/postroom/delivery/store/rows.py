@@ -1,4 +1,4 @@
-"""Corrections as rows: written once, and read together with the deliveries that carry them."""
+"""How a row of deliveries becomes a value, and a value a row; and the SQL that their columns spell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from opentelemetry import trace
 from sqlalchemy import insert
 
 from postroom.delivery.model import (
@@ -20,15 +19,14 @@ from postroom.delivery.model import (
     Settlement,
     Snapshot,
 )
+from postroom.delivery.rules.policy import current_trace_id
 from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_refusals
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import DeliveryFailure, Status
 
-# How a row of delivery_requests becomes a value, and a value a row.
-
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 _COPIED: Final = [(column.name, column.new) for column in DELIVERY_COLUMNS if column.new]
 _LEASED: Final = [(column.name, column.leased) for column in DELIVERY_COLUMNS if column.leased]
 _KEPT: Final = [(column.name, column.kept) for column in DELIVERY_COLUMNS if column.kept]
@@ -43,7 +41,6 @@ SETTLE_COLUMNS: Final = (*(name for name, _ in _KEPT), *(name for name, _ in _SE
 SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
 
 # Of a lost worker's row: it was written last when it was marked, or when the part before arrived.
-
 MARKED_SINCE: Final = "doubtful_since = COALESCE(doubtful_since, CASE WHEN sending THEN updated_at END)"
 
 
@@ -97,13 +94,13 @@ def found_again(new: NewDelivery, existing: Snapshot) -> Inserted:
     return Inserted(created=True, snapshot=existing, claim=claim)
 
 
-def _reader(make: Callable[..., Value], kind: str) -> Callable[[Any], Value]:
+def _reader(make: Callable[..., _Value], kind: str) -> Callable[[Any], _Value]:
     """From a row of the columns that have such a field to the value made of them."""
     columns = [(getattr(column, kind), column.read) for column in DELIVERY_COLUMNS if getattr(column, kind)]
     names = [name for name, _ in columns]
     converted = [(name, read) for name, read in columns if read]
 
-    def read(row: Any) -> Value:
+    def read(row: Any) -> _Value:
         values = dict(zip(names, row, strict=True))
         for name, convert in converted:
             values[name] = convert(values[name])
@@ -209,7 +206,7 @@ def latest_fences(claims: Iterable[Claim]) -> dict[str, int]:
     return fences
 
 
-# Calls of the switchboard that led to nothing: one row each, so that a trace knows of them.
+# -- Calls of the switchboard that led to nothing: one row each, so that a trace knows of them ---
 
 
 class StoredRefusedCalls:
@@ -230,16 +227,11 @@ class StoredRefusedCalls:
             "target_identity": "",
             "error_class": str(call.failure.error_class),
             "error_message": _sentence(call.failure.message),
-            "trace_id": _trace_id(),
+            "trace_id": current_trace_id(),
             "created_at": call.at_us,
             "handed_by": "switchboard",
         }
         await self._database.write(lambda connection: connection.execute(insert(delivery_refusals), values))
-
-
-def _trace_id() -> str | None:
-    context = trace.get_current_span().get_span_context()
-    return trace.format_trace_id(context.trace_id) if context.is_valid else None
 
 
 def _word(value: object, most: int) -> str:

@@ -38,7 +38,7 @@ from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase, marks
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Receipt, Status
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 _ANY_TIME: Final = 2**62
 
 _INSERT = ManyRows(
@@ -236,7 +236,7 @@ class SqliteLedger:
         settled = await self._write(lambda driver: _settle(driver, valid))
         return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
 
-    async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    async def _write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         return await self._database.write(lambda connection: work(_driver(connection)))
 
 

@@ -23,10 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from postroom.delivery.afterwards.rules import (
-    CorrectionAct,
-    How,
-)
+from postroom.delivery.afterwards.rules import CorrectionAct, How
 from postroom.delivery.model import FIRST_FENCE, PRIORITY_RANK, Lease, NewDelivery, Settlement
 from postroom.kernel.database.schema import MESSENGER, metadata, one_of, partial_index
 from postroom.message.attachment import attachments_of_text, attachments_text
@@ -48,7 +45,7 @@ PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryColumn:
+class _DeliveryColumn:
     """
     A row is inserted, claimed, looked at and settled; each of these says what it does with the column.
 
@@ -105,37 +102,37 @@ def _error_message(done: Settlement) -> str | None:
 
 
 DELIVERY_COLUMNS: Final = (
-    DeliveryColumn(name="id", primary=True, new="id", claim="id", snapshot="id"),
-    DeliveryColumn(name="idempotency_key", new="idempotency_key", snapshot="idempotency_key"),
-    DeliveryColumn(name="fingerprint", new="fingerprint", snapshot="fingerprint"),
-    DeliveryColumn(name="request_id", new="request_id", claim="request_id", snapshot="request_id"),
-    DeliveryColumn(name="origin_butler", new="origin_butler", claim="origin_butler", snapshot="origin_butler"),
-    DeliveryColumn(name="channel", new="channel", claim="channel", snapshot="channel"),
-    DeliveryColumn(
+    _DeliveryColumn(name="id", primary=True, new="id", claim="id", snapshot="id"),
+    _DeliveryColumn(name="idempotency_key", new="idempotency_key", snapshot="idempotency_key"),
+    _DeliveryColumn(name="fingerprint", new="fingerprint", snapshot="fingerprint"),
+    _DeliveryColumn(name="request_id", new="request_id", claim="request_id", snapshot="request_id"),
+    _DeliveryColumn(name="origin_butler", new="origin_butler", claim="origin_butler", snapshot="origin_butler"),
+    _DeliveryColumn(name="channel", new="channel", claim="channel", snapshot="channel"),
+    _DeliveryColumn(
         name="intent", leased=lambda new, _: str(new.intent), claim="intent", snapshot="intent", read=Intent
     ),
-    DeliveryColumn(name="target_identity", new="target_identity"),
-    DeliveryColumn(name="address", new="address", claim="address"),
-    DeliveryColumn(name="thread", required=False, new="thread", claim="thread"),
-    DeliveryColumn(name="order_key", new="order_key"),
-    DeliveryColumn(name="message_content", new="message", claim="message"),
-    DeliveryColumn(name="subject", required=False, new="subject", claim="subject"),
-    DeliveryColumn(name="emoji", required=False, new="emoji", claim="emoji"),
-    DeliveryColumn(name="request_envelope", new="envelope"),
-    DeliveryColumn(
+    _DeliveryColumn(name="target_identity", new="target_identity"),
+    _DeliveryColumn(name="address", new="address", claim="address"),
+    _DeliveryColumn(name="thread", required=False, new="thread", claim="thread"),
+    _DeliveryColumn(name="order_key", new="order_key"),
+    _DeliveryColumn(name="message_content", new="message", claim="message"),
+    _DeliveryColumn(name="subject", required=False, new="subject", claim="subject"),
+    _DeliveryColumn(name="emoji", required=False, new="emoji", claim="emoji"),
+    _DeliveryColumn(name="request_envelope", new="envelope"),
+    _DeliveryColumn(
         name="priority",
         type=SmallInteger,
         leased=lambda new, _: PRIORITY_RANK[new.priority],
         claim="priority",
         read=PRIORITIES.__getitem__,
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="on_uncertain", leased=lambda new, _: str(new.on_uncertain), claim="on_uncertain", read=OnUncertain
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="status", leased=_status, snapshot="status", read=Status, settled=lambda done: str(done.status)
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="attempts",
         type=Integer,
         initially="0",
@@ -143,16 +140,16 @@ DELIVERY_COLUMNS: Final = (
         snapshot="attempts",
         kept="attempts",
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="calls",
         type=Integer,
         initially="0",
         claim="calls",
         settled=lambda done: done.claim.calls + (1 if done.attempt else 0),
     ),
-    DeliveryColumn(name="parts_done", type=Integer, initially="0", claim="parts_done"),
-    DeliveryColumn(name="fence", type=Integer, initially=str(FIRST_FENCE), claim="fence"),
-    DeliveryColumn(
+    _DeliveryColumn(name="parts_done", type=Integer, initially="0", claim="parts_done"),
+    _DeliveryColumn(name="fence", type=Integer, initially=str(FIRST_FENCE), claim="fence"),
+    _DeliveryColumn(
         name="sending",
         type=Boolean,
         leased=lambda _, lease: lease is not None and lease.sending,
@@ -160,7 +157,7 @@ DELIVERY_COLUMNS: Final = (
         read=bool,
         let_go="false",
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="possible_duplicate",
         type=Boolean,
         initially="false",
@@ -169,73 +166,73 @@ DELIVERY_COLUMNS: Final = (
         read=bool,
         kept="possible_duplicate",
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="not_before",
         type=BigInteger,
         new="created_at_us",
         snapshot="not_before_us",
         kept="not_before_us",
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="lease_until",
         type=BigInteger,
         required=False,
         leased=lambda _, lease: lease.until_us if lease else None,
         let_go="NULL",
     ),
-    DeliveryColumn(name="waiting_reason", required=False, snapshot="waiting_reason", kept="waiting_reason"),
-    DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
-    DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
-    DeliveryColumn(
+    _DeliveryColumn(name="waiting_reason", required=False, snapshot="waiting_reason", kept="waiting_reason"),
+    _DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
+    _DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
+    _DeliveryColumn(
         name="provider_delivery_id",
         required=False,
         snapshot="provider_delivery_id",
         kept="receipt",
         keeps=True,
     ),
-    DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
-    DeliveryColumn(name="replay_of", required=False, new="replay_of", claim="replay_of"),
-    DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
-    DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
-    DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", kept="at_us"),
-    DeliveryColumn(
+    _DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
+    _DeliveryColumn(name="replay_of", required=False, new="replay_of", claim="replay_of"),
+    _DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
+    _DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
+    _DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", kept="at_us"),
+    _DeliveryColumn(
         name="terminal_at",
         type=BigInteger,
         required=False,
         settled=lambda done: done.at_us if done.status in TERMINAL else None,
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="markup",
         required=False,
         leased=lambda new, _: markup_text(new.markup),
         claim="markup",
         read=markup_of_text,
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="revises",
         required=False,
         leased=lambda new, _: revision_text(new.revises),
         claim="revises",
         read=revision_of_text,
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="doubtful_since",
         type=BigInteger,
         required=False,
         claim="doubtful_since_us",
         kept="doubtful_since_us",
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="format", required=False, leased=lambda new, _: stored_format(new.format), claim="format", read=read_format
     ),
-    DeliveryColumn(
+    _DeliveryColumn(
         name="attachments",
         required=False,
         leased=lambda new, _: attachments_text(new.attachments),
         claim="attachments",
         read=attachments_of_text,
     ),
-    DeliveryColumn(name="handed_by", required=False, new="handed_by"),
+    _DeliveryColumn(name="handed_by", required=False, new="handed_by"),
 )
 _OPEN = text("status IN ('pending', 'in_progress')")
 _PENDING = text("status = 'pending'")
@@ -246,7 +243,6 @@ _REPLAYED = text("replay_of IS NOT NULL")
 _FOR_INTENTS = text("origin_butler = 'intents'")
 
 # A delivery that simply arrives is in none of these, so the index over them costs it nothing.
-
 RARE: Final = ("awaiting_approval", "failed", "dead_lettered")
 IS_RARE: Final = text("status IN ('awaiting_approval', 'failed', 'dead_lettered')")
 delivery_requests = Table(
@@ -309,7 +305,6 @@ delivery_news = Table(
 )
 
 # What a person wrote back, before quotes and signatures were taken away from it.
-
 delivery_replies = Table(
     "delivery_replies",
     metadata,
