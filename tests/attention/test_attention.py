@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.delivery.world import Parts, World, envelope, generous, living_world
 from tests.work.attention.attended import PLACES, Attended, Killed
-from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 
 from postroom.attention.model import NoticeState, Policy
 from postroom.attention.rules.policy import Absence, parse_policy

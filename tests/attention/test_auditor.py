@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import delete, update
 from tests.clock import FakeClock
+from tests.delivery.world import Parts, World, generous, living_world
 from tests.work.attention.attended import Attended
-from tests.work.delivery.world import Parts, World, generous, living_world
 
 from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, Auditor
 from postroom.attention.state import Standing, decoded, encoded

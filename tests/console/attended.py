@@ -14,7 +14,7 @@ from postroom.message.outgoing import Outcome
 from postroom.message.wire import parse_notify
 from postroom.people.model import NewPerson, PersonAddress, PersonRole
 from tests.app.living import Living
-from tests.work.delivery.world import envelope
+from tests.delivery.world import envelope
 
 ALWAYS_QUIET = {
     "zone": "Europe/Vienna",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ import pytest
 from sqlalchemy import Connection
 from tests.all_tables import metadata
 from tests.clock import FakeClock
+from tests.delivery.world import Parts, World, envelope, generous, living_world
 from tests.system.counted import CountedLoops
-from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 from tests.world.store.redis_server import fresh_prefix
 
 from postroom.delivery.accept import Arrival
@@ -36,12 +35,6 @@ CONTEXT = {
     "source_sender_identity": "1000",
     "source_thread_identity": "1000:55",
 }
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        yield world
 
 
 # -- one key, one message --------------------------------------------------------------------------------------

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.delivery.world import Parts, World, generous, living_world
 from tests.patience import PATIENCE_SECONDS
-from tests.work.delivery.world import Parts, World, generous, living_world
 
 from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits
@@ -19,12 +18,6 @@ from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.ids import seconds
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        yield world
 
 
 async def test_what_can_leave_at_once_is_marked_as_it_is_stored(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Update
 from tests.clock import FakeClock
-from tests.work.delivery.world import Parts, World, generous, living_world
+from tests.delivery.world import Parts, World, generous, living_world
 from tests.world.store.sample_deliveries import new_delivery
 
 from postroom.delivery.model import Claim, Lease
@@ -19,12 +18,6 @@ from postroom.kernel.values.errors import ProviderThrottled, TargetUnavailable
 
 DOWN = TargetUnavailable("the provider answered 503")
 SWEEP_SECONDS = DeliveryPolicy().sweep_seconds
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        yield world
 
 
 def moments(world: World) -> list[float]:

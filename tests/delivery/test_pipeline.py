@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.clock import FakeClock
+from tests.delivery.world import Parts, World, generous, living_world
 from tests.patience import PATIENCE_SECONDS
-from tests.work.delivery.world import Parts, World, generous, living_world
 from tests.world.store.deadlock import deadlock
 
 from postroom.delivery.rules.breaker import BreakerPolicy, CircuitState
@@ -40,12 +39,6 @@ _DEADLOCK_WHEN_SETTLED = """
         for each row when (new.status = 'delivered') execute function settled()
 """
 DOWN = TargetUnavailable("the provider answered 503")
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        yield world
 
 
 async def test_a_message_goes_out_once_and_everything_is_on_record(world: World) -> None:

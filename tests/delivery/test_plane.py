@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
-from tests.clock import FakeClock
+from tests.delivery.world import World, envelope
 from tests.domain.envelopes import spoiled
-from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 from tests.world.store.sample_deliveries import NOON_US, ending, mint, new_delivery
 
 from postroom.delivery.model import Refusal
@@ -66,12 +63,6 @@ def test_what_happens_is_counted_and_what_is_said_is_not_logged() -> None:
     assert value("delivery_latency_seconds_count", **TELEGRAM) == 1
     assert "canary" not in str(logs)
     assert {line["event"] for line in logs} == {"delivery.refused", "delivery.settled", "delivery.bug"}
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        yield world
 
 
 @pytest.mark.requirement("messenger:delivery-validation-and-lineage")

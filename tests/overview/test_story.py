@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 from tests.clock import FakeClock
+from tests.delivery.world import Parts, generous, living_world
 from tests.opened_database import KINDS, opened_database, opened_file
-from tests.work.delivery.world import Parts, generous, living_world
 from tests.world.store.delivery_rows import NOON_US, request_row, write
 from tests.world.store.query_plans import query_plans
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
-from tests.work.delivery.world import Parts, World, envelope, generous, living_world
+from tests.delivery.world import Parts, World, envelope, generous, living_world
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.butlers.messenger.server import Execute

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clock import FakeClock
+from tests.delivery.world import World
 from tests.patience import PATIENCE_SECONDS
-from tests.work.delivery.world import Parts, World, generous, living_world
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.channels.capabilities import APPRISE, TELEGRAM
@@ -31,12 +28,6 @@ from postroom.kernel.values.ids import IdMint
 from postroom.message.markup import Revision
 
 MINT = IdMint()
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        yield world
 
 
 def corrections(world: World) -> Corrections:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, select
-from tests.opened_database import KINDS, ledger_of, opened_database
+from tests.opened_database import ledger_of
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.approvals.model import ActionStatus, Parking
@@ -30,12 +28,6 @@ LATER_US = NOON_US + 60_000_000
 TERMS = ParkingTerms(
     parking=Parking(risk=Risk.MEDIUM, expires_at_us=LATER_US * 2, most_pending=10), choose=lambda rules: ()
 )
-
-
-@pytest.fixture(params=KINDS)
-async def database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 def record(database: Database) -> StoredCorrections:

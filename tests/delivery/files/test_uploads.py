@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
 import pytest
-from tests.opened_database import KINDS, opened_database
 from tests.world.store.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.delivery.files.folder import FolderFiles
@@ -21,12 +19,6 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import OverloadRejected, Refused
 from postroom.message.attachment import CLAIM_US, UPLOAD_LIFE_US, Upload, attachments_text
 from postroom.overview.pruning import FILES, Pruner
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 def upload(content: bytes = b"hello", at_us: int = NOON_US, **changes: object) -> Upload:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
-from tests.work.delivery.keeping_provider import ASKED, BOTH, CHANNEL, DROPS, NEITHER, Act, FindAct, House, ended, house
+from tests.delivery.keeping_provider import ASKED, BOTH, CHANNEL, DROPS, NEITHER, Act, FindAct, House, ended, house
 from tests.world.store.sample_deliveries import new_delivery
 
 from postroom.delivery.afterwards.dead_letters import DeadLetters
@@ -41,12 +38,6 @@ RESEND, HOLD = OnUncertain.RESEND, OnUncertain.HOLD
 FAILS = FindAct.FAILS
 DOUBTFUL = (Act.CUT_AFTER, Act.BROKE_AFTER, Act.LOST)  # kept, and we do not know it
 MARKED = f"Hello {REPEAT_MARK}"
-
-
-@pytest.fixture(params=KINDS)
-async def database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 @pytest.mark.requirement("chan:ask-first")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ import pytest
 from tests.app.living import LIFTED, QUICK, living
 from tests.clock import FakeClock
 from tests.delivery.rules.test_policy import CONTEXT, NOTIFY
+from tests.delivery.world import Book, Parts, ScriptedChannel, World, envelope, generous, living_world
 from tests.domain.envelopes import REACT
-from tests.work.delivery.world import Book, Parts, ScriptedChannel, World, envelope, generous, living_world
 
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.rules.limits import LimitPolicy
@@ -133,12 +133,6 @@ async def test_a_later_attempt_has_the_format_from_the_ledger(tmp_path: Path, cl
 
 
 CARD = Markup(buttons=((Button(label="Yes", token="q1:yes"), Button(label="No", token="q1:no")),))
-
-
-@pytest.fixture
-async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
-        yield world
 
 
 async def submit(world: World, **changes: Any) -> Outcome:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.app.living import living
 from tests.clock import FakeClock
+from tests.delivery.world import Parts, generous, living_world
 from tests.patience import PATIENCE_SECONDS
-from tests.work.delivery.world import Parts, generous, living_world
 
 from postroom.delivery.rules import limits
 from postroom.delivery.store.limits import MemoryLimits

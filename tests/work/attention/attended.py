@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.work.delivery.world import World, envelope
+from tests.delivery.world import World, envelope
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import Attention, Considering

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import select
 from tests.clock import FakeClock
+from tests.delivery.world import Tally, generous
 from tests.opened_database import ledger_of
 from tests.patience import PATIENCE_SECONDS
-from tests.work.delivery.world import Tally, generous
 from tests.world.store.sample_deliveries import new_delivery
 
 from postroom.delivery.afterwards.store import StoredSent

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from tests.opened_database import KINDS, ledger_of, opened_database
+from tests.opened_database import ledger_of
 from tests.world.store.sample_deliveries import LEASE, NOON_US, new_delivery
 
-from postroom.delivery.afterwards.news import StoredNews
+from postroom.delivery.afterwards.news import LONGEST, StoredNews, keep_news, news_handler
 from postroom.delivery.model import NewDelivery
 from postroom.delivery.settlement import delivered
 from postroom.kernel.database.engine import Database
-from postroom.kernel.values.ids import to_text
-from postroom.message.delivery import Receipt
-from postroom.message.inbound import LateNews, NewsKind
+from postroom.kernel.values.ids import DeliveryId, to_text
+from postroom.message.delivery import (
+    Receipt,
+)
+from postroom.message.inbound import InboundMessage, LateNews, NewsKind
 from postroom.overview.story import trace
 
 BOUNCE = LateNews(
@@ -29,12 +29,6 @@ BOUNCE = LateNews(
     provider_id="77",
     places=("D1",),
 )
-
-
-@pytest.fixture(params=KINDS)
-async def database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 async def arrived(database: Database, provider_id: str = "77", **changes: Any) -> NewDelivery:
@@ -109,3 +103,45 @@ async def test_news_of_a_delivery_that_never_was_is_nothing(database: Database) 
 def test_news_names_its_message_in_one_way() -> None:
     with pytest.raises(ValueError, match="by our id or by the provider's"):
         replace(BOUNCE, provider_id=None)
+
+
+# -- what a channel brings goes to the record, and to no other handler -----------------------------------------
+
+READ = LateNews(channel="slack", event_id="e1", kind=NewsKind.READ, at_us=1, provider_id="7", words="fine")
+
+
+@dataclass
+class Notebook:
+    kept: list[LateNews] = field(default_factory=list)
+
+    async def keep(self, news: LateNews) -> DeliveryId | None:
+        self.kept.append(news)
+        return DeliveryId("d1") if news.provider_id == "7" else None
+
+
+@pytest.mark.requirement("chan:late-news")
+async def test_news_is_handed_to_the_record_also_when_it_is_about_nothing_of_ours() -> None:
+    notebook = Notebook()
+    handle = news_handler(notebook)
+    strange = replace(READ, provider_id="8")
+
+    assert [await handle(READ), await handle(strange)] == [True, True]
+    assert notebook.kept == [READ, strange]
+
+
+async def test_what_people_write_is_for_others() -> None:
+    notebook = Notebook()
+    message = InboundMessage(channel="slack", number=1, message_id="1", places=("D1",))
+
+    assert await news_handler(notebook)(message) is False
+    assert notebook.kept == []
+
+
+async def test_words_are_kept_as_one_short_line_that_every_store_can_hold() -> None:
+    notebook = Notebook()
+
+    assert await keep_news(notebook, replace(READ, words="a\x00b\r\n\u202ec\ud800 " + "x" * 999)) == "d1"
+
+    [kept] = notebook.kept
+    assert kept.words.startswith("a\ufffdb c\ufffd xxx")
+    assert len(kept.words) == LONGEST

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.delivery.keeping_provider import ASKED, BOTH, DROPS, Act, FindAct, house
 from tests.opened_database import KINDS, opened_database
-from tests.work.delivery.keeping_provider import ASKED, BOTH, DROPS, Act, FindAct, house
 
 from postroom.kernel.database.engine import Database
 from postroom.message.channel import Capabilities

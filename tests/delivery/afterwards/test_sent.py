@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
-from tests.opened_database import KINDS, ledger_of, opened_database
+from tests.opened_database import ledger_of
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.delivery.afterwards.store import StoredSent
@@ -23,12 +21,6 @@ from postroom.overview.story import trace
 CARD = Markup(
     buttons=((Button(label="Ja ✓", token="q1:canary-token"),), (Button(label="Open", url="https://x/canary"),))
 )
-
-
-@pytest.fixture(params=KINDS)
-async def database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 async def test_all_parts_are_named_in_order_once_the_last_has_arrived(database: Database) -> None:
