@@ -15,14 +15,13 @@ from prometheus_client import CollectorRegistry
 from postroom.channels.capabilities import KINDS, TELEGRAM
 from postroom.delivery.accept import Acceptance, FirstWrite
 from postroom.delivery.afterwards.store import StoredSent
-from postroom.delivery.dispatcher import Dispatcher, Recovery
+from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import DeliveryMeter, Plane
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands
 from postroom.delivery.seams import Ledger
-from postroom.delivery.settlement import Outcomes
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.delivery.store.sqlite import SqliteLedger

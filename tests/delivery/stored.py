@@ -11,9 +11,7 @@ from tests.world.store.sample_deliveries import LEASE, NOON_US, SECOND
 
 from postroom.delivery.model import Claim, NewDelivery
 from postroom.delivery.seams import Ledger
-from postroom.delivery.store.tables import (
-    delivery_requests,
-)
+from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.engine import Database
 
 

@@ -16,9 +16,9 @@ from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
 from tests.world.store.sample_deliveries import LEASE, NOON_US, ending, new_delivery
 
-from postroom.delivery.dispatcher import conclude
+from postroom.delivery.dispatcher import Outcomes
 from postroom.delivery.rules.retry import RetryPolicy
-from postroom.delivery.settlement import Outcomes, delivered, failed, outcome_of, put_back
+from postroom.delivery.rules.settlement import conclude, delivered, failed, outcome_of, put_back
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.database.postgres_signals import listening

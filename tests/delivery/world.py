@@ -20,7 +20,7 @@ from tests.system.counted import CountedLoops
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.accept import Acceptance, FirstWrite
 from postroom.delivery.afterwards.store import StoredSent
-from postroom.delivery.dispatcher import Dispatcher, Recovery
+from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.model import Claim, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.pipeline import Pipeline
@@ -29,7 +29,6 @@ from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import as_it_stands
 from postroom.delivery.seams import Breakers, Ledger, Limits, Pace
-from postroom.delivery.settlement import Outcomes
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests

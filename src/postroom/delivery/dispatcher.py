@@ -1,28 +1,29 @@
-"""Who works on what, and when: slots, wake-ups, recovery and the sweep."""
+"""Who works on what, and when: slots, wake-ups, recovery and the sweep; and who is told of it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement
+from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement, Snapshot
 from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.rules.policy import DeliveryPolicy
-from postroom.delivery.rules.retry import RetryPolicy, after_call
+from postroom.delivery.rules.retry import RetryPolicy
+from postroom.delivery.rules.settlement import conclude
 from postroom.delivery.seams import Ledger, Limits, Meter
-from postroom.delivery.settlement import Outcomes, failed, put_back
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.values.errors import OutcomeUncertain, StoreUnavailable
+from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds
-from postroom.message.channel import UNDECLARED, Capabilities, KnownChannels
-from postroom.message.delivery import TERMINAL, DeliveryEvent, Status
+from postroom.message.channel import UNDECLARED, KnownChannels
+from postroom.message.delivery import TERMINAL, Status
 
 _SWEEP_BATCH = 200
+_REMEMBERED = 10_000
 
 
 class Dispatcher:
@@ -238,6 +239,9 @@ class Dispatcher:
         self.woken.ring()
 
 
+# -- Deliveries whose worker was lost, as the rules of the sweep say ---
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
     ledger: Ledger
@@ -262,18 +266,75 @@ class Recovery:
         return done
 
 
-def conclude(
-    claim: Claim,
-    policy: RetryPolicy,
-    *,
-    now_us: int,
-    dice: float,
-    dead_letter_id: str,
-    can: Capabilities = UNDECLARED,
-) -> Settlement:
-    """Before the mark nothing had left; after it nobody can know, unless the next attempt finds it out."""
-    if not claim.sending:
-        return put_back(claim, DeliveryEvent.RELEASE, now_us=now_us, reason="taken over from a lost worker")
-    error = OutcomeUncertain("the worker was lost while sending")
-    verdict = after_call(claim, error, can, policy, dice)
-    return failed(claim, error, verdict, started_us=now_us, now_us=now_us, dead_letter_id=dead_letter_id, can=can)
+# -- Callers who wait for a delivery are woken by its settling; nobody polls ---
+
+_Answer: TypeAlias = "asyncio.Future[Snapshot | None]"
+
+
+class Outcomes:
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._waiting: dict[DeliveryId, set[_Answer]] = {}
+        self._recent: OrderedDict[DeliveryId, Snapshot] = OrderedDict()
+        self._stopped = False
+
+    def settled(self, snapshot: Snapshot) -> None:
+        if snapshot.status not in TERMINAL:
+            return
+        self._recent[snapshot.id] = snapshot
+        if len(self._recent) > _REMEMBERED:
+            self._recent.popitem(last=False)
+        for answer in self._waiting.pop(snapshot.id, ()):
+            _give(answer, snapshot)
+
+    def let_go(self) -> None:
+        """We are stopping: whoever waits is told what is known now; the delivery goes on later."""
+        self._stopped = True
+        for answer in [one for waiting in self._waiting.values() for one in waiting]:
+            _give(answer, None)
+        self._waiting.clear()
+
+    def awaited(self, ids: list[DeliveryId]) -> list[DeliveryId]:
+        """Those of the given deliveries that somebody here waits for."""
+        return [one for one in ids if one in self._waiting]
+
+    async def refresh(self, ids: list[DeliveryId] | None = None) -> None:
+        """Look again: another process settled these, or notices were missed for a while."""
+        for one in self.awaited(ids) if ids is not None else list(self._waiting):
+            if snapshot := await self._ledger.get(one):
+                self.settled(snapshot)
+
+    async def wait(
+        self, delivery_id: DeliveryId, timeout_seconds: float, *, look_first: bool = False
+    ) -> Snapshot | None:
+        """
+        The outcome, or None when it has not come in time.
+
+        `look_first` is for a delivery that may have been settled, here or elsewhere,
+        before we began to listen.
+        """
+        if (recent := self._recent.get(delivery_id)) or self._stopped:
+            return recent
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(delivery_id, set()).add(answer)
+        alarm = self._clock.ring(self._clock.now_us() + seconds(timeout_seconds), lambda: _give(answer, None))
+        try:
+            if look_first:
+                with suppress(StoreUnavailable):  # then the settling itself will tell, or the time runs out
+                    await self.refresh([delivery_id])
+            return await answer
+        finally:
+            alarm.cancel()
+            self._leave(delivery_id, answer)
+
+    def _leave(self, delivery_id: DeliveryId, answer: _Answer) -> None:
+        if waiting := self._waiting.get(delivery_id):
+            waiting.discard(answer)
+            if not waiting:
+                del self._waiting[delivery_id]
+
+
+def _give(answer: _Answer, snapshot: Snapshot | None) -> None:
+    if not answer.done():
+        answer.set_result(snapshot)

@@ -10,24 +10,13 @@ from typing import Any, Final
 
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.plane import Plane
-from postroom.kernel.values.errors import (
-    FieldError,
-    PostroomError,
-    ValidationError,
-)
+from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import printable, text_problem
 from postroom.kernel.values.ids import record
 from postroom.message.channel import AUTO, KnownChannels, Outbound
 from postroom.message.delivery import Intent
 from postroom.message.outgoing import Outcome, Outgoing, refused
-from postroom.message.wire import (
-    NOTIFY_V1,
-    WISH_FIELDS,
-    argument_error,
-    notify_error,
-    notify_response,
-    parse_notify,
-)
+from postroom.message.wire import NOTIFY_V1, WISH_FIELDS, argument_error, notify_error, notify_response, parse_notify
 from postroom.settings.reach import Peer
 
 _MAX_WAIT_SECONDS: Final = 600.0

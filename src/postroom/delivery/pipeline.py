@@ -27,9 +27,9 @@ from postroom.delivery.rules.retry import (
     silent,
     without_doubt,
 )
+from postroom.delivery.rules.settlement import answered, asked_in_vain, delivered, failed, found, given_up, put_back
 from postroom.delivery.rules.target import prepare_aside
 from postroom.delivery.seams import Breakers, CircuitRecord, Ledger, Limits, Meter, Pace
-from postroom.delivery.settlement import answered, asked_in_vain, delivered, failed, found, given_up, put_back
 from postroom.kernel.running.clock import Clock, Overdue
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,

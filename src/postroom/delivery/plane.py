@@ -9,10 +9,9 @@ import structlog
 from prometheus_client import CollectorRegistry, Counter
 
 from postroom.delivery.accept import Acceptance, Accepted
-from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.dispatcher import Dispatcher, Outcomes
 from postroom.delivery.model import Claim, NewDelivery, Refusal, Settlement, Snapshot, outcome_of
 from postroom.delivery.seams import Considers, Limits
-from postroom.delivery.settlement import Outcomes
 from postroom.kernel.running.telemetry import TallyCounter, TallyHistogram
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import DeliveryId

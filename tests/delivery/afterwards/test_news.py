@@ -11,12 +11,10 @@ from tests.world.store.sample_deliveries import LEASE, NOON_US, new_delivery
 
 from postroom.delivery.afterwards.news import LONGEST, StoredNews, keep_news, news_handler
 from postroom.delivery.model import NewDelivery
-from postroom.delivery.settlement import delivered
+from postroom.delivery.rules.settlement import delivered
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId, to_text
-from postroom.message.delivery import (
-    Receipt,
-)
+from postroom.message.delivery import Receipt
 from postroom.message.inbound import InboundMessage, LateNews, NewsKind
 from postroom.overview.story import trace
 

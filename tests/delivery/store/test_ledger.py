@@ -11,19 +11,9 @@ from tests.delivery.stored import Store
 from tests.world.store.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.delivery.model import Claim, Inserted, Lease
-from postroom.delivery.store.tables import (
-    delivery_attempts,
-    delivery_dead_letter,
-    delivery_receipts,
-    delivery_requests,
-)
+from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_receipts, delivery_requests
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.delivery import (
-    DeliveryEvent,
-    Priority,
-    Receipt,
-    Status,
-)
+from postroom.message.delivery import DeliveryEvent, Priority, Receipt, Status
 
 # -- insert ------------------------------------------------------------------------------------------------------
 

@@ -20,14 +20,7 @@ from postroom.delivery.store.tables import (
 )
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import ErrorClass
-from postroom.message.delivery import (
-    TRANSITIONS,
-    AttemptResult,
-    DeliveryEvent,
-    DeliveryFailure,
-    Receipt,
-    Status,
-)
+from postroom.message.delivery import TRANSITIONS, AttemptResult, DeliveryEvent, DeliveryFailure, Receipt, Status
 
 EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}
 

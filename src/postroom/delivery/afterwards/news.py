@@ -12,12 +12,7 @@ from typing import Any, Final
 import structlog
 from sqlalchemy import Connection, Select, func, or_, select
 
-from postroom.delivery.store.tables import (
-    delivery_news,
-    delivery_receipts,
-    delivery_replies,
-    delivery_requests,
-)
+from postroom.delivery.store.tables import delivery_news, delivery_receipts, delivery_replies, delivery_requests
 from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.values.ids import DeliveryId, to_text
 from postroom.kernel.values.json import storable

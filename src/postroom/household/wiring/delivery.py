@@ -27,7 +27,7 @@ from postroom.delivery.accept import Acceptance, FirstWrite
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.afterwards.store import StoredCorrections, StoredSent
-from postroom.delivery.dispatcher import Dispatcher, Recovery
+from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import DeliveryMeter, Plane, SettledElsewhere
 from postroom.delivery.reading.counts import DeliveryHealth, StoredFigures
@@ -39,7 +39,6 @@ from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.retry import RetryPolicy
 from postroom.delivery.rules.target import as_it_stands
 from postroom.delivery.seams import Breakers, Ledger, Limits, Meter, Pace
-from postroom.delivery.settlement import Outcomes
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.household.wiring.attention import household_policy, notice_reasons
