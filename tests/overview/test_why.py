@@ -33,7 +33,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
-from postroom.questions.waiting import QuestionStory, QuestionView
+from postroom.questions.telling import QuestionStory, QuestionView
 
 NOW = seconds(1_800_000_000)
 

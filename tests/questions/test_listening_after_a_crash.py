@@ -14,8 +14,8 @@ from postroom.intents.store import StoredIntents
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
-from postroom.questions.hearing import GAP_SECONDS, Listening
 from postroom.questions.store.questions import StoredQuestions
+from postroom.questions.timekeeper import GAP_SECONDS, Listening
 
 Gap = tuple[str, int, int]
 

@@ -20,7 +20,6 @@ from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import Code, Refused, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.questions import questions as moves
 from postroom.questions.model import (
     BY_DEFAULT,
     Added,
@@ -32,7 +31,9 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.model import QuestionEventType as Type
-from postroom.questions.questions import NOT_CAUGHT_UP, KeyReused, Questions
+from postroom.questions.questions import KeyReused, Questions
+from postroom.questions.rules import changes as moves
+from postroom.questions.rules.changes import NOT_CAUGHT_UP
 from postroom.questions.rules.reading import Given
 from postroom.questions.rules.request import check
 from postroom.questions.store.questions import StoredQuestions

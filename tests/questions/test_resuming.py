@@ -15,7 +15,7 @@ from postroom.kernel.values.errors import OverloadRejected
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
 from postroom.questions.rules.reading import Given
-from postroom.questions.timekeeper import Follower, Resuming
+from postroom.questions.telling import Follower, Resuming
 
 
 @dataclass

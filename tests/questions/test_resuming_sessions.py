@@ -24,7 +24,7 @@ from postroom.kernel.running.process import Seal
 from postroom.questions.model import Question, Resume, Said
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.questions import StoredQuestions
-from postroom.questions.timekeeper import Follower, Resuming
+from postroom.questions.telling import Follower, Resuming
 
 WEEK_SECONDS = 7 * 86_400
 pytestmark = pytest.mark.requirement("ask:butler-wakes")

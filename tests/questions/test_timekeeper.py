@@ -32,7 +32,8 @@ from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.reading import Given
 from postroom.questions.shapes import answer_shape
 from postroom.questions.store.tables import questions
-from postroom.questions.timekeeper import LOOK_SECONDS, Follower, QuestionNews, Timekeeper, principal_of
+from postroom.questions.telling import Follower, QuestionNews, principal_of
+from postroom.questions.timekeeper import LOOK_SECONDS, Timekeeper
 
 
 @pytest.fixture(params=KINDS)

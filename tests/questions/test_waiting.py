@@ -11,7 +11,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.asking_office import ANNA, HEALTH, Book, Office, office_on, opened_office
 
 from postroom.questions.rules.reading import Given
-from postroom.questions.waiting import LOOK_SECONDS
+from postroom.questions.telling import LOOK_SECONDS
 
 
 @pytest.fixture

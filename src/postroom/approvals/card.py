@@ -44,7 +44,7 @@ from postroom.questions.model import (
     Wording,
     is_approval,
 )
-from postroom.questions.questions import opened
+from postroom.questions.rules.changes import opened
 from postroom.questions.rules.plan import next_at
 from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionRequest
 

@@ -69,8 +69,9 @@ from postroom.questions.model import (
     Verdict,
     Wording,
 )
-from postroom.questions.questions import Questions, opened
+from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker, request_id_of
+from postroom.questions.rules.changes import opened
 from postroom.questions.rules.plan import Channels, next_at
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, QuestionRequest
 from postroom.questions.timekeeper import ShownCards

@@ -1,4 +1,4 @@
-"""`postroom answer`: answer a question as the person it asks."""
+"""`postroom ask`, `wait`, `answer` and `asks`: questions from the shell, and their answers back there."""
 
 from __future__ import annotations
 
@@ -22,238 +22,22 @@ from postroom.questions.model import QuestionStatus
 from postroom.settings.glance import SettingsGlance, glance_from_process
 from postroom.settings.reach import Elsewhere, NotReached, elsewhere, path_of
 
+DEFAULT_WAIT: Final = "25s"
+INTERRUPTED: Final = 130
+CODES: Final = {"answered": 0, "open": 10, "expired": 11, "declined": 12, "cancelled": 13, "superseded": 13}
+_LOOK_SECONDS: Final = 60.0  # the longest the household lets one look take
+_AGAIN_SECONDS: Final = 2.0
+_SLACK_SECONDS: Final = 20.0
+_MOST: Final = 100
+_PAGE: Final = 200
+Wait = Annotated[str, typer.Option("--wait", help="How long to wait, such as 90s, 15m or 1h; 0 only looks.")]
 Values = Annotated[
     list[str] | None, typer.Argument(metavar="VALUE", help="The option; several when several may be chosen.")
 ]
 Fields = Annotated[list[str] | None, typer.Option("--field", help="One value of a form, as NAME=VALUE.")]
 
 
-def answer(
-    ask_id: Annotated[str, typer.Argument(metavar="ID", help="The question, by id.")],
-    values: Values = None,
-    text: Annotated[str | None, typer.Option("--text", help="An answer in your own words.")] = None,
-    field: Fields = None,
-    decline: Annotated[bool, typer.Option("--decline", help="You would rather not answer.")] = False,
-    home: Home = None,
-    json: Json = False,
-) -> None:
-    """Answer a question as the person it asks; exits with 0 when the answer counts."""
-    if sum((bool(values), text is not None, bool(field), decline)) != 1:
-        raise SettingsError("Give one of VALUE, --text, --field and --decline.")
-    there = question_household(home)
-    done = there.post(
-        path_of("asks", ask_id, "answer"), _given(there, ask_id, values or [], text, field or [], decline)
-    )
-    say_json(done) if json else complain(sentence(done))
-
-
-def _given(
-    there: Elsewhere, ask_id: str, values: list[str], text: str | None, fields: list[str], decline: bool
-) -> dict[str, Any]:
-    if decline:
-        return {"declined": True}
-    if text is not None:
-        return {"text": text}
-    asked = there.get(path_of("asks", ask_id))["asked"]
-    if fields:
-        return _filled(asked, fields)
-    if asked["kind"] in ("text", "form"):
-        return {"text": " ".join(values)}
-    return {"selected": values} if asked["multiple"] or len(values) > 1 else {"value": values[0]}
-
-
-def _filled(asked: dict[str, Any], fields: list[str]) -> dict[str, Any]:
-    """As lines of text, which the household reads as the form wants them."""
-    if asked["kind"] != "form":
-        raise SettingsError("--field: this question is no form; give the answer itself, or --text.")
-    named = [one.partition("=") for one in fields]
-    if any(not mark for _, mark, _ in named):
-        raise SettingsError("--field: write NAME=VALUE.")
-    return {"text": "\n".join(f"{name.strip()}: {value}" for name, _, value in named)}
-
-
-# `postroom asks`: the questions of this household, the newest first.
-
-
-_MOST: Final = 100
-_PAGE: Final = 200
-
-
-def asks(
-    status: Annotated[
-        str | None, typer.Option("--status", help="open, answered, declined, expired, cancelled or superseded.")
-    ] = None,
-    mine: Annotated[bool, typer.Option("--mine", help="Only what asks you.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 50,
-    home: Home = None,
-    json: Json = False,
-) -> None:
-    """List questions: of an agent what it asked, of a person what asks them, of the owner all."""
-    if status is not None and status not in [*QuestionStatus]:
-        names = [str(one) for one in QuestionStatus]
-        raise SettingsError(
-            f"--status: there is no '{status}'{did_you_mean(status, names)} There are {', '.join(names)}."
-        )
-    found = _found(home, status, mine, limit)
-    if json:
-        say_json(found)
-        return
-    for one in found:
-        say(_line(one))
-    if not found:
-        say("No questions.")
-
-
-def _found(home: str | None, status: str | None, mine: bool, limit: int) -> list[dict[str, Any]]:
-    there, found, cursor = question_household(home), list[dict[str, Any]](), None
-    while len(found) < limit:
-        most = min(limit - len(found), _PAGE)
-        page = there.get("/v1/asks", status=status, mine="true" if mine else None, limit=most, cursor=cursor)
-        found += page["asks"]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    return found
-
-
-def _line(one: dict[str, Any]) -> str:
-    """What people and models wrote stays on its line and cannot act on the terminal."""
-    asked = one["asked"]
-    people = ", ".join(person["name"] for person in asked["to"])
-    by = one["answered_by"] or {}
-    ended = f" → {_short(answer_line(one['answer']))}" if one["answer"] else ""
-    who = f" ({_short(by['name'])} via {by['channel']})" if by else ""
-    about = f" – {_short(asked['context'])}" if asked["context"] else ""
-    asker = "Your household" if asked["asked_by"] == str(OPERATOR) else _short(asked["asked_by"])
-    told = f"{asker} asks {_short(people)}: {_short(asked['question'])}{about}"
-    return f"{one['ask_id']}  {one['status']:10}  {told}{ended}{who}"
-
-
-def _short(text: str) -> str:
-    line = reveal(" ".join(text.split()))
-    return line if len(line) <= _MOST else f"{line[: _MOST - 1]}…"
-
-
-# How a command about a question ends: the answer on standard output, words on standard error, and a code.
-
-
-INTERRUPTED: Final = 130
-CODES: Final = {"answered": 0, "open": 10, "expired": 11, "declined": 12, "cancelled": 13, "superseded": 13}
-
-
-def end(document: dict[str, Any], *, json: bool) -> NoReturn:
-    """0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled or replaced."""
-    if json:
-        say_json(document)
-    elif document["answer"] is not None:
-        say(answer_line(document["answer"]))
-    complain(sentence(document))
-    raise typer.Exit(CODES[document["status"]])
-
-
-def answer_line(answer: dict[str, Any]) -> str:
-    """A value or the person's words as they are, several values one on each line, a form as JSON."""
-    if answer["value"] is not None:
-        return str(answer["value"])
-    if answer["selected"]:
-        return "\n".join(answer["selected"])
-    if answer["fields"]:
-        return strict_json(answer["fields"], ensure_ascii=False)
-    return str(answer["text"] or "")
-
-
-def sentence(document: dict[str, Any]) -> str:
-    by = document["answered_by"] or {}
-    name, where = by.get("name", "A person"), by.get("channel", "")
-    match document["status"]:
-        case "open":
-            return f"Not answered yet.{_not_shown(document)} To go on waiting: postroom wait {document['ask_id']}"
-        case "answered":
-            kept = " The secret had been handed out before." if document["answer"] is None else ""
-            return f"{name} answered via {where}.{kept}"
-        case "declined":
-            return f"{name} would rather not answer."
-        case "expired" if document["answer"] is not None:
-            return "No one answered in time: this is the default."
-        case "expired":
-            return "No one answered in time."
-        case "cancelled":
-            return "The question was taken back."
-        case _:
-            return "Another question took its place."
-
-
-def _not_shown(document: dict[str, Any]) -> str:
-    failed = [one for one in document["presentations"] if one["status"] == "not_shown"]
-    return "".join(f" Not shown to {one['person']} on {one['channel']}: {one.get('reason')}." for one in failed)
-
-
-# The household whose questions a command is about: at POSTROOM_URL, or the one that runs here, as its owner.
-
-
-def question_household(home: str | None) -> Elsewhere:
-    settings = glance_from_process({"home": home})
-    return elsewhere(settings, home) or _here(settings)
-
-
-def _here(settings: SettingsGlance) -> Elsewhere:
-    from postroom.kernel.guard.tokens import TokenFile
-
-    token = TokenFile(settings.tokens_file).token_of(OPERATOR)
-    if token is None:
-        raise no_owner_token(settings.tokens_file)
-    return Elsewhere(url=settings.own_api_url, token=token)
-
-
-# Wait for the end of a question: long looks, one after the other, also while the household restarts.
-
-
-DEFAULT_WAIT: Final = "25s"
-_LOOK_SECONDS: Final = 60.0  # the longest the household lets one look take
-_AGAIN_SECONDS: Final = 2.0
-_SLACK_SECONDS: Final = 20.0
-Wait = Annotated[str, typer.Option("--wait", help="How long to wait, such as 90s, 15m or 1h; 0 only looks.")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """Ctrl-C ends the waiting and leaves the question as it is."""
-
-    there: Elsewhere
-    wait_seconds: float
-    now: Callable[[], float] = time.monotonic
-    pause: Callable[[float], None] = time.sleep
-
-    def until_over(self, ask_id: str) -> dict[str, Any]:
-        """Looks at least once; a household that is away meanwhile is asked again until the time is up."""
-        try:
-            return self._until_over(ask_id)
-        except KeyboardInterrupt:
-            complain(f"Stopped waiting; the question stays open. To go on: postroom wait {ask_id}")
-            raise typer.Exit(INTERRUPTED) from None
-
-    def _until_over(self, ask_id: str) -> dict[str, Any]:
-        until, was_away = self.now() + self.wait_seconds, False
-        while True:
-            left = max(until - self.now(), 0.0)
-            try:
-                found = self._look(ask_id, min(left, _LOOK_SECONDS))
-            except NotReached as error:
-                if left <= 0:
-                    raise
-                if not was_away:
-                    complain(f"{error} Still waiting.")
-                was_away = True
-                self.pause(min(left, _AGAIN_SECONDS))
-                continue
-            if found["status"] != "open" or until <= self.now():
-                return found
-
-    def _look(self, ask_id: str, seconds: float) -> dict[str, Any]:
-        return self.there.look(path_of("asks", ask_id), seconds + _SLACK_SECONDS, wait=round(seconds, 3))
-
-
-# `postroom ask`: put a question to people from the shell, and go on with what they say.
+# ---- ask ----
 
 
 def ask(
@@ -333,7 +117,7 @@ def _form(text: str | None) -> Any:
         raise SettingsError("--form: this is not JSON; write a JSON Schema, or @FILE with one.") from None
 
 
-# `postroom wait`: go on waiting for a question that was asked before.
+# ---- wait ----
 
 
 def wait(
@@ -356,3 +140,213 @@ def _under(there: Elsewhere, key: str) -> str:
     if not found:
         raise SettingsError(f"You have asked nothing under the key '{key}'; `postroom asks` lists what you asked.")
     return str(found[0]["ask_id"])
+
+
+# ---- answer ----
+
+
+def answer(
+    ask_id: Annotated[str, typer.Argument(metavar="ID", help="The question, by id.")],
+    values: Values = None,
+    text: Annotated[str | None, typer.Option("--text", help="An answer in your own words.")] = None,
+    field: Fields = None,
+    decline: Annotated[bool, typer.Option("--decline", help="You would rather not answer.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Answer a question as the person it asks; exits with 0 when the answer counts."""
+    if sum((bool(values), text is not None, bool(field), decline)) != 1:
+        raise SettingsError("Give one of VALUE, --text, --field and --decline.")
+    there = question_household(home)
+    done = there.post(
+        path_of("asks", ask_id, "answer"), _given(there, ask_id, values or [], text, field or [], decline)
+    )
+    say_json(done) if json else complain(sentence(done))
+
+
+def _given(
+    there: Elsewhere, ask_id: str, values: list[str], text: str | None, fields: list[str], decline: bool
+) -> dict[str, Any]:
+    if decline:
+        return {"declined": True}
+    if text is not None:
+        return {"text": text}
+    asked = there.get(path_of("asks", ask_id))["asked"]
+    if fields:
+        return _filled(asked, fields)
+    if asked["kind"] in ("text", "form"):
+        return {"text": " ".join(values)}
+    return {"selected": values} if asked["multiple"] or len(values) > 1 else {"value": values[0]}
+
+
+def _filled(asked: dict[str, Any], fields: list[str]) -> dict[str, Any]:
+    """As lines of text, which the household reads as the form wants them."""
+    if asked["kind"] != "form":
+        raise SettingsError("--field: this question is no form; give the answer itself, or --text.")
+    named = [one.partition("=") for one in fields]
+    if any(not mark for _, mark, _ in named):
+        raise SettingsError("--field: write NAME=VALUE.")
+    return {"text": "\n".join(f"{name.strip()}: {value}" for name, _, value in named)}
+
+
+# ---- asks ----
+
+
+def asks(
+    status: Annotated[
+        str | None, typer.Option("--status", help="open, answered, declined, expired, cancelled or superseded.")
+    ] = None,
+    mine: Annotated[bool, typer.Option("--mine", help="Only what asks you.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")] = 50,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """List questions: of an agent what it asked, of a person what asks them, of the owner all."""
+    if status is not None and status not in [*QuestionStatus]:
+        names = [str(one) for one in QuestionStatus]
+        raise SettingsError(
+            f"--status: there is no '{status}'{did_you_mean(status, names)} There are {', '.join(names)}."
+        )
+    found = _found(home, status, mine, limit)
+    if json:
+        say_json(found)
+        return
+    for one in found:
+        say(_line(one))
+    if not found:
+        say("No questions.")
+
+
+def _found(home: str | None, status: str | None, mine: bool, limit: int) -> list[dict[str, Any]]:
+    there, found, cursor = question_household(home), list[dict[str, Any]](), None
+    while len(found) < limit:
+        most = min(limit - len(found), _PAGE)
+        page = there.get("/v1/asks", status=status, mine="true" if mine else None, limit=most, cursor=cursor)
+        found += page["asks"]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    return found
+
+
+def _line(one: dict[str, Any]) -> str:
+    """What people and models wrote stays on its line and cannot act on the terminal."""
+    asked = one["asked"]
+    people = ", ".join(person["name"] for person in asked["to"])
+    by = one["answered_by"] or {}
+    ended = f" → {_short(answer_line(one['answer']))}" if one["answer"] else ""
+    who = f" ({_short(by['name'])} via {by['channel']})" if by else ""
+    about = f" – {_short(asked['context'])}" if asked["context"] else ""
+    asker = "Your household" if asked["asked_by"] == str(OPERATOR) else _short(asked["asked_by"])
+    told = f"{asker} asks {_short(people)}: {_short(asked['question'])}{about}"
+    return f"{one['ask_id']}  {one['status']:10}  {told}{ended}{who}"
+
+
+def _short(text: str) -> str:
+    line = reveal(" ".join(text.split()))
+    return line if len(line) <= _MOST else f"{line[: _MOST - 1]}…"
+
+
+# ---- the household, and waiting for it ----
+
+
+def question_household(home: str | None) -> Elsewhere:
+    settings = glance_from_process({"home": home})
+    return elsewhere(settings, home) or _here(settings)
+
+
+def _here(settings: SettingsGlance) -> Elsewhere:
+    from postroom.kernel.guard.tokens import TokenFile
+
+    token = TokenFile(settings.tokens_file).token_of(OPERATOR)
+    if token is None:
+        raise no_owner_token(settings.tokens_file)
+    return Elsewhere(url=settings.own_api_url, token=token)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """Ctrl-C ends the waiting and leaves the question as it is."""
+
+    there: Elsewhere
+    wait_seconds: float
+    now: Callable[[], float] = time.monotonic
+    pause: Callable[[float], None] = time.sleep
+
+    def until_over(self, ask_id: str) -> dict[str, Any]:
+        """Looks at least once; a household that is away meanwhile is asked again until the time is up."""
+        try:
+            return self._until_over(ask_id)
+        except KeyboardInterrupt:
+            complain(f"Stopped waiting; the question stays open. To go on: postroom wait {ask_id}")
+            raise typer.Exit(INTERRUPTED) from None
+
+    def _until_over(self, ask_id: str) -> dict[str, Any]:
+        until, was_away = self.now() + self.wait_seconds, False
+        while True:
+            left = max(until - self.now(), 0.0)
+            try:
+                found = self._look(ask_id, min(left, _LOOK_SECONDS))
+            except NotReached as error:
+                if left <= 0:
+                    raise
+                if not was_away:
+                    complain(f"{error} Still waiting.")
+                was_away = True
+                self.pause(min(left, _AGAIN_SECONDS))
+                continue
+            if found["status"] != "open" or until <= self.now():
+                return found
+
+    def _look(self, ask_id: str, seconds: float) -> dict[str, Any]:
+        return self.there.look(path_of("asks", ask_id), seconds + _SLACK_SECONDS, wait=round(seconds, 3))
+
+
+# ---- how a command ends: the answer on standard output, words on standard error, and a code ----
+
+
+def end(document: dict[str, Any], *, json: bool) -> NoReturn:
+    """0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled or replaced."""
+    if json:
+        say_json(document)
+    elif document["answer"] is not None:
+        say(answer_line(document["answer"]))
+    complain(sentence(document))
+    raise typer.Exit(CODES[document["status"]])
+
+
+def answer_line(answer: dict[str, Any]) -> str:
+    """A value or the person's words as they are, several values one on each line, a form as JSON."""
+    if answer["value"] is not None:
+        return str(answer["value"])
+    if answer["selected"]:
+        return "\n".join(answer["selected"])
+    if answer["fields"]:
+        return strict_json(answer["fields"], ensure_ascii=False)
+    return str(answer["text"] or "")
+
+
+def sentence(document: dict[str, Any]) -> str:
+    by = document["answered_by"] or {}
+    name, where = by.get("name", "A person"), by.get("channel", "")
+    match document["status"]:
+        case "open":
+            return f"Not answered yet.{_not_shown(document)} To go on waiting: postroom wait {document['ask_id']}"
+        case "answered":
+            kept = " The secret had been handed out before." if document["answer"] is None else ""
+            return f"{name} answered via {where}.{kept}"
+        case "declined":
+            return f"{name} would rather not answer."
+        case "expired" if document["answer"] is not None:
+            return "No one answered in time: this is the default."
+        case "expired":
+            return "No one answered in time."
+        case "cancelled":
+            return "The question was taken back."
+        case _:
+            return "Another question took its place."
+
+
+def _not_shown(document: dict[str, Any]) -> str:
+    failed = [one for one in document["presentations"] if one["status"] == "not_shown"]
+    return "".join(f" Not shown to {one['person']} on {one['channel']}: {one.get('reason')}." for one in failed)

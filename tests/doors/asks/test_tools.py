@@ -27,8 +27,8 @@ from tests.doors.asks.askers import (
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.values.principal import OPERATOR
-from postroom.questions import waiting
-from postroom.questions.acts import ASK_TOOLS
+from postroom.questions import telling
+from postroom.questions.mcp.tools import ASK_TOOLS
 from postroom.questions.rules.reading import Given
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -79,8 +79,8 @@ async def test_an_agent_that_waits_is_woken_by_the_answer(house: Askers, mode: s
 @both_protocols
 @pytest.mark.requirement("ask:progress")
 async def test_progress_arrives_while_an_agent_waits(house: Askers, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PROGRESS_SECONDS", 0.05)
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(telling, "PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr(telling, "LOOK_SECONDS", 0.02)
     seen: list[tuple[float, float | None]] = []
     enough = asyncio.Event()
 

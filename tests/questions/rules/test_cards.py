@@ -27,17 +27,9 @@ from postroom.questions.model import (
     QuestionStatus,
     TokenAction,
 )
-from postroom.questions.rules.cards import (
-    CardMaker,
-    CardText,
-    composed,
-    ending_line,
-    hash_of,
-    kept_token,
-    token_of,
-    unfolded,
-)
+from postroom.questions.rules.cards import CardMaker, hash_of, kept_token, token_of, unfolded
 from postroom.questions.rules.plan import ChannelAbility
+from postroom.questions.rules.words import CardText, composed, ending_line
 
 OURS = "1. *Ship* – now_\nAnswer by 10:00 UTC."
 

@@ -28,7 +28,6 @@ from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.overview.pruning import Pruner
 from postroom.people.model import NewPerson
-from postroom.questions import questions as moves
 from postroom.questions.model import (
     AskedPerson,
     Attempt,
@@ -48,6 +47,7 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.model import QuestionEventType as Type
+from postroom.questions.rules import changes as moves
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions, erase_asked, erase_old, old_questions

@@ -18,12 +18,13 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.people.model import Person, PersonAddress, PersonRole
 from postroom.questions.links.links import Links
-from postroom.questions.questions import Asking, Planning, Questions
+from postroom.questions.presenter import Planning
+from postroom.questions.questions import Asking, Questions
 from postroom.questions.rules.plan import ChannelAbility
 from postroom.questions.rules.request import check
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
-from postroom.questions.waiting import Bells, QuestionView
+from postroom.questions.telling import Bells, QuestionView
 
 MINT = IdMint()
 HEALTH = Principal(Role.BUTLER, "health")

@@ -1,15 +1,13 @@
-"""Ready prompts over MCP: the words of the skill file, for clients that offer prompts to their user."""
+"""The Tasks extension of MCP: `ask` hands out its question as a task, which any process answers for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
-from mcp.server.mcpserver import MCPServer, require_client_extension
-from mcp.server.mcpserver.prompts import Prompt
+from mcp.server.mcpserver import require_client_extension
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     HEADER_MISMATCH,
@@ -20,58 +18,27 @@ from mcp_types import (
     ElicitResult,
     RequestParams,
 )
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from postroom.agents.coding.card import skill_section
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import caller_of
 from postroom.kernel.serving.mcp import REVISION, contradicts, declares, shows_forms
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal
-from postroom.questions.mcp.waiter import ANSWER, CHANNEL, ClientForms
+from postroom.questions.mcp.forms import ANSWER, CHANNEL, ClientForms
 from postroom.questions.model import Question, QuestionStatus, VerdictKind
 from postroom.questions.shapes import question_result
 
-Act = Annotated[str, Field(description="What must not be done without a yes, such as: deploy to production")]
-
-
-def add_ready_prompts(server: MCPServer[Any]) -> None:
-    for prompt in _ready():
-        server.add_prompt(prompt)
-
-
-@cache
-def _ready() -> tuple[Prompt, ...]:
-    """The same on every server: they are made of words alone."""
-    made = (
-        (use_when_blocked, "Use Postroom when you are blocked", "Ask me on my phone instead of stopping or guessing."),
-        (ask_before, "Ask before you deploy", "Ask me on my phone before what cannot be undone."),
-        (what_did_i_miss, "What did I miss?", "Fetch the answers that came while you were away."),
-    )
-    return tuple(Prompt.from_function(prompt, title=title, description=about) for prompt, title, about in made)
-
-
-def use_when_blocked() -> str:
-    begun = "When you are blocked on something that only I can decide or know, use Postroom."
-    return f"{begun}\n\n{skill_section('When you are blocked')}\n\nDo not\n\n{skill_section('Do not')}"
-
-
-def ask_before(act: Act = "deploy") -> str:
-    return f"Before you {act}, ask me with Postroom.\n\n{skill_section('Before what cannot be undone')}"
-
-
-def what_did_i_miss() -> str:
-    return f"{skill_section('When you were restarted')}\n\nThen tell me what was answered, and go on where you stopped."
-
-
-# A question as the task it is to a client that knows tasks.
-
-
+TASKS: Final = "io.modelcontextprotocol/tasks"
 POLL_MS: Final = 2000
 _DAY_MS: Final = 24 * 60 * 60 * 1000  # a question is kept for at least so long after its end
 _WAITS: Final = "No person has answered yet."
 _SHOWN: Final = "No person has answered yet. The form is one of the places where they can."
+_NEWER: Final = frozenset({REVISION})
+_MOST_CLOSED: Final = 1000
+_EVENT: Final = "task:"  # by which an attempt is known as an answer to the form of a task
+Call = ServerRequestContext[Any, Any]
 
 
 def task_shape(question: Question, *, shows_form: bool = False, said: str = "") -> dict[str, Any]:
@@ -97,16 +64,6 @@ def _status(status: QuestionStatus, *, shows_form: bool) -> str:
             return "cancelled"
         case _:
             return "completed"
-
-
-# The Tasks extension of MCP: `ask` hands out its question as a task, which any process answers for.
-
-
-TASKS: Final = "io.modelcontextprotocol/tasks"
-_NEWER: Final = frozenset({REVISION})
-_MOST_CLOSED: Final = 1000
-_EVENT: Final = "task:"  # by which an attempt is known as an answer to the form of a task
-Call = ServerRequestContext[Any, Any]
 
 
 class TaskCall(RequestParams):

@@ -1,4 +1,4 @@
-"""What makes two questions the same: the words a person would see, whom they are for, and what silence means."""
+"""A call of `ask` or `revise_ask` as it came, checked: everything that is wrong with it is said at once."""
 
 from __future__ import annotations
 
@@ -32,237 +32,11 @@ from postroom.questions.model import (
 from postroom.questions.rules.form import form_problems
 from postroom.questions.rules.reading import Reading, read
 
-
-def fingerprint(wording: Wording, people: Iterable[str]) -> str:
-    """
-    SHA-256 of canonical JSON.
-
-    In it: kind, text, context, options, form, recipients, secrecy and default. Not in it: channels, urgency, waiting,
-    reminders, state, sessions and the deadline, which may differ when the same thing is asked again.
-    """
-    content = {**wording_object(wording), "people": sorted(set(people))}
-    canonical = json.dumps(_composed(content), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _composed(value: Any) -> Any:
-    """One spelling of each character: NFC."""
-    if isinstance(value, str):
-        return unicodedata.normalize("NFC", value)
-    if isinstance(value, Mapping):
-        return {_composed(str(name)): _composed(one) for name, one in value.items()}
-    return [_composed(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-# A call of `revise_ask` as it came, checked against the question it is about.
-
-
-_REVISABLE: Final = (
-    "question",
-    "context",
-    "format",
-    "options",
-    "form",
-    "multiple",
-    "allow_text",
-    "default",
-    "deadline_seconds",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionRevision:
-    """`deadline_seconds` counts from now; None leaves it where it was."""
-
-    wording: Wording
-    deadline_seconds: int | None
-
-
-def check_revision(question: Question, arguments: object) -> QuestionRevision:
-    """What is not given stays; raises ValidationError that names every wrong field as the caller wrote it."""
-    fields = Fields(arguments, whole="arguments")
-    fields.refuse_unknown(_REVISABLE)
-    given = {name: fields.raw(name) for name in _REVISABLE if fields.has(name)}
-    if not given and not fields.complaints:
-        fields.complain(None, f"give at least one of {', '.join(_REVISABLE)}", "required")
-    deadline = seconds_of(fields, "deadline_seconds", MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
-    merged = {**_arguments(question.wording), **given}
-    wording = check_wording(Fields(merged, complaints=fields.complaints))
-    fields.finish()
-    kept = question.wording.options if wording.kind is QuestionKind.APPROVE else wording.options
-    kept_wording = replace(wording, options=kept, may_decline=question.wording.may_decline)
-    return QuestionRevision(wording=kept_wording, deadline_seconds=deadline)
-
-
-def _arguments(wording: Wording) -> dict[str, Any]:
-    """The call that would have made this wording."""
-    options = [{"value": one.value, "label": one.label, "description": one.description} for one in wording.options]
-    return {
-        "question": wording.question,
-        "kind": str(wording.kind),
-        "context": wording.context,
-        "format": str(wording.format),
-        "options": options if wording.kind is QuestionKind.CHOICE else None,
-        "multiple": wording.multiple,
-        "form": wording.form,
-        "allow_text": wording.allow_text,
-        "secret": wording.secret,
-        "default": _default(wording.default),
-    }
-
-
-def _default(answer: QuestionAnswer | None) -> str | list[str] | Mapping[str, Any] | None:
-    if answer is None:
-        return None
-    return answer.value or answer.text or list(answer.selected) or dict(answer.fields)
-
-
-# The part of a call that a person will see: question, options, form, and what would stand for silence.
-
-
 MAX_QUESTION_CHARACTERS: Final = 4_000
 MAX_CONTEXT_CHARACTERS: Final = 24_000
 MAX_OPTIONS: Final = 20
 MAX_LABEL_CHARACTERS: Final = 200
 MAX_DESCRIPTION_CHARACTERS: Final = 1_000
-WORDING_FIELDS: Final = frozenset(
-    {"question", "kind", "options", "multiple", "form", "context", "default", "secret", "allow_text", "format"}
-)
-
-
-def check_wording(fields: Fields) -> Wording:
-    """Complaints go to the fields; what is returned is worth something only when there are none."""
-    kind = _kind(fields)
-    format = Format(fields.choice("format", [*Format], default=Format.PLAIN) or Format.PLAIN)
-    wording = Wording(
-        kind=kind,
-        question=fields.text("question", maximum=MAX_QUESTION_CHARACTERS).strip(),
-        context=_context(fields, format),
-        options=_options(fields, kind),
-        multiple=_flag(fields, "multiple", default=False),
-        form=_form(fields, kind),
-        allow_text=_flag(fields, "allow_text", default=True),
-        secret=_flag(fields, "secret", default=False),
-        format=format,
-    )
-    if wording.multiple and kind is not QuestionKind.CHOICE:
-        fields.complain("multiple", "is only for a choice", "not_allowed")
-    return _with_default(fields, wording)
-
-
-def _context(fields: Fields, format: Format) -> str | None:
-    if fields.raw("context") is None:
-        return None
-    most = MAX_MARKDOWN_CHARACTERS if format is Format.MARKDOWN else MAX_CONTEXT_CHARACTERS
-    return fields.text("context", maximum=most, blank=True) or None
-
-
-def _kind(fields: Fields) -> QuestionKind:
-    """A question with options and no kind is a choice, one with a form a form: that is what was meant."""
-    meant = QuestionKind.CHOICE if fields.has("options") else QuestionKind.FORM if fields.has("form") else None
-    return QuestionKind(fields.choice("kind", [*QuestionKind], default=meant or QuestionKind.TEXT) or QuestionKind.TEXT)
-
-
-def _flag(fields: Fields, name: str, *, default: bool) -> bool:
-    value = fields.raw(name)
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        fields.complain(name, "must be true or false", "bool_required")
-        return default
-    return value
-
-
-def _options(fields: Fields, kind: QuestionKind) -> tuple[Option, ...]:
-    given = fields.raw("options")
-    if kind is not QuestionKind.CHOICE:
-        if given:
-            fields.complain("options", "are only for a choice", "not_allowed")
-        return APPROVE_OPTIONS if kind is QuestionKind.APPROVE else ()
-    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_OPTIONS:
-        fields.complain("options", f"must be a list of 1 to {MAX_OPTIONS} options", "options")
-        return ()
-    options = tuple(option for place, one in enumerate(given) if (option := _option(fields, f"options.{place}", one)))
-    if len(options) == len(given):
-        _refuse_equals(fields, options)
-    return options
-
-
-def _option(fields: Fields, path: str, given: object) -> Option | None:
-    if not isinstance(given, str | Mapping):
-        fields.complain(path, "must be a text, or an object with a value", "option")
-        return None
-    inner = Fields({"value": given} if isinstance(given, str) else given, path, fields.complaints)
-    inner.refuse_unknown({"value", "label", "description"})
-    value = inner.text("value", maximum=MAX_LABEL_CHARACTERS).strip()
-    label = inner.optional_text("label", maximum=MAX_LABEL_CHARACTERS) or value
-    description = inner.optional_text("description", maximum=MAX_DESCRIPTION_CHARACTERS)
-    if not value:
-        return None
-    if not visible(label):
-        inner.complain("label", "must have something that can be seen", "blank")
-        return None
-    return Option(value=value, label=label, description=description)
-
-
-def _refuse_equals(fields: Fields, options: tuple[Option, ...]) -> None:
-    """Two that look the same cannot be told apart by the person who presses one of them."""
-    if len({option.value for option in options}) < len(options):
-        fields.complain("options", "must have different values", "not_unique")
-    elif len({visible(option.label) for option in options}) < len(options):
-        fields.complain("options", "must have labels that look different", "not_unique")
-
-
-def _form(fields: Fields, kind: QuestionKind) -> Mapping[str, Any] | None:
-    form = fields.raw("form")
-    if kind is not QuestionKind.FORM:
-        if form is not None:
-            fields.complain("form", "is only for the kind form", "not_allowed")
-        return None
-    if form is None:
-        fields.complain("form", "is required: a flat JSON Schema", "required")
-        return None
-    problems = form_problems(form)
-    fields.complaints.extend(problems)
-    return None if problems else form
-
-
-def _with_default(fields: Fields, wording: Wording) -> Wording:
-    """`default` is what stands for silence; it must be an answer a person could have given."""
-    default = fields.raw("default")
-    if default is None or any(one.field.startswith(("options", "form")) for one in fields.complaints):
-        return wording  # what it would have to be is not known
-    if wording.secret:
-        fields.complain("default", "a secret has none", "not_allowed")
-        return wording
-    if wording.kind is QuestionKind.APPROVE and default != DENY:
-        fields.complain("default", f'may only be "{DENY}": silence never approves', "not_allowed")
-        return wording
-    reading = _wording_request_default(wording, default)
-    if reading.answer is None:
-        fields.complain("default", f"is not a possible answer: {reading.problem}", "not_allowed")
-        return wording
-    return replace(wording, default=reading.answer)
-
-
-def _wording_request_default(wording: Wording, default: object) -> Reading:
-    match default:
-        case str() if wording.kind is QuestionKind.TEXT:
-            legal = not text_problem(default) and default.strip() != ""
-            return Reading(answer=QuestionAnswer(text=default)) if legal else Reading(problem="it must be text")
-        case str():
-            return read(wording, Said(value=default))
-        case list() if wording.multiple and all(isinstance(one, str) for one in default):
-            return read(wording, Said(selected=tuple(default)))
-        case dict() if wording.kind is QuestionKind.FORM:
-            return read(wording, Said(fields=default))
-        case _:
-            return Reading(problem="it has another form than the answer")
-
-
-# A call of `ask` as it came, checked: everything that is wrong with it is said at once.
-
-
 MAX_PEOPLE: Final = 20
 MAX_CHANNELS: Final = 20
 MAX_NAME_CHARACTERS: Final = 255
@@ -274,6 +48,9 @@ DEFAULT_DEADLINE_SECONDS: Final = 86_400
 DEFAULT_WAIT_SECONDS: Final = 25
 MAX_WAIT_SECONDS: Final = 280
 MIN_REMIND_SECONDS: Final = 30
+WORDING_FIELDS: Final = frozenset(
+    {"question", "kind", "options", "multiple", "form", "context", "default", "secret", "allow_text", "format"}
+)
 _FIELDS: Final = frozenset(
     {
         *WORDING_FIELDS,
@@ -291,6 +68,20 @@ _FIELDS: Final = frozenset(
         "preview",
     }
 )
+_REVISABLE: Final = (
+    "question",
+    "context",
+    "format",
+    "options",
+    "form",
+    "multiple",
+    "allow_text",
+    "default",
+    "deadline_seconds",
+)
+
+
+# ---- a question ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -439,3 +230,210 @@ def _resume(fields: Fields) -> ResumeWish | None:
     return ResumeWish(
         prompt=prompt, butler=inner.optional_text("butler", maximum=MAX_NAME_CHARACTERS), material=material
     )
+
+
+# ---- the part of it that a person will see: question, options, form, and what would stand for silence ----
+
+
+def check_wording(fields: Fields) -> Wording:
+    """Complaints go to the fields; what is returned is worth something only when there are none."""
+    kind = _kind(fields)
+    format = Format(fields.choice("format", [*Format], default=Format.PLAIN) or Format.PLAIN)
+    wording = Wording(
+        kind=kind,
+        question=fields.text("question", maximum=MAX_QUESTION_CHARACTERS).strip(),
+        context=_context(fields, format),
+        options=_options(fields, kind),
+        multiple=_flag(fields, "multiple", default=False),
+        form=_form(fields, kind),
+        allow_text=_flag(fields, "allow_text", default=True),
+        secret=_flag(fields, "secret", default=False),
+        format=format,
+    )
+    if wording.multiple and kind is not QuestionKind.CHOICE:
+        fields.complain("multiple", "is only for a choice", "not_allowed")
+    return _with_default(fields, wording)
+
+
+def _context(fields: Fields, format: Format) -> str | None:
+    if fields.raw("context") is None:
+        return None
+    most = MAX_MARKDOWN_CHARACTERS if format is Format.MARKDOWN else MAX_CONTEXT_CHARACTERS
+    return fields.text("context", maximum=most, blank=True) or None
+
+
+def _kind(fields: Fields) -> QuestionKind:
+    """A question with options and no kind is a choice, one with a form a form: that is what was meant."""
+    meant = QuestionKind.CHOICE if fields.has("options") else QuestionKind.FORM if fields.has("form") else None
+    return QuestionKind(fields.choice("kind", [*QuestionKind], default=meant or QuestionKind.TEXT) or QuestionKind.TEXT)
+
+
+def _flag(fields: Fields, name: str, *, default: bool) -> bool:
+    value = fields.raw(name)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        fields.complain(name, "must be true or false", "bool_required")
+        return default
+    return value
+
+
+def _options(fields: Fields, kind: QuestionKind) -> tuple[Option, ...]:
+    given = fields.raw("options")
+    if kind is not QuestionKind.CHOICE:
+        if given:
+            fields.complain("options", "are only for a choice", "not_allowed")
+        return APPROVE_OPTIONS if kind is QuestionKind.APPROVE else ()
+    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_OPTIONS:
+        fields.complain("options", f"must be a list of 1 to {MAX_OPTIONS} options", "options")
+        return ()
+    options = tuple(option for place, one in enumerate(given) if (option := _option(fields, f"options.{place}", one)))
+    if len(options) == len(given):
+        _refuse_equals(fields, options)
+    return options
+
+
+def _option(fields: Fields, path: str, given: object) -> Option | None:
+    if not isinstance(given, str | Mapping):
+        fields.complain(path, "must be a text, or an object with a value", "option")
+        return None
+    inner = Fields({"value": given} if isinstance(given, str) else given, path, fields.complaints)
+    inner.refuse_unknown({"value", "label", "description"})
+    value = inner.text("value", maximum=MAX_LABEL_CHARACTERS).strip()
+    label = inner.optional_text("label", maximum=MAX_LABEL_CHARACTERS) or value
+    description = inner.optional_text("description", maximum=MAX_DESCRIPTION_CHARACTERS)
+    if not value:
+        return None
+    if not visible(label):
+        inner.complain("label", "must have something that can be seen", "blank")
+        return None
+    return Option(value=value, label=label, description=description)
+
+
+def _refuse_equals(fields: Fields, options: tuple[Option, ...]) -> None:
+    """Two that look the same cannot be told apart by the person who presses one of them."""
+    if len({option.value for option in options}) < len(options):
+        fields.complain("options", "must have different values", "not_unique")
+    elif len({visible(option.label) for option in options}) < len(options):
+        fields.complain("options", "must have labels that look different", "not_unique")
+
+
+def _form(fields: Fields, kind: QuestionKind) -> Mapping[str, Any] | None:
+    form = fields.raw("form")
+    if kind is not QuestionKind.FORM:
+        if form is not None:
+            fields.complain("form", "is only for the kind form", "not_allowed")
+        return None
+    if form is None:
+        fields.complain("form", "is required: a flat JSON Schema", "required")
+        return None
+    problems = form_problems(form)
+    fields.complaints.extend(problems)
+    return None if problems else form
+
+
+def _with_default(fields: Fields, wording: Wording) -> Wording:
+    """`default` is what stands for silence; it must be an answer a person could have given."""
+    default = fields.raw("default")
+    if default is None or any(one.field.startswith(("options", "form")) for one in fields.complaints):
+        return wording  # what it would have to be is not known
+    if wording.secret:
+        fields.complain("default", "a secret has none", "not_allowed")
+        return wording
+    if wording.kind is QuestionKind.APPROVE and default != DENY:
+        fields.complain("default", f'may only be "{DENY}": silence never approves', "not_allowed")
+        return wording
+    reading = _wording_request_default(wording, default)
+    if reading.answer is None:
+        fields.complain("default", f"is not a possible answer: {reading.problem}", "not_allowed")
+        return wording
+    return replace(wording, default=reading.answer)
+
+
+def _wording_request_default(wording: Wording, default: object) -> Reading:
+    match default:
+        case str() if wording.kind is QuestionKind.TEXT:
+            legal = not text_problem(default) and default.strip() != ""
+            return Reading(answer=QuestionAnswer(text=default)) if legal else Reading(problem="it must be text")
+        case str():
+            return read(wording, Said(value=default))
+        case list() if wording.multiple and all(isinstance(one, str) for one in default):
+            return read(wording, Said(selected=tuple(default)))
+        case dict() if wording.kind is QuestionKind.FORM:
+            return read(wording, Said(fields=default))
+        case _:
+            return Reading(problem="it has another form than the answer")
+
+
+# ---- its revision, checked against the question it is about ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionRevision:
+    """`deadline_seconds` counts from now; None leaves it where it was."""
+
+    wording: Wording
+    deadline_seconds: int | None
+
+
+def check_revision(question: Question, arguments: object) -> QuestionRevision:
+    """What is not given stays; raises ValidationError that names every wrong field as the caller wrote it."""
+    fields = Fields(arguments, whole="arguments")
+    fields.refuse_unknown(_REVISABLE)
+    given = {name: fields.raw(name) for name in _REVISABLE if fields.has(name)}
+    if not given and not fields.complaints:
+        fields.complain(None, f"give at least one of {', '.join(_REVISABLE)}", "required")
+    deadline = seconds_of(fields, "deadline_seconds", MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
+    merged = {**_arguments(question.wording), **given}
+    wording = check_wording(Fields(merged, complaints=fields.complaints))
+    fields.finish()
+    kept = question.wording.options if wording.kind is QuestionKind.APPROVE else wording.options
+    kept_wording = replace(wording, options=kept, may_decline=question.wording.may_decline)
+    return QuestionRevision(wording=kept_wording, deadline_seconds=deadline)
+
+
+def _arguments(wording: Wording) -> dict[str, Any]:
+    """The call that would have made this wording."""
+    options = [{"value": one.value, "label": one.label, "description": one.description} for one in wording.options]
+    return {
+        "question": wording.question,
+        "kind": str(wording.kind),
+        "context": wording.context,
+        "format": str(wording.format),
+        "options": options if wording.kind is QuestionKind.CHOICE else None,
+        "multiple": wording.multiple,
+        "form": wording.form,
+        "allow_text": wording.allow_text,
+        "secret": wording.secret,
+        "default": _default(wording.default),
+    }
+
+
+def _default(answer: QuestionAnswer | None) -> str | list[str] | Mapping[str, Any] | None:
+    if answer is None:
+        return None
+    return answer.value or answer.text or list(answer.selected) or dict(answer.fields)
+
+
+# ---- what makes two questions the same: the words a person would see, whom they are for, and what silence means ----
+
+
+def fingerprint(wording: Wording, people: Iterable[str]) -> str:
+    """
+    SHA-256 of canonical JSON.
+
+    In it: kind, text, context, options, form, recipients, secrecy and default. Not in it: channels, urgency, waiting,
+    reminders, state, sessions and the deadline, which may differ when the same thing is asked again.
+    """
+    content = {**wording_object(wording), "people": sorted(set(people))}
+    canonical = json.dumps(_composed(content), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _composed(value: Any) -> Any:
+    """One spelling of each character: NFC."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {_composed(str(name)): _composed(one) for name, one in value.items()}
+    return [_composed(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""What questions need from the world, by shape alone."""
+"""Questions on disk: each change, with the line it leaves in the feed and the cards it concerns, is one transaction."""
 
 from __future__ import annotations
 
@@ -41,16 +41,14 @@ from postroom.questions.model import (
 )
 from postroom.questions.store import steps
 from postroom.questions.store import steps as order
+from postroom.questions.store.presentations import found_presentations, presentation_by_id, write_toggles
 from postroom.questions.store.steps import (
     answer_text,
-    found_presentations,
     insert_attempt,
-    presentation_by_id,
     read_answer,
     read_attempt,
     read_event,
     read_verdict,
-    write_toggles,
 )
 from postroom.questions.store.tables import (
     presentation_parts,
@@ -62,8 +60,20 @@ from postroom.questions.store.tables import (
     questions,
 )
 
+JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
+_JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
+_FIRST_REVISION: Final = 1
+_ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
+_ASKED_AT_ONCE: Final = 50  # while they are written no other event is
+_IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
+_WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
+Value = TypeVar("Value")
+NewQuestion = tuple[Question, Sequence[Presentation] | None]
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
 Decide = Callable[[Question], QuestionChange]
+_Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
+_Decide = Callable[[Question], QuestionChange]
+TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
 class QuestionStore(Protocol):
@@ -78,12 +88,6 @@ class QuestionStore(Protocol):
     async def due(self, now_us: int, limit: int) -> Sequence[Question]: ...
 
     async def next_due(self, after_us: int) -> int | None: ...
-
-
-# What is kept of questions and their presentations, as far as asking, showing and hearing need it.
-
-
-TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
 class QuestionRecord(QuestionStore, Protocol):
@@ -188,112 +192,14 @@ class EventFeed(Protocol):
     async def get(self, question_id: str) -> Question | None: ...
 
 
-# Questions that are about something else than one kind of thing.
+class Ride(Protocol):
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        """Until the transaction ends, no one else decides it."""
+        ...
 
-
-def is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
-    subject = questions.c.subject
-    return or_(subject.is_(None), subject.not_like(f"{kind}:%"))
-
-
-# Erase what people wrote about questions that are long over; who, when and how it ended stays for longer.
-
-
-_WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
-
-
-def erase_old(connection: Connection, *, ended_before_us: int, now_us: int, limit: int) -> int:
-    """The texts of questions that ended before then; how many there were."""
-    old = select(questions.c.id).where(old_words(ended_before_us)).limit(limit)
-    return _erase(connection, _locked(connection, old), now_us)
-
-
-def old_words(ended_before_us: int) -> ColumnElement[bool]:
-    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_(None))
-
-
-def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
-    """The same for every question that is over and asked this person, however short ago."""
-    table, person = questions.c, question_people.c
-    asked = exists().where(person.question_id == table.id, person.person_id == person_id)
-    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked)
-    return _erase(connection, _locked(connection, over), now_us)
-
-
-def old_questions(ended_before_us: int) -> ColumnElement[bool]:
-    """Those that may go altogether; their keys may be used again then."""
-    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_not(None))
-
-
-def _locked(connection: Connection, wanted: Select[Any]) -> Sequence[str]:
-    return connection.execute(wanted.with_for_update(of=questions, skip_locked=True)).scalars().all()
-
-
-def _erase(connection: Connection, ids: Sequence[str], now_us: int) -> int:
-    cards = select(presentations.c.id).where(presentations.c.question_id.in_(ids))
-    connection.execute(update(questions).where(questions.c.id.in_(ids)).values(**_WORDS, erased_at=now_us))
-    mine = question_attempts.c.question_id.in_(ids)
-    connection.execute(update(question_attempts).where(mine).values(said=None))
-    for table in (presentation_tokens, presentation_parts):
-        connection.execute(delete(table).where(table.c.presentation_id.in_(cards)))
-    return len(ids)
-
-
-# How many questions wait for a person, and whether anything about questions has changed.
-
-
-_IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
-
-
-class QuestionFigures:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def waiting_for(self, person_id: str) -> int:
-        """How many open questions ask this person."""
-        return await self._database.read(lambda connection: waiting_for(connection, person_id))
-
-    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int:
-        """The same without those about one kind of thing."""
-        return await self._database.read(lambda connection: waiting_for(connection, person_id, kind))
-
-    async def pulse(self) -> tuple[int, ...]:
-        """The moment of the newest change of any question or card, then how far each has come."""
-        return await self._database.read(pulse)
-
-
-def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
-    """Of what is open, whom it asks: of what the person was ever asked there is more with every year."""
-    people = question_people.c
-    theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
-    many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
-    if besides is not None:
-        many = many.where(is_not_about(besides))
-    return int(connection.execute(many).scalar_one())
-
-
-def pulse(connection: Connection) -> tuple[int, ...]:
-    """Asked every second while a page is open: of the cards only those of open questions are looked at."""
-    events, cards = question_events.c, presentations.c
-    newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()
-    of_open = cards.question_id.in_(select(questions.c.id).where(_IS_OPEN))
-    moved_at, many = connection.execute(select(func.max(cards.updated_at), func.count()).where(of_open)).one()
-    position, at = (newest.position, newest.at) if newest else (0, 0)
-    return (max(at, moved_at or 0), position, moved_at or 0, many)
-
-
-# Questions on disk: each change, with the line it leaves in the feed and the cards it concerns, is one transaction.
-
-
-JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
-_JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
-_FIRST_REVISION: Final = 1
-_ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
-_ASKED_AT_ONCE: Final = 50  # while they are written no other event is
-Value = TypeVar("Value")
-NewQuestion = tuple[Question, Sequence[Presentation] | None]
-_Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
-_Decide = Callable[[Question], QuestionChange]
+    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
+        """The accepted verdict, with what it decides written down; or why that cannot be decided any more."""
+        ...
 
 
 class StoredQuestions:
@@ -569,6 +475,11 @@ def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: in
     return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
 
 
+def is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
+    subject = questions.c.subject
+    return or_(subject.is_(None), subject.not_like(f"{kind}:%"))
+
+
 def _asked(connection: Connection, together: Sequence[Question]) -> dict[str, Asked]:
     """What each of them stands for; of equal ones that come together, the first."""
     found, firsts = dict[str, Asked](), dict[tuple[str, ...], Question]()
@@ -624,20 +535,7 @@ def _verdict_before(connection: Connection, attempt: Attempt) -> Verdict | None:
     return read_verdict(row) if row else None
 
 
-# What a question is about, when its answer decides that in the same transaction.
-
-
-class Ride(Protocol):
-    def hold(self, connection: Connection, subject: Subject) -> None:
-        """Until the transaction ends, no one else decides it."""
-        ...
-
-    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
-        """The accepted verdict, with what it decides written down; or why that cannot be decided any more."""
-        ...
-
-
-# One question with its cards and what people did about it, for those who hold a connection already.
+# ---- for those who hold a connection already ----
 
 
 class Story(NamedTuple):
@@ -656,3 +554,83 @@ def story(connection: Connection, question_id: str) -> Story | None:
     return Story(
         question, found_presentations(connection, placed), [read_attempt(row) for row in connection.execute(tried)]
     )
+
+
+# ---- how many wait for a person, and whether anything has changed ----
+
+
+class QuestionFigures:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def waiting_for(self, person_id: str) -> int:
+        """How many open questions ask this person."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id))
+
+    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int:
+        """The same without those about one kind of thing."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id, kind))
+
+    async def pulse(self) -> tuple[int, ...]:
+        """The moment of the newest change of any question or card, then how far each has come."""
+        return await self._database.read(pulse)
+
+
+def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
+    """Of what is open, whom it asks: of what the person was ever asked there is more with every year."""
+    people = question_people.c
+    theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
+    many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
+    if besides is not None:
+        many = many.where(is_not_about(besides))
+    return int(connection.execute(many).scalar_one())
+
+
+def pulse(connection: Connection) -> tuple[int, ...]:
+    """Asked every second while a page is open: of the cards only those of open questions are looked at."""
+    events, cards = question_events.c, presentations.c
+    newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()
+    of_open = cards.question_id.in_(select(questions.c.id).where(_IS_OPEN))
+    moved_at, many = connection.execute(select(func.max(cards.updated_at), func.count()).where(of_open)).one()
+    position, at = (newest.position, newest.at) if newest else (0, 0)
+    return (max(at, moved_at or 0), position, moved_at or 0, many)
+
+
+# ---- erasing what people wrote about questions that are long over; who, when and how it ended stays for longer ----
+
+
+def old_words(ended_before_us: int) -> ColumnElement[bool]:
+    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_(None))
+
+
+def old_questions(ended_before_us: int) -> ColumnElement[bool]:
+    """Those that may go altogether; their keys may be used again then."""
+    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_not(None))
+
+
+def erase_old(connection: Connection, *, ended_before_us: int, now_us: int, limit: int) -> int:
+    """The texts of questions that ended before then; how many there were."""
+    old = select(questions.c.id).where(old_words(ended_before_us)).limit(limit)
+    return _erase(connection, _locked(connection, old), now_us)
+
+
+def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
+    """The same for every question that is over and asked this person, however short ago."""
+    table, person = questions.c, question_people.c
+    asked = exists().where(person.question_id == table.id, person.person_id == person_id)
+    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked)
+    return _erase(connection, _locked(connection, over), now_us)
+
+
+def _locked(connection: Connection, wanted: Select[Any]) -> Sequence[str]:
+    return connection.execute(wanted.with_for_update(of=questions, skip_locked=True)).scalars().all()
+
+
+def _erase(connection: Connection, ids: Sequence[str], now_us: int) -> int:
+    cards = select(presentations.c.id).where(presentations.c.question_id.in_(ids))
+    connection.execute(update(questions).where(questions.c.id.in_(ids)).values(**_WORDS, erased_at=now_us))
+    mine = question_attempts.c.question_id.in_(ids)
+    connection.execute(update(question_attempts).where(mine).values(said=None))
+    for table in (presentation_tokens, presentation_parts):
+        connection.execute(delete(table).where(table.c.presentation_id.in_(cards)))
+    return len(ids)

@@ -30,8 +30,7 @@ from postroom.message.markup import Button, Markup, Revision
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.questions.hearing import Hearing
 from postroom.questions.model import QuestionStatus
-from postroom.questions.presenter import Presenter
-from postroom.questions.questions import Planning
+from postroom.questions.presenter import Planning, Presenter
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.plan import ChannelAbility
 

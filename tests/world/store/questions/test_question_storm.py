@@ -20,7 +20,6 @@ from tests.work.questions.sample_questions import HOUR_US, MINT, new_attempt, ne
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
-from postroom.questions import questions
 from postroom.questions.model import (
     ENDED,
     EVENT_OF_END,
@@ -36,6 +35,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
+from postroom.questions.rules import changes
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -97,9 +97,9 @@ async def test_in_a_storm_every_question_ends_once_and_every_card_is_closed(
         places = [PlannedPresentation(person_id="anna", channel=channel, address="a") for channel in CHANNELS[:2]]
         await first.cards.plan(question.id, ["anna", "ben"], places, NOW)
         jobs += [dice.choice(processes).store.hear(tried(question, dice), at_hearing) for _ in range(ATTEMPTS)]
-        jobs.append(first.store.change(question.id, partial(questions.cancelled, reason=None, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(changes.cancelled, reason=None, now_us=NOW)))
         wording = replace(question.wording, question="Now?")
-        jobs.append(first.store.change(question.id, partial(questions.revised, wording=wording, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(changes.revised, wording=wording, now_us=NOW)))
     showing = [one.show() for one in processes for _ in range(4)]
     closing = [one.close() for one in processes for _ in range(4)]
     dice.shuffle(jobs)

@@ -1,11 +1,11 @@
-"""A question as a form that a client shows to its person, and what such a form brings back."""
+"""A question as a form in a person's own client: one more place where it is shown, never the truth about it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -13,25 +13,22 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
-from starlette.responses import StreamingResponse
 
 from postroom.kernel.guard.tools import Rule
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.streams import End, EventStream, StreamEvent
-from postroom.kernel.values.errors import PostroomError, StoreUnavailable
+from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.inbound import Assurance
 from postroom.questions.model import Question, QuestionKind, VerdictKind, Wording
 from postroom.questions.questions import Asking
-from postroom.questions.rules.cards import asking_words, is_hidden, made
+from postroom.questions.rules.cards import made
 from postroom.questions.rules.judge import may_answer
 from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS, Given, check_given
-from postroom.questions.shapes import shown
-from postroom.questions.timekeeper import QuestionFeed
+from postroom.questions.rules.words import asking_words, is_hidden
 
 ANSWER: Final = "answer"
+CHANNEL: Final = "client"
 _FORM_KEYS: Final = ("type", "properties", "required")  # all that clients know
+_MOST_TIMES: Final = 3  # that one call shows it, so that a program that answers by itself comes to an end
 
 
 def may_be_a_form(question: Question) -> bool:
@@ -56,6 +53,15 @@ def form_schema(wording: Wording) -> dict[str, Any]:
     return {"type": "object", "properties": {ANSWER: _field(wording)}, "required": [ANSWER]}
 
 
+def _field(wording: Wording) -> dict[str, Any]:
+    if wording.kind is QuestionKind.TEXT:
+        return {"type": "string", "title": "Answer", "minLength": 1, "maxLength": MAX_ANSWER_CHARACTERS}
+    offered = [{"const": one.value, "title": one.label} for one in wording.options]
+    if wording.multiple:
+        return {"type": "array", "title": "Answer", "items": {"anyOf": offered}, "minItems": 1}
+    return {"type": "string", "title": "Answer", "oneOf": offered}
+
+
 def given_of(wording: Wording, content: Mapping[str, Any]) -> Given:
     """Raises ValidationError. What counts as an answer is judged elsewhere."""
     if wording.kind is QuestionKind.FORM:
@@ -67,22 +73,6 @@ def _said_as(wording: Wording) -> str:
     if wording.kind is QuestionKind.TEXT:
         return "text"
     return "selected" if wording.multiple else "value"
-
-
-def _field(wording: Wording) -> dict[str, Any]:
-    if wording.kind is QuestionKind.TEXT:
-        return {"type": "string", "title": "Answer", "minLength": 1, "maxLength": MAX_ANSWER_CHARACTERS}
-    offered = [{"const": one.value, "title": one.label} for one in wording.options]
-    if wording.multiple:
-        return {"type": "array", "title": "Answer", "items": {"anyOf": offered}, "minItems": 1}
-    return {"type": "string", "title": "Answer", "oneOf": offered}
-
-
-# Forms in a person's own client: one more place where a question is shown, which never is the truth about it.
-
-
-CHANNEL: Final = "client"
-_MOST_TIMES: Final = 3  # that one call shows it, so that a program that answers by itself comes to an end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,42 +189,3 @@ def _in_the_wording(question: Question, shown: ShownBefore) -> Question | None:
 
 def _digest(content: Any) -> str:
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-
-# What happens to questions as server-sent events, to be taken up again where an earlier stream stopped.
-
-
-_LOOK_AGAIN_SECONDS: Final = 2.0  # another process may have news that rings nothing here
-
-
-def read_position(text: str | None) -> int | None:
-    """None for what is no place in the feed: then the stream begins now."""
-    if text and text.isascii() and text.isdecimal() and len(text) <= 18:
-        return int(text)
-    return None
-
-
-async def stream(
-    feed: QuestionFeed, reader: Principal, position: int | None, signal: Signal, clock: Clock
-) -> StreamingResponse:
-    """Where it begins is fixed before the first byte is sent."""
-    at = await feed.newest() if position is None else position
-
-    async def look(_: Signal) -> AsyncGenerator[StreamEvent | End, None]:
-        nonlocal at
-        try:
-            while lines := await feed.since(reader, at):
-                for line in lines:
-                    at = line.position
-                    if line.view is not None:
-                        yield StreamEvent(name=str(line.type), id=str(at), data=shown(line.view))
-        except StoreUnavailable:
-            return  # the next look will do
-
-    return EventStream(
-        look=look,
-        listening=nullcontext(signal),
-        clock=clock,
-        pause_seconds=_LOOK_AGAIN_SECONDS,
-        first=StreamEvent(retry_ms=1000),
-    ).response()
