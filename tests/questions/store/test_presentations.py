@@ -19,7 +19,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
 from postroom.conversations.model import RoutedMessage, RouteKind
-from postroom.conversations.store import StoredInbound
+from postroom.conversations.store import StoredInbound, WrittenMessages
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import PostroomError
@@ -66,7 +66,7 @@ def store(database: Database) -> StoredQuestions:
 
 @pytest.fixture
 def cards(database: Database) -> StoredPresentations:
-    return StoredPresentations(database, MINT.mint)
+    return StoredPresentations(database, MINT.mint, WrittenMessages())
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ async def test_several_who_look_at_once_share_the_cards(
 
 async def test_looking_while_nothing_is_due_waits_for_no_one_who_writes(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
-        cards = StoredPresentations(database, MINT.mint)
+        cards = StoredPresentations(database, MINT.mint, WrittenMessages())
         with closed_after(sqlite3.connect(tmp_path / "postroom.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
 

@@ -12,6 +12,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_database
 
+from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import IdMint
@@ -108,7 +109,7 @@ class Office:
 def office_on(database: Database, clock: FakeClock, book: Book) -> Office:
     """As another process on the same database would build it."""
     store, bells = StoredQuestions(database, Seal(b"k" * 32)), Bells()
-    presentations = StoredPresentations(database, MINT.mint)
+    presentations = StoredPresentations(database, MINT.mint, WrittenMessages())
     questions = Questions(store, clock, changed=bells.ring)
     planning = Planning(plans=presentations, people=book, channels=CHANNELS, clock=clock)
     asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=MINT.mint)

@@ -21,7 +21,7 @@ from postroom.butlers.daemon import Butler
 from postroom.butlers.sessions import Sessions
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
-from postroom.conversations.store import StoredConversations
+from postroom.conversations.store import StoredConversations, WrittenMessages
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.files.taking import FileTaking
@@ -190,7 +190,7 @@ def build_asking(
     }
     seal, most_open = Seal(household_key(settings.home, "secret answers")), settings.questions.open_per_asker
     store = StoredQuestions(opened.database, seal, rides, most_open)
-    presentations = StoredPresentations(opened.database, mint.mint)
+    presentations = StoredPresentations(opened.database, mint.mint, WrittenMessages())
     people = HouseholdAsked(book=opened.people)
     listening = Listening(marks, store, clock, bells.every.ring)
     policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))

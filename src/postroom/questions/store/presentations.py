@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, update
 
-from postroom.conversations.store import inbound_messages
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.engine import Database, Repeated, insert_for
 from postroom.kernel.database.rows import read
@@ -107,16 +106,27 @@ def read_token(row: Row[Any]) -> Token:
 # ---- the transactions ----
 
 
+class Written(Protocol):
+    """What people wrote to us, which conversations keep."""
+
+    def is_known(self, connection: Connection, channel: str, event_id: str) -> bool: ...
+
+    def last_us(self, connection: Connection, person: str, channel: str, place: str) -> int | None:
+        """When they last wrote there; a message that is being heard has no person yet."""
+        ...
+
+
 class StoredPresentations:
     """
     A claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
     and whatever the first one still writes is refused.
     """
 
-    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+    def __init__(self, database: Database, mint: Callable[[int], str], written: Written) -> None:
         self._database = database
         self._repeated = Repeated(database)
         self._mint = mint
+        self._written = written
 
     async def to_plan(self, limit: int) -> Sequence[Question]:
         """Open questions with people for whom no place to show them has been chosen; choosing twice does no harm."""
@@ -285,7 +295,10 @@ class StoredPresentations:
 
         def work(connection: Connection) -> list[Presentation]:
             found = found_presentations(connection, unnumbered(channel, address))
-            return [] if found and is_numbered(connection, channel, address, provider_id) else found
+            if found and is_sent(connection, channel, address, provider_id):
+                return []
+            theirs = f"message:{address}:{provider_id}"
+            return [] if found and self._written.is_known(connection, channel, theirs) else found
 
         return await self._database.read(work)
 
@@ -310,7 +323,10 @@ class StoredPresentations:
 
         def work(connection: Connection) -> Presentation | None:
             found = connection.execute(awaiting_words(channel, places)).first()
-            if found is None or wrote_since(connection, found, places[0]):
+            if found is None:
+                return None
+            last_us = self._written.last_us(connection, found.person_id, channel, places[0])
+            if last_us is not None and last_us > found.words_awaited_at:  # they wrote something else there since
                 return None
             return worded_at(connection, read_presentation(found, ()), found.words_awaited_at)
 
@@ -468,19 +484,15 @@ def unnumbered(channel: str, address: str) -> Select[Any]:
     )
 
 
-def is_numbered(connection: Connection, channel: str, address: str, provider_id: str) -> bool:
-    """A message there that we know by this number, ours or a person's own."""
+def is_sent(connection: Connection, channel: str, address: str, provider_id: str) -> bool:
+    """A message of ours there that we know by this number."""
     request, receipt = delivery_requests.c, delivery_receipts.c
     known = (
         select(request.id)
         .join(delivery_receipts, receipt.delivery_request_id == request.id)
         .where(receipt.provider_delivery_id == provider_id, request.channel == channel, request.address == address)
     )
-    heard = (inbound_messages.c.channel == channel, inbound_messages.c.event_id == f"message:{address}:{provider_id}")
-    return any(
-        connection.execute(one.limit(1)).first() is not None
-        for one in (known, select(inbound_messages.c.id).where(*heard))
-    )
+    return connection.execute(known.limit(1)).first() is not None
 
 
 def awaiting_words(channel: str, places: Sequence[str]) -> Select[Any]:
@@ -498,11 +510,3 @@ def awaiting_words(channel: str, places: Sequence[str]) -> Select[Any]:
         .order_by(table.words_awaited_at.desc())
         .limit(1)
     )
-
-
-def wrote_since(connection: Connection, awaiting: Row[Any], place: str) -> bool:
-    """Whether they wrote anything else there since; a message that is being heard has no person yet."""
-    table = inbound_messages.c
-    theirs = (table.person == awaiting.person_id, table.channel == awaiting.channel, table.place == place)
-    last = connection.execute(select(table.received_at).where(*theirs).order_by(table.id.desc()).limit(1)).scalar()
-    return last is not None and last > awaiting.words_awaited_at
