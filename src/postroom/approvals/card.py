@@ -1,4 +1,4 @@
-"""A parked delivery as a question to the people who may decide it."""
+"""A parked delivery as a question to the people who may decide it, and as every door shows it to them."""
 
 from __future__ import annotations
 
@@ -51,6 +51,11 @@ from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionReq
 SEND: Final = Option(value=APPROVE, label="Send")
 DO_NOT_SEND: Final = Option(value=DENY, label="Don't send")
 _TOO_LONG: Final = "The message is too long to be shown here; open it in the console."
+_PREVIEW_CHARACTERS: Final = 200
+_ASK_BATCH: Final = 20
+
+
+# ---- the question ----
 
 
 def approval_question(
@@ -125,6 +130,9 @@ def _misleading(content: Content) -> list[str]:
     return [f"Careful: “{link.label}” leads to {link.host}." for link in links_of(content) if link.misleading]
 
 
+# ---- what its answer comes to ----
+
+
 def outside_console(phone: Risk | None) -> Callable[[Question], bool]:
     """`phone` is the highest risk that may be decided elsewhere; None allows none."""
 
@@ -177,10 +185,7 @@ def _refused(error: str, code: str) -> Ruling:
     return Ruling(refusal=FieldError("action_id", error, code))
 
 
-# How actions, rules and audit events are shown to the person who decides.
-
-
-_PREVIEW_CHARACTERS: Final = 200
+# ---- actions, rules and audit events as they are shown ----
 
 
 def summary(action: Action) -> dict[str, Any]:
@@ -266,6 +271,40 @@ def warnings(content: Content) -> list[dict[str, Any]]:
     ]
 
 
+def _fields(content: Content) -> dict[str, str | None]:
+    return {
+        "channel": content.channel,
+        "intent": str(content.intent),
+        "recipient": content.address,
+        "thread": content.thread,
+        "subject": content.subject,
+        "message": content.message,
+        "emoji": content.emoji,
+        "buttons": content.buttons or None,
+    }
+
+
+def _decision(action: Action) -> dict[str, Any]:
+    return {
+        "decided_by": action.decided_by,
+        "decided_at": _moment(action.decided_at_us),
+        "reason": action.reason,
+        "rule_id": action.rule_id,
+        "edited": action.edited,
+    }
+
+
+def _event(event: ApprovalEvent) -> dict[str, Any]:
+    return {
+        "type": str(event.type),
+        "actor": event.actor,
+        "at": to_text(event.at_us),
+        "reason": event.reason,
+        "rule_id": event.rule_id,
+        **event.metadata,
+    }
+
+
 def rule_shape(rule: StandingRule, now_us: int) -> dict[str, Any]:
     return {
         "rule_id": rule.id,
@@ -284,48 +323,11 @@ def rule_shape(rule: StandingRule, now_us: int) -> dict[str, Any]:
     }
 
 
-def _decision(action: Action) -> dict[str, Any]:
-    return {
-        "decided_by": action.decided_by,
-        "decided_at": _moment(action.decided_at_us),
-        "reason": action.reason,
-        "rule_id": action.rule_id,
-        "edited": action.edited,
-    }
-
-
-def _fields(content: Content) -> dict[str, str | None]:
-    return {
-        "channel": content.channel,
-        "intent": str(content.intent),
-        "recipient": content.address,
-        "thread": content.thread,
-        "subject": content.subject,
-        "message": content.message,
-        "emoji": content.emoji,
-        "buttons": content.buttons or None,
-    }
-
-
-def _event(event: ApprovalEvent) -> dict[str, Any]:
-    return {
-        "type": str(event.type),
-        "actor": event.actor,
-        "at": to_text(event.at_us),
-        "reason": event.reason,
-        "rule_id": event.rule_id,
-        **event.metadata,
-    }
-
-
 def _moment(us: int | None) -> str | None:
     return to_text(us) if us is not None else None
 
 
-# Ends what no one decided in time, and asks the people who may decide about what is new.
-
-
-_ASK_BATCH: Final = 20
+# ---- asking about what is new, and ending what no one decided in time ----
 
 
 class AskingRecord(DecisionRecord, Protocol):

@@ -1,4 +1,4 @@
-"""What the files of a parked message hold, for the person who decides on it."""
+"""What is asked about and how dangerous it is; and standing rules: what they say, match, and which is asked first."""
 
 from __future__ import annotations
 
@@ -36,69 +36,14 @@ from postroom.message.delivery import Format, Intent
 from postroom.message.outgoing import SEVERAL_AGENTS
 from postroom.message.wishes import Risk
 
-_UNREADABLE: Final = "(its bytes cannot be read just now)"
-
-
-async def previews(content: Content, files: FileContents | None) -> dict[str, str]:
-    """By hash; nothing is shown of bytes that are not the ones that would be sent."""
-    if files is None:
-        return {}
-    shown: dict[str, str] = {}
-    for one in content.attachments:
-        try:
-            shown[one.sha256] = preview(await files.read(one), one.media_type)
-        except PostroomError:
-            shown[one.sha256] = _UNREADABLE
-    return shown
-
-
-# The links of a message that waits: what a person would read, where it leads, and whether the two disagree.
-
-
+CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")
+_SPECIFICITY: Final = {ConstraintKind.EXACT: 2, ConstraintKind.PATTERN: 1, ConstraintKind.ANY: 0}
+_LONGEST_VALUE: Final = 500
+_LONGEST_DESCRIPTION: Final = 500
+_MOST_USES: Final = 1_000_000
+_WILDCARDS_ONLY: Final = re.compile(r"[*?]*")
 _HOST: Final = re.compile(r"(?<![\w-])(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w-])")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownLink:
-    """`misleading`: the words name another host than the one it leads to, or the target hides its host."""
-
-    label: str
-    target: str
-    host: str
-    misleading: bool
-
-
-def rendered(content: Content) -> RichText | None:
-    """None when the message is shown to the letter."""
-    return parse(content.message) if content.format is Format.MARKDOWN else None
-
-
-def links_of(content: Content) -> tuple[ShownLink, ...]:
-    rich = rendered(content)
-    return links_in(rich) if rich else ()
-
-
-def links_in(rich: RichText) -> tuple[ShownLink, ...]:
-    return tuple(_link(rich.under(span), span.detail) for span in rich.links)
-
-
-def _link(label: str, target: str) -> ShownLink:
-    host, hidden = _host(target)
-    named = [one.removeprefix("www.") for one in _HOST.findall(unicodedata.normalize("NFKC", label).casefold())]
-    other = any(host != name and not host.endswith(f".{name}") for name in named)
-    return ShownLink(label=label, target=target, host=host, misleading=hidden or other)
-
-
-def _host(target: str) -> tuple[str, bool]:
-    """Without www; and whether something before an @ pretends to be it."""
-    parts = urlsplit(target)
-    host = parts.hostname if parts.scheme in ("http", "https") else parts.path.rpartition("@")[2]
-    return (host or "").casefold().removeprefix("www."), "@" in parts.netloc
-
-
-# What approvals need from the store, by shape alone.
-
-
+_UNREADABLE: Final = "(its bytes cannot be read just now)"
 Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
 Judge = Callable[[Action], Ruling]
 
@@ -158,7 +103,7 @@ class RuleRecord(Protocol):
     async def rules(self) -> Sequence[StandingRule]: ...
 
 
-# How much harm a message could do if it left unseen.
+# ---- how much harm a message could do if it left unseen ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +117,20 @@ class RiskPolicy:
     @property
     def worst(self) -> Risk:
         return max([self.default, *self.by_channel.values()], key=lambda risk: risk.rank)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalPolicy:
+    expiry_hours: float = 48.0
+    risk: RiskPolicy = field(default_factory=RiskPolicy)
+    replies_pass: bool = True  # into a thread somebody really wrote from; never on a payload's word
+    most_pending_per_origin: int = 100
+    sweep_seconds: float = 30.0
+    phone: Risk | None = Risk.MEDIUM  # the highest that may be decided outside the console
+
+    @property
+    def expiry_us(self) -> int:
+        return seconds(self.expiry_hours * 3600)
 
 
 def risk_of(content: Content, policy: RiskPolicy) -> Risk:
@@ -201,111 +160,61 @@ def deceptive(content: Content) -> bool:
     return any(findings(text) for text in shown if text) or any(link.misleading for link in links_of(content))
 
 
-# Everything the approval subsystem goes by, in one place.
+# ---- its links: what a person would read, where they lead, and whether the two disagree ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalPolicy:
-    expiry_hours: float = 48.0
-    risk: RiskPolicy = field(default_factory=RiskPolicy)
-    replies_pass: bool = True  # into a thread somebody really wrote from; never on a payload's word
-    most_pending_per_origin: int = 100
-    sweep_seconds: float = 30.0
-    phone: Risk | None = Risk.MEDIUM  # the highest that may be decided outside the console
+class ShownLink:
+    """`misleading`: the words name another host than the one it leads to, or the target hides its host."""
 
-    @property
-    def expiry_us(self) -> int:
-        return seconds(self.expiry_hours * 3600)
+    label: str
+    target: str
+    host: str
+    misleading: bool
 
 
-# A rule as a person asks for it.
+def rendered(content: Content) -> RichText | None:
+    """None when the message is shown to the letter."""
+    return parse(content.message) if content.format is Format.MARKDOWN else None
 
 
-_LONGEST_DESCRIPTION: Final = 500
-_MOST_USES: Final = 1_000_000
+def links_of(content: Content) -> tuple[ShownLink, ...]:
+    rich = rendered(content)
+    return links_in(rich) if rich else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleRequest:
-    """`constraints` None takes the suggestion made from an action."""
-
-    constraints: Mapping[str, Constraint] | None = None
-    description: str = ""
-    expires_at_us: int | None = None
-    max_uses: int | None = None
-
-    def to_rule(
-        self,
-        *,
-        rule_id: str,
-        actor: str,
-        now_us: int,
-        suggestion: Mapping[str, Constraint] | None = None,
-        created_from: DeliveryId | None = None,
-    ) -> StandingRule:
-        return StandingRule(
-            id=rule_id,
-            constraints=dict(self.constraints if self.constraints is not None else suggestion or {}),
-            description=self.description,
-            created_by=actor,
-            created_at_us=now_us,
-            created_from=created_from,
-            expires_at_us=self.expires_at_us,
-            max_uses=self.max_uses,
-        )
-
-    def once(self, rule: StandingRule) -> StandingRule:
-        """Where an unbounded rule would be refused, agreeing "and the next one too" is still a sensible wish."""
-        return replace(rule, max_uses=1)
+def links_in(rich: RichText) -> tuple[ShownLink, ...]:
+    return tuple(_link(rich.under(span), span.detail) for span in rich.links)
 
 
-def wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
-    """The rule that comes with an approval: none, the one that suggests itself, or one with bounds of its own."""
-    if isinstance(create_rule, bool):
-        return RuleRequest() if create_rule else None
-    return parse_rule_request(create_rule)
+def _link(label: str, target: str) -> ShownLink:
+    host, hidden = _host(target)
+    named = [one.removeprefix("www.") for one in _HOST.findall(unicodedata.normalize("NFKC", label).casefold())]
+    other = any(host != name and not host.endswith(f".{name}") for name in named)
+    return ShownLink(label=label, target=target, host=host, misleading=hidden or other)
 
 
-def parse_rule_request(payload: object) -> RuleRequest:
-    fields = Fields(payload, whole="create_rule")
-    fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
-    request = RuleRequest(
-        description=fields.text("description", maximum=_LONGEST_DESCRIPTION, required=False, blank=True).strip(),
-        expires_at_us=_moment(fields),
-        max_uses=_uses(fields),
-    )
-    fields.finish()
-    if not fields.has("constraints"):
-        return request
-    return replace(request, constraints=parse_constraints(fields.raw("constraints")))
+def _host(target: str) -> tuple[str, bool]:
+    """Without www; and whether something before an @ pretends to be it."""
+    parts = urlsplit(target)
+    host = parts.hostname if parts.scheme in ("http", "https") else parts.path.rpartition("@")[2]
+    return (host or "").casefold().removeprefix("www."), "@" in parts.netloc
 
 
-def _moment(fields: Fields) -> int | None:
-    text = fields.optional_text("expires_at", maximum=64)
-    try:
-        return parse_text(text) if text else None
-    except (ValueError, OverflowError):
-        fields.complain("expires_at", "must be an RFC 3339 time with an offset", "rfc3339_string_required")
-        return None
+async def previews(content: Content, files: FileContents | None) -> dict[str, str]:
+    """By hash; nothing is shown of bytes that are not the ones that would be sent."""
+    if files is None:
+        return {}
+    shown: dict[str, str] = {}
+    for one in content.attachments:
+        try:
+            shown[one.sha256] = preview(await files.read(one), one.media_type)
+        except PostroomError:
+            shown[one.sha256] = _UNREADABLE
+    return shown
 
 
-def _uses(fields: Fields) -> int | None:
-    value: Any = fields.raw("max_uses")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_USES:
-        fields.complain("max_uses", f"must be a whole number from 1 to {_MOST_USES}", "out_of_range")
-        return None
-    return value
-
-
-# Standing rules: what they may say, what they match, and which one is asked first.
-
-
-CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")
-_SPECIFICITY: Final = {ConstraintKind.EXACT: 2, ConstraintKind.PATTERN: 1, ConstraintKind.ANY: 0}
-_LONGEST_VALUE: Final = 500
-_WILDCARDS_ONLY: Final = re.compile(r"[*?]*")
+# ---- standing rules ----
 
 
 def parse_constraints(payload: object) -> dict[str, Constraint]:
@@ -435,3 +344,80 @@ def suggested(content: Content, origin_butler: str) -> dict[str, Constraint]:
         "intent": str(content.intent),
     }
     return {name: Constraint(ConstraintKind.EXACT, value) for name, value in exact.items()}
+
+
+# ---- a rule as a person asks for it ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRequest:
+    """`constraints` None takes the suggestion made from an action."""
+
+    constraints: Mapping[str, Constraint] | None = None
+    description: str = ""
+    expires_at_us: int | None = None
+    max_uses: int | None = None
+
+    def to_rule(
+        self,
+        *,
+        rule_id: str,
+        actor: str,
+        now_us: int,
+        suggestion: Mapping[str, Constraint] | None = None,
+        created_from: DeliveryId | None = None,
+    ) -> StandingRule:
+        return StandingRule(
+            id=rule_id,
+            constraints=dict(self.constraints if self.constraints is not None else suggestion or {}),
+            description=self.description,
+            created_by=actor,
+            created_at_us=now_us,
+            created_from=created_from,
+            expires_at_us=self.expires_at_us,
+            max_uses=self.max_uses,
+        )
+
+    def once(self, rule: StandingRule) -> StandingRule:
+        """Where an unbounded rule would be refused, agreeing "and the next one too" is still a sensible wish."""
+        return replace(rule, max_uses=1)
+
+
+def wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
+    """The rule that comes with an approval: none, the one that suggests itself, or one with bounds of its own."""
+    if isinstance(create_rule, bool):
+        return RuleRequest() if create_rule else None
+    return parse_rule_request(create_rule)
+
+
+def parse_rule_request(payload: object) -> RuleRequest:
+    fields = Fields(payload, whole="create_rule")
+    fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
+    request = RuleRequest(
+        description=fields.text("description", maximum=_LONGEST_DESCRIPTION, required=False, blank=True).strip(),
+        expires_at_us=_moment(fields),
+        max_uses=_uses(fields),
+    )
+    fields.finish()
+    if not fields.has("constraints"):
+        return request
+    return replace(request, constraints=parse_constraints(fields.raw("constraints")))
+
+
+def _moment(fields: Fields) -> int | None:
+    text = fields.optional_text("expires_at", maximum=64)
+    try:
+        return parse_text(text) if text else None
+    except (ValueError, OverflowError):
+        fields.complain("expires_at", "must be an RFC 3339 time with an offset", "rfc3339_string_required")
+        return None
+
+
+def _uses(fields: Fields) -> int | None:
+    value: Any = fields.raw("max_uses")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_USES:
+        fields.complain("max_uses", f"must be a whole number from 1 to {_MOST_USES}", "out_of_range")
+        return None
+    return value

@@ -47,17 +47,18 @@ from postroom.questions.store.steps import (
     questions_about,
 )
 
-Value = TypeVar("Value")
-Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
-Judge = Callable[[Action], Ruling]
-Expiration = Callable[[Action, int], ApprovalDecision]
-
 _EVENTS: Final = {
     ActionStatus.APPROVED: ApprovalEventType.ACTION_APPROVED,
     ActionStatus.REJECTED: ApprovalEventType.ACTION_REJECTED,
     ActionStatus.EXPIRED: ApprovalEventType.ACTION_EXPIRED,
 }
 _EXPIRE_BATCH: Final = 200
+_GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
+Value = TypeVar("Value")
+Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
+Judge = Callable[[Action], Ruling]
+Expiration = Callable[[Action, int], ApprovalDecision]
+Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
 
 
 class StoredApprovals:
@@ -313,11 +314,7 @@ class StoredApprovals:
         insert_event(connection, ApprovalEvent(id=self._mint(at_us), type=kind, actor=actor, at_us=at_us, **about))
 
 
-# Decides a parked delivery in the transaction in which the question about it is answered.
-
-
-Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
-_GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
+# ---- decides a parked delivery in the transaction in which the question about it is answered ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

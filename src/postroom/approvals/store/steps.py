@@ -1,4 +1,4 @@
-"""What becomes of an approval when the message it is about is worded anew or withdrawn."""
+"""The single steps that approval transactions are made of, and how their rows become values."""
 
 from __future__ import annotations
 
@@ -42,104 +42,14 @@ from postroom.questions.store.steps import end_question, hold_questions
 
 WITHDRAWN: Final = "withdrawn"
 _PENDING: Final = str(ActionStatus.PENDING)
-
-Mint = Callable[[int], str]
-
-
-def hold_action(connection: Connection, action_id: DeliveryId) -> str | None:
-    """Its status, under its lock: who decides just now comes before, or finds another text."""
-    asked = select(pending_actions.c.status).where(pending_actions.c.id == action_id).with_for_update()
-    status: str | None = connection.execute(asked).scalar()
-    return status
-
-
-def park_again(
-    connection: Connection,
-    mint: Mint,
-    new: NewDelivery,
-    terms: ParkingTerms,
-    *,
-    was: str | None,
-    actor: str,
-    at_us: int,
-) -> bool:
-    """
-    The approval begins anew with the new text; True when a standing rule has agreed to it already.
-
-    The question about the old text ends, so that no card of it decides anything, and the people are asked again.
-    """
-    close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
-    if was != _PENDING:  # it comes back from those that may be sent
-        refuse_flood(connection, new.agent, terms.parking.most_pending)
-    rules = terms.choose(all_rules(connection))
-    rule = next((one for one in rules if use(connection, one, at_us)), None)
-    values = _action(new, terms, rule, at_us)
-    if was == _PENDING:
-        connection.execute(update(pending_actions).where(pending_actions.c.id == new.id).values(values))
-    else:  # a decision is taken once: the old one stays in the audit trail, and another is to be taken
-        connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
-        connection.execute(pending_actions.insert().values(id=new.id, origin_butler=new.agent, **values))
-    kept = {"content_hash": values["content_hash"], "risk": values["risk"]}
-    _log(connection, mint, ApprovalEventType.ACTION_REVISED, new.id, actor, at_us, metadata=kept)
-    if rule is not None:
-        kind = ApprovalEventType.ACTION_AUTO_APPROVED
-        _log(connection, mint, kind, new.id, f"rule:{rule.id}", at_us, rule_id=rule.id, metadata=kept)
-    return rule is not None
-
-
-def close_action(connection: Connection, mint: Mint, action_id: DeliveryId, *, actor: str, at_us: int) -> None:
-    """There is nothing left to decide; its cards say so."""
-    change = update(pending_actions).where(pending_actions.c.id == action_id, pending_actions.c.status == _PENDING)
-    over = {"status": str(ActionStatus.EXPIRED), "decided_by": actor, "decided_at": at_us, "decision_reason": WITHDRAWN}
-    if connection.execute(change.values(over)).rowcount:
-        _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, action_id, actor, at_us)
-    close_cards(connection, action_id, QuestionMove.CANCEL, at_us)
-
-
-def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
-    for question in hold_questions(connection, [str(subject_of(action_id))]):
-        end_question(connection, question, ended(question, move, at_us))
-
-
-def _action(new: NewDelivery, terms: ParkingTerms, rule: StandingRule | None, at_us: int) -> dict[str, Any]:
-    return {
-        "content_hash": content_of(new).hash,
-        "risk": str(terms.parking.risk),
-        "status": str(ActionStatus.APPROVED if rule else ActionStatus.PENDING),
-        "requested_at": at_us,
-        "expires_at": terms.parking.expires_at_us,
-        "asked_at": None,
-        "decided_by": f"rule:{rule.id}" if rule else None,
-        "decided_at": at_us if rule else None,
-        "decision_reason": None,
-        "approval_rule_id": rule.id if rule else None,
-        "edited": False,
-    }
-
-
-def _log(
-    connection: Connection,
-    mint: Mint,
-    kind: ApprovalEventType,
-    action_id: DeliveryId,
-    actor: str,
-    at_us: int,
-    **about: Any,
-) -> None:
-    event = ApprovalEvent(id=mint(at_us), type=kind, actor=actor, at_us=at_us, action_id=action_id, **about)
-    insert_event(connection, event)
-
-
-# How rows of the approval tables become values, and values rows.
-
-
+_STEPS_PENDING: Final = str(ActionStatus.PENDING)
+_FULL_RETRY_SECONDS: Final = 300.0
 _DECIDED: Final = {
     ApprovalEventType.ACTION_APPROVED: (AuditKind.DECISION, "approved a message"),
     ApprovalEventType.ACTION_REJECTED: (AuditKind.DECISION, "rejected a message"),
     ApprovalEventType.RULE_CREATED: (AuditKind.RULES, "made a standing rule"),
     ApprovalEventType.RULE_REVOKED: (AuditKind.RULES, "revoked a standing rule"),
 }
-
 _CONTENT: Final = [
     delivery_requests.c[name]
     for name in (
@@ -147,6 +57,10 @@ _CONTENT: Final = [
         *("revises", "attachments"),
     )
 ]
+Mint = Callable[[int], str]
+
+
+# ---- rows ----
 
 
 def actions() -> Select[Any]:
@@ -232,11 +146,21 @@ def event_of(row: Any) -> ApprovalEvent:
     )
 
 
-# The single steps that approval transactions are made of.
+# ---- steps ----
 
 
-_STEPS_PENDING: Final = str(ActionStatus.PENDING)
-_FULL_RETRY_SECONDS: Final = 300.0
+def action_by_id(connection: Connection, action_id: str) -> Action | None:
+    row = connection.execute(actions().where(pending_actions.c.id == action_id)).first()
+    return action_of(row) if row else None
+
+
+def locked(*conditions: ColumnElement[bool], skip: bool = False) -> Select[Any]:
+    """For PostgreSQL; SQLite has one writer and needs no lock."""
+    return actions().where(*conditions).with_for_update(of=pending_actions, skip_locked=skip)
+
+
+def overdue(now_us: int) -> tuple[ColumnElement[bool], ...]:
+    return pending_actions.c.status == _STEPS_PENDING, pending_actions.c.expires_at <= now_us
 
 
 def insert_delivery(connection: Connection, new: NewDelivery) -> bool:
@@ -327,20 +251,6 @@ def _content_values(content: Content) -> dict[str, Any]:
     }
 
 
-def action_by_id(connection: Connection, action_id: str) -> Action | None:
-    row = connection.execute(actions().where(pending_actions.c.id == action_id)).first()
-    return action_of(row) if row else None
-
-
-def locked(*conditions: ColumnElement[bool], skip: bool = False) -> Select[Any]:
-    """For PostgreSQL; SQLite has one writer and needs no lock."""
-    return actions().where(*conditions).with_for_update(of=pending_actions, skip_locked=skip)
-
-
-def overdue(now_us: int) -> tuple[ColumnElement[bool], ...]:
-    return pending_actions.c.status == _STEPS_PENDING, pending_actions.c.expires_at <= now_us
-
-
 def all_rules(connection: Connection) -> list[StandingRule]:
     """Those that could still be used."""
     rows = connection.execute(select(approval_rules).where(approval_rules.c.revoked_at.is_(None)))
@@ -357,3 +267,90 @@ def use(connection: Connection, rule: StandingRule, now_us: int) -> bool:
         or_(table.max_uses.is_(None), table.use_count < table.max_uses),
     )
     return connection.execute(change.values(use_count=table.use_count + 1)).rowcount == 1
+
+
+# ---- when the message it is about is worded anew or withdrawn ----
+
+
+def hold_action(connection: Connection, action_id: DeliveryId) -> str | None:
+    """Its status, under its lock: who decides just now comes before, or finds another text."""
+    asked = select(pending_actions.c.status).where(pending_actions.c.id == action_id).with_for_update()
+    status: str | None = connection.execute(asked).scalar()
+    return status
+
+
+def park_again(
+    connection: Connection,
+    mint: Mint,
+    new: NewDelivery,
+    terms: ParkingTerms,
+    *,
+    was: str | None,
+    actor: str,
+    at_us: int,
+) -> bool:
+    """
+    The approval begins anew with the new text; True when a standing rule has agreed to it already.
+
+    The question about the old text ends, so that no card of it decides anything, and the people are asked again.
+    """
+    close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
+    if was != _PENDING:  # it comes back from those that may be sent
+        refuse_flood(connection, new.agent, terms.parking.most_pending)
+    rules = terms.choose(all_rules(connection))
+    rule = next((one for one in rules if use(connection, one, at_us)), None)
+    values = _action(new, terms, rule, at_us)
+    if was == _PENDING:
+        connection.execute(update(pending_actions).where(pending_actions.c.id == new.id).values(values))
+    else:  # a decision is taken once: the old one stays in the audit trail, and another is to be taken
+        connection.execute(delete(pending_actions).where(pending_actions.c.id == new.id))
+        connection.execute(pending_actions.insert().values(id=new.id, origin_butler=new.agent, **values))
+    kept = {"content_hash": values["content_hash"], "risk": values["risk"]}
+    _log(connection, mint, ApprovalEventType.ACTION_REVISED, new.id, actor, at_us, metadata=kept)
+    if rule is not None:
+        kind = ApprovalEventType.ACTION_AUTO_APPROVED
+        _log(connection, mint, kind, new.id, f"rule:{rule.id}", at_us, rule_id=rule.id, metadata=kept)
+    return rule is not None
+
+
+def _action(new: NewDelivery, terms: ParkingTerms, rule: StandingRule | None, at_us: int) -> dict[str, Any]:
+    return {
+        "content_hash": content_of(new).hash,
+        "risk": str(terms.parking.risk),
+        "status": str(ActionStatus.APPROVED if rule else ActionStatus.PENDING),
+        "requested_at": at_us,
+        "expires_at": terms.parking.expires_at_us,
+        "asked_at": None,
+        "decided_by": f"rule:{rule.id}" if rule else None,
+        "decided_at": at_us if rule else None,
+        "decision_reason": None,
+        "approval_rule_id": rule.id if rule else None,
+        "edited": False,
+    }
+
+
+def _log(
+    connection: Connection,
+    mint: Mint,
+    kind: ApprovalEventType,
+    action_id: DeliveryId,
+    actor: str,
+    at_us: int,
+    **about: Any,
+) -> None:
+    event = ApprovalEvent(id=mint(at_us), type=kind, actor=actor, at_us=at_us, action_id=action_id, **about)
+    insert_event(connection, event)
+
+
+def close_action(connection: Connection, mint: Mint, action_id: DeliveryId, *, actor: str, at_us: int) -> None:
+    """There is nothing left to decide; its cards say so."""
+    change = update(pending_actions).where(pending_actions.c.id == action_id, pending_actions.c.status == _PENDING)
+    over = {"status": str(ActionStatus.EXPIRED), "decided_by": actor, "decided_at": at_us, "decision_reason": WITHDRAWN}
+    if connection.execute(change.values(over)).rowcount:
+        _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, action_id, actor, at_us)
+    close_cards(connection, action_id, QuestionMove.CANCEL, at_us)
+
+
+def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
+    for question in hold_questions(connection, [str(subject_of(action_id))]):
+        end_question(connection, question, ended(question, move, at_us))
