@@ -14,6 +14,7 @@ from postroom.approvals.model import (
     Action,
     ActionStatus,
     ApprovalEvent,
+    Choose,
     DecisionTried,
     Parking,
     Ruling,
@@ -21,12 +22,7 @@ from postroom.approvals.model import (
     content_of,
 )
 from postroom.approvals.rules import (
-    ActionReader,
     ApprovalPolicy,
-    Choose,
-    DecisionRecord,
-    ParkingRecord,
-    RuleRecord,
     RuleRequest,
     always_asks,
     arguments_of,
@@ -35,6 +31,7 @@ from postroom.approvals.rules import (
     standing,
 )
 from postroom.approvals.ruling import Edited, edited
+from postroom.approvals.store.approvals import StoredApprovals
 from postroom.delivery.model import Inserted, NewDelivery
 from postroom.delivery.seams import ParkingTerms
 from postroom.kernel.running.clock import Clock
@@ -82,7 +79,7 @@ class ApprovalGate:
     """
 
     trust: HouseholdTrust
-    record: ParkingRecord
+    record: StoredApprovals
     policy: ApprovalPolicy
     mailboxes: Mailboxes | None = None
     conversations: HeardThreads | None = None
@@ -163,10 +160,6 @@ def _is_sign_in_link(new: NewDelivery) -> bool:
 # ---- what a person can do about it ----
 
 
-class ApprovalRecord(DecisionRecord, ActionReader, RuleRecord, Protocol):
-    """What deciding needs of the store."""
-
-
 def _nothing() -> None:
     return None
 
@@ -178,7 +171,7 @@ class Approvals:
     whatever door the call came through.
     """
 
-    record: ApprovalRecord
+    record: StoredApprovals
     policy: ApprovalPolicy
     channels: Mapping[str, Channel]
     known_channels: KnownChannels

@@ -19,14 +19,15 @@ from postroom.approvals.model import (
     bound_of,
     subject_of,
 )
-from postroom.approvals.rules import ApprovalPolicy, DecisionRecord, links_of, rendered, specificity, written
+from postroom.approvals.rules import ApprovalPolicy, links_of, rendered, specificity, written
+from postroom.approvals.store.approvals import StoredApprovals
 from postroom.delivery.files.kinds import is_dangerous
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.text.rich import readable
 from postroom.kernel.text.visible import findings, reveal
 from postroom.kernel.values.errors import FieldError
-from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds, to_text
+from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Attachment, size_words
 from postroom.message.outgoing import ASKER
@@ -330,12 +331,6 @@ def _moment(us: int | None) -> str | None:
 # ---- asking about what is new, and ending what no one decided in time ----
 
 
-class AskingRecord(DecisionRecord, Protocol):
-    async def ask(self, question: Question, action_id: DeliveryId, now_us: int) -> bool:
-        """The question about a pending action, opened once; False when there is nothing to ask any more."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deciders:
     """Who may decide, the owner first, and on which channels they are shown the card; none are theirs alone."""
@@ -354,7 +349,7 @@ class WhoDecides(Protocol):
 class Watch:
     """`deciders` None asks no one: what waits is seen in the console and listed by the tools."""
 
-    record: AskingRecord
+    record: StoredApprovals
     policy: ApprovalPolicy
     clock: Clock
     mint: Callable[[int], str]

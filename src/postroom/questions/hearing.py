@@ -33,7 +33,8 @@ from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import MORE, ORIGIN, CardMaker, hash_of, made, request_id_of, unfolded
 from postroom.questions.rules.judge import NOT_AN_ANSWER, UNSURE
 from postroom.questions.rules.words import answer_words, asked_line, ends_with_new_words, is_hidden, one_line, unsaid
-from postroom.questions.store.questions import Cards, QuestionRecord
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
 
 NOT_VALID: Final = "This button is no longer valid."
 _SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "anonymous", "automatic"})
@@ -74,8 +75,8 @@ class Hearing:
     """`bots` answer presses, by channel. Everything that is sent from here has the event in its key."""
 
     questions: Questions
-    store: QuestionRecord
-    shown: Cards
+    store: StoredQuestions
+    shown: StoredPresentations
     people: AskedPeople
     cards: CardMaker
     outbound: Outbound

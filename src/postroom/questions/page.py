@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -28,6 +28,7 @@ from postroom.questions.rules.form import choices, properties
 from postroom.questions.rules.judge import CONSOLE, may_answer
 from postroom.questions.rules.reading import Given, answer_words
 from postroom.questions.rules.words import asker_name, one_line
+from postroom.questions.store.questions import QuestionFigures
 from postroom.questions.telling import HeardAnswer, QuestionView
 
 PAGE_SIZE: Final = 20
@@ -288,16 +289,10 @@ def event_of(session_secret: str, ask_id: str, form: Form) -> str:
 # ---- the pages ----
 
 
-class QuestionCounts(Protocol):
-    async def waiting_for(self, person_id: str) -> int: ...
-
-    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPages:
     asking: Asking
-    figures: QuestionCounts
+    figures: QuestionFigures
     concerned: Concerned
 
     async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:

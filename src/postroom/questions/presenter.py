@@ -37,7 +37,7 @@ from postroom.questions.model import (
 )
 from postroom.questions.rules.cards import Card, CardMaker, Made, made, request_id_of
 from postroom.questions.rules.plan import GONE, Channels, Turns, nowhere, places
-from postroom.questions.store.questions import Claims, Plans
+from postroom.questions.store.presentations import StoredPresentations
 
 NEXT_CHANNEL_SECONDS: Final = 300.0
 QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
@@ -58,7 +58,7 @@ _log = structlog.get_logger("postroom.questions")
 class Planning:
     """`times` know of channels that a person wishes to be asked on, and when."""
 
-    plans: Plans
+    plans: StoredPresentations
     people: AskedPeople
     channels: Channels
     clock: Clock
@@ -142,7 +142,7 @@ class Presenter:
     """
 
     planning: Planning
-    claims: Claims
+    claims: StoredPresentations
     cards: CardMaker
     post: Post
     clock: Clock

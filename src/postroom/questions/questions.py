@@ -39,7 +39,7 @@ from postroom.questions.rules.judge import AnswerPolicy, judge, refused
 from postroom.questions.rules.plan import Plan, QuestionStep, due, next_at, refuse_unknown_channels
 from postroom.questions.rules.reading import Given
 from postroom.questions.rules.request import QuestionRequest, check_revision
-from postroom.questions.store.questions import Decide, QuestionRecord, QuestionStore
+from postroom.questions.store.questions import Decide, StoredQuestions
 from postroom.questions.telling import (
     AnswersPage,
     Bells,
@@ -102,7 +102,7 @@ class Questions:
 
     def __init__(
         self,
-        store: QuestionStore,
+        store: StoredQuestions,
         clock: Clock,
         *,
         policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
@@ -215,7 +215,7 @@ class Asking:
     """
 
     questions: Questions
-    store: QuestionRecord
+    store: StoredQuestions
     planning: Planning
     bells: Bells
     clock: Clock
@@ -576,7 +576,7 @@ class FeedLine:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionFeed:
     asking: Asking
-    lines: QuestionRecord
+    lines: StoredQuestions
 
     async def newest(self) -> int:
         return await self.lines.last_position()

@@ -17,7 +17,8 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, P
 from postroom.kernel.webhooks import News, WebhookEvent
 from postroom.message.attachment import file_shape
 from postroom.questions.model import EVENT_OF_END, KeptAttempt, Presentation, Question, QuestionEvent, Resume, Verdict
-from postroom.questions.store.questions import EventFeed, Plans, QuestionRecord
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
 
 # ---- what they are shown ----
 
@@ -174,7 +175,7 @@ class Bells:
 class Waiting:
     """It only ever reads: a wait that is cancelled leaves the question as it is."""
 
-    store: QuestionRecord
+    store: StoredQuestions
     bells: Bells
     clock: Clock
     read: Read
@@ -238,7 +239,7 @@ class Follower:
     """Its place is saved after a page was taken, so an event may be taken twice and none is left out."""
 
     name: str
-    feed: EventFeed
+    feed: StoredQuestions
     marks: Marks
     take: Callable[[QuestionEvent], Awaitable[None]]
     clock: Clock
@@ -274,8 +275,8 @@ class QuestionNews:
     `agents` are the addresses of a principal, `document` is the one shape of a question.
     """
 
-    feed: EventFeed
-    plans: Plans
+    feed: StoredQuestions
+    plans: StoredPresentations
     subscribers: Subscribers
     agents: Callable[[Principal], Sequence[str]]
     document: Callable[[QuestionView], Mapping[str, Any]]
@@ -334,7 +335,7 @@ class StartsSessions(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resuming:
     butler: str
-    feed: EventFeed
+    feed: StoredQuestions
     sessions: StartsSessions
 
     async def take(self, event: QuestionEvent) -> None:

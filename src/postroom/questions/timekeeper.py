@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.attention.attention import QuestionTimes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.message.channel import Outbound
-from postroom.questions.model import Presentation, PresentationStatus, Question
+from postroom.questions.model import PresentationStatus, Question
 from postroom.questions.presenter import QUIET_SECONDS
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker, request_id_of
 from postroom.questions.rules.plan import QuestionStep
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.telling import Marks
 
 LOOK_SECONDS: Final = 5.0  # how soon what another process asked is known here; nothing is due earlier than that
@@ -24,21 +26,13 @@ _AT_A_TIME: Final = 100
 _NOTE_SECONDS: Final = 10.0
 
 
-class Due(Protocol):
-    async def due(self, now_us: int, limit: int) -> Sequence[Question]: ...
-
-
-class ShownCards(Protocol):
-    async def of(self, question_id: str) -> Sequence[Presentation]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timekeeper:
     """A reminder is sent before it is noted, under a key of its own: a crash in between sends it once all the same."""
 
     questions: Questions
-    store: Due
-    shown: ShownCards
+    store: StoredQuestions
+    shown: StoredPresentations
     cards: CardMaker
     outbound: Outbound
     clock: Clock
@@ -92,12 +86,6 @@ class Timekeeper:
 # ---- how far what people sent has been read, and for how long we did not listen ----
 
 
-class QuestionAgenda(Protocol):
-    async def next_due(self, after_us: int) -> int | None:
-        """When the first question after that moment is to be reminded of, escalated or ended."""
-        ...
-
-
 Repair = Callable[[str, int, int], Awaitable[None]]  # channel, from when, until when
 CaughtUp = Callable[[], None]
 
@@ -110,7 +98,7 @@ class Listening:
     After a gap what repairs it is called once; the mark moves on only afterwards.
     """
 
-    def __init__(self, marks: Marks, agenda: QuestionAgenda, clock: Clock, caught_up: CaughtUp) -> None:
+    def __init__(self, marks: Marks, agenda: StoredQuestions, clock: Clock, caught_up: CaughtUp) -> None:
         self._marks = marks
         self._agenda = agenda
         self._clock = clock

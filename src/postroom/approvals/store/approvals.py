@@ -14,7 +14,9 @@ from postroom.approvals.model import (
     ApprovalDecision,
     ApprovalEvent,
     ApprovalEventType,
+    Choose,
     DecisionTried,
+    Judge,
     Parking,
     Ruling,
     StandingRule,
@@ -55,8 +57,6 @@ _EVENTS: Final = {
 _EXPIRE_BATCH: Final = 200
 _GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
 Value = TypeVar("Value")
-Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
-Judge = Callable[[Action], Ruling]
 Expiration = Callable[[Action, int], ApprovalDecision]
 Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
 

@@ -42,7 +42,6 @@ from postroom.questions.store.steps import end_question, hold_questions
 
 WITHDRAWN: Final = "withdrawn"
 _PENDING: Final = str(ActionStatus.PENDING)
-_STEPS_PENDING: Final = str(ActionStatus.PENDING)
 _FULL_RETRY_SECONDS: Final = 300.0
 _DECIDED: Final = {
     ApprovalEventType.ACTION_APPROVED: (AuditKind.DECISION, "approved a message"),
@@ -160,7 +159,7 @@ def locked(*conditions: ColumnElement[bool], skip: bool = False) -> Select[Any]:
 
 
 def overdue(now_us: int) -> tuple[ColumnElement[bool], ...]:
-    return pending_actions.c.status == _STEPS_PENDING, pending_actions.c.expires_at <= now_us
+    return pending_actions.c.status == _PENDING, pending_actions.c.expires_at <= now_us
 
 
 def insert_delivery(connection: Connection, new: NewDelivery) -> bool:
@@ -199,7 +198,7 @@ def insert_action(
 def refuse_flood(connection: Connection, agent: str, most: int) -> None:
     """A person's attention is a limit like any other."""
     table = pending_actions.c
-    waiting = select(func.count()).where(table.origin_butler == agent, table.status == _STEPS_PENDING)
+    waiting = select(func.count()).where(table.origin_butler == agent, table.status == _PENDING)
     if connection.execute(waiting).scalar_one() >= most:
         raise OverloadRejected(
             f"{most} messages of {agent} already wait for approval",

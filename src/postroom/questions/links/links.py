@@ -44,7 +44,8 @@ from postroom.questions.model import (
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import hash_of, made
 from postroom.questions.rules.reading import Given
-from postroom.questions.store.questions import Cards, QuestionRecord
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.telling import HeardAnswer, OpenedLink, QuestionView
 
 PATH: Final = "/a"  # below it, a page for each link
@@ -68,8 +69,8 @@ class Links:
     """What the page behind `/a/{token}` calls."""
 
     questions: Questions
-    store: QuestionRecord
-    cards: Cards
+    store: StoredQuestions
+    cards: StoredPresentations
     people: AskedPeople
     clock: Clock
     mint: Callable[[int], str]

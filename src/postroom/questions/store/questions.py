@@ -20,10 +20,7 @@ from postroom.questions.model import (
     Ending,
     Heard,
     KeptAttempt,
-    PlannedPresentation,
     Presentation,
-    PresentationClaim,
-    PressedToken,
     Question,
     QuestionAnswer,
     QuestionChange,
@@ -31,10 +28,8 @@ from postroom.questions.model import (
     QuestionEventType,
     QuestionKind,
     QuestionStatus,
-    Shown,
     Subject,
     SubjectKind,
-    Token,
     Verdict,
     VerdictKind,
     decided,
@@ -71,125 +66,6 @@ Value = TypeVar("Value")
 NewQuestion = tuple[Question, Sequence[Presentation] | None]
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
 Decide = Callable[[Question], QuestionChange]
-_Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
-_Decide = Callable[[Question], QuestionChange]
-TokensOf = Callable[[PresentationClaim], Sequence[Token]]
-
-
-class QuestionStore(Protocol):
-    """Each of these is one transaction; `hear` and `change` show the question as it is and hold it meanwhile."""
-
-    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked: ...
-
-    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None: ...
-
-    async def change(self, question_id: str, decide: Decide) -> QuestionChange | None: ...
-
-    async def due(self, now_us: int, limit: int) -> Sequence[Question]: ...
-
-    async def next_due(self, after_us: int) -> int | None: ...
-
-
-class QuestionRecord(QuestionStore, Protocol):
-    async def get(self, question_id: str) -> Question | None: ...
-
-    async def by_key(self, asker: str, key: str) -> Question | None: ...
-
-    async def for_asker(self, question_id: str) -> Question | None:
-        """With a secret in it, as long as its end has not been collected."""
-        ...
-
-    async def collect(self, question_id: str, now_us: int) -> None:
-        """Notes that its end has been handed out; a secret is gone with that."""
-        ...
-
-    async def last_position(self) -> int: ...
-
-    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]: ...
-
-    async def history(self, question_id: str) -> Sequence[QuestionEvent]: ...
-
-    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]: ...
-
-    async def answers(self, asker: str, *, since: int, limit: int) -> Sequence[Ending]: ...
-
-    async def listing(
-        self,
-        *,
-        asker: str | None = None,
-        person_id: str | None = None,
-        status: QuestionStatus | None = None,
-        besides: SubjectKind | None = None,
-        about: Sequence[str] | None = None,
-        before: str | None = None,
-        limit: int = 50,
-    ) -> Sequence[Question]: ...
-
-
-class Plans(Protocol):
-    """Where questions are to be shown."""
-
-    async def to_plan(self, limit: int) -> Sequence[Question]: ...
-
-    async def unplanned(self, question_id: str) -> frozenset[str]: ...
-
-    async def plan(
-        self, question_id: str, people: Sequence[str], places: Sequence[PlannedPresentation], now_us: int
-    ) -> Sequence[Presentation]: ...
-
-    async def of(self, question_id: str) -> Sequence[Presentation]: ...
-
-
-class Claims(Protocol):
-    """The right to show or close a card; what a stale claim writes is refused."""
-
-    async def due(
-        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf
-    ) -> Sequence[PresentationClaim]:
-        """With the tokens that a claim needs, so that its card can leave at once."""
-        ...
-
-    async def issue(self, tokens: Sequence[Token]) -> None: ...
-
-    async def submitted(
-        self, claim: PresentationClaim, delivery_id: str, *, revision: int, look_again_us: int, now_us: int
-    ) -> bool: ...
-
-    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool: ...
-
-    async def again(self, reason: str, now_us: int) -> None: ...
-
-    async def line(self, claim: PresentationClaim) -> Sequence[PresentationClaim]:
-        """The cards about approvals that wait for the same person there, the first to be decided first."""
-        ...
-
-    async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool: ...
-
-
-class Cards(Protocol):
-    """Which card it was that a person answered."""
-
-    async def pressed(self, token_hash: str) -> PressedToken | None: ...
-
-    async def behind(self, channel: str, address: str, provider_id: str) -> Presentation | None: ...
-
-    async def perhaps(self, channel: str, address: str, provider_id: str) -> Sequence[Presentation]: ...
-
-    async def open_on(self, channel: str) -> Sequence[Presentation]: ...
-
-    async def await_words(self, presentation_id: str, now_us: int) -> None:
-        """The person pressed *Other*: the next that they write there, alone with us, is the answer."""
-        ...
-
-    async def awaited(self, channel: str, places: Sequence[str]) -> Presentation | None:
-        """The card for which a message that comes now is that next one; None when another came before it."""
-        ...
-
-
-class EventFeed(Protocol):
-    async def events(self, *, since: int, limit: int) -> Sequence[QuestionEvent]: ...
-
-    async def get(self, question_id: str) -> Question | None: ...
 
 
 class Ride(Protocol):
@@ -276,7 +152,7 @@ class StoredQuestions:
     async def about(self, subject: Subject) -> Sequence[Question]:
         return await self._database.read(lambda connection: steps.questions_about(connection, str(subject)))
 
-    async def hear(self, attempt: Attempt, judge: _Judge) -> Heard | None:
+    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None:
         """None when there is no such question; an event that was heard before has its first verdict again."""
 
         def work(connection: Connection) -> Heard | None:
@@ -290,7 +166,7 @@ class StoredQuestions:
 
         return await write_twice(self._database, work)
 
-    async def change(self, question_id: str, decide: _Decide) -> QuestionChange | None:
+    async def change(self, question_id: str, decide: Decide) -> QuestionChange | None:
         """`decide` sees the question as it is, and may run again; nothing else changes it meanwhile."""
 
         def work(connection: Connection) -> QuestionChange | None:
@@ -407,7 +283,7 @@ class StoredQuestions:
     def _ride(self, subject: Subject | None) -> Ride | None:
         return self._rides.get(subject.kind) if subject else None
 
-    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: _Judge) -> Heard:
+    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
         shown = presentation_by_id(connection, question.id, attempt.presentation_id)
         if attempt.revision is None and shown is not None:  # which may be seen before it is noted
             attempt = replace(attempt, revision=shown.revision or _FIRST_REVISION)
