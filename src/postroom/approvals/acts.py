@@ -35,9 +35,9 @@ from postroom.settings.reach import Elsewhere, elsewhere, path_of
 _READS: Final = ToolAnnotations(read_only_hint=True)
 _DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
 _TOOLS: Final = "tools"  # where a decision was taken, as the card says it
-Asking = Context[Any, Any]
-ActionIdText = Annotated[Text, Field(min_length=1, max_length=64)]
-StatusName = Literal["pending", "approved", "rejected", "expired", "all"]
+_Asking = Context[Any, Any]
+_ActionIdText = Annotated[Text, Field(min_length=1, max_length=64)]
+_StatusName = Literal["pending", "approved", "rejected", "expired", "all"]
 
 
 def add_approval_tools(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
@@ -49,7 +49,7 @@ def add_approval_tools(server: MCPServer[Any], approvals: Approvals, verifier: V
 def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
     @answered(error_answer)
     async def list_pending_actions(
-        status: StatusName = "pending",
+        status: _StatusName = "pending",
         limit: Annotated[int, Field(ge=1, le=200)] = 50,
         cursor: Annotated[Text | None, Field(max_length=64)] = None,
     ) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
         return {"status": "ok", "actions": [summary(action) for action in found], "next_cursor": more}
 
     @answered(error_answer)
-    async def show_pending_action(action_id: ActionIdText) -> dict[str, Any]:
+    async def show_pending_action(action_id: _ActionIdText) -> dict[str, Any]:
         """
         Show one action: the exact content and recipient, the same with hidden characters made visible,
         warnings about them, its risk, its content hash, the state of its delivery and its audit trail.
@@ -78,8 +78,8 @@ def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
 def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
     @answered(error_answer)
     async def approve_action(
-        context: Asking,
-        action_id: ActionIdText,
+        context: _Asking,
+        action_id: _ActionIdText,
         content_hash: Annotated[str | None, Field(max_length=64)] = None,
         edits: dict[str, Any] | None = None,
         create_rule: bool | dict[str, Any] = False,
@@ -104,7 +104,7 @@ def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifi
         return {"status": "ok", "decision": "approved", "action": summary(action)} | made
 
     @answered(error_answer)
-    async def reject_action(context: Asking, action_id: ActionIdText, reason: str) -> dict[str, Any]:
+    async def reject_action(context: _Asking, action_id: _ActionIdText, reason: str) -> dict[str, Any]:
         """Reject a parked message; it is never sent, and its sender sees the reason (`notify_status`)."""
         action = await approvals.reject(_who(context, verifier), action_id, read_reason(reason), via=_TOOLS)
         return {"status": "ok", "decision": "rejected", "action": summary(action)}
@@ -122,7 +122,7 @@ def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier)
 
     @answered(error_answer)
     async def create_approval_rule(
-        context: Asking,
+        context: _Asking,
         constraints: dict[str, Any],
         description: str = "",
         expires_at: str | None = None,
@@ -142,7 +142,7 @@ def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier)
         return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
 
     @answered(error_answer)
-    async def revoke_approval_rule(context: Asking, rule_id: ActionIdText) -> dict[str, Any]:
+    async def revoke_approval_rule(context: _Asking, rule_id: _ActionIdText) -> dict[str, Any]:
         """End a standing rule now; what it already let pass stays sent."""
         rule = await approvals.revoke_rule(_who(context, verifier), rule_id)
         return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
@@ -152,14 +152,14 @@ def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier)
     server.add_tool(revoke_approval_rule, annotations=_DECIDES)
 
 
-def _who(context: Asking, verifier: Verifier) -> Principal:
+def _who(context: _Asking, verifier: Verifier) -> Principal:
     return caller(context, verifier)
 
 
 # ---- over HTTP: the same tools, under their caller's own token ----
 
 
-Call = Callable[[str, Mapping[str, Any], str], Awaitable[dict[str, Any]]]  # a tool, its arguments, the caller's token
+_Call = Callable[[str, Mapping[str, Any], str], Awaitable[dict[str, Any]]]  # a tool, its arguments, the caller's token
 _ANSWER: Final = {"content": {"application/json": {"schema": {"type": "object"}}}}
 _TOLD: Final = {
     200: "As the messenger's tool answers",
@@ -171,10 +171,10 @@ _RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     **failures(401, 403, 422, 503),
     **{status: {"description": told, **_ANSWER} for status, told in _TOLD.items()},
 }
-Action = Annotated[str, Path(max_length=64)]
-Status = Literal["pending", "approved", "rejected", "expired", "all"]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Cursor = Annotated[str | None, Query(max_length=64)]
+_Action = Annotated[str, Path(max_length=64)]
+_Status = Literal["pending", "approved", "rejected", "expired", "all"]
+_Limit = Annotated[int, Query(ge=1, le=200)]
+_Cursor = Annotated[str | None, Query(max_length=64)]
 
 
 class ApproveRequest(Strict):
@@ -187,7 +187,7 @@ class RejectRequest(Strict):
     reason: Annotated[Text, Field(min_length=1, max_length=500)]
 
 
-def approval_router(call: Call, may_decide: Rule) -> APIRouter:
+def approval_router(call: _Call, may_decide: Rule) -> APIRouter:
     only = [Depends(allowing(may_decide))]
     router = APIRouter(route_class=JsonRoute, tags=["approvals"], responses=_RESPONSES, dependencies=only)
 
@@ -196,20 +196,20 @@ def approval_router(call: Call, may_decide: Rule) -> APIRouter:
 
     @router.get("/v1/approvals", operation_id="listApprovals", summary="What waits for a decision, newest first")
     async def listed(
-        request: Request, status: Status = "pending", limit: Limit = 50, cursor: Cursor = None
+        request: Request, status: _Status = "pending", limit: _Limit = 50, cursor: _Cursor = None
     ) -> JSONResponse:
         return await answer(request, "list_pending_actions", {"status": status, "limit": limit, "cursor": cursor})
 
     @router.get("/v1/approvals/{action_id}", operation_id="showApproval", summary="Exactly what would be sent")
-    async def show(request: Request, action_id: Action) -> JSONResponse:
+    async def show(request: Request, action_id: _Action) -> JSONResponse:
         return await answer(request, "show_pending_action", {"action_id": action_id})
 
     @router.post("/v1/approvals/{action_id}/approve", operation_id="approveAction", summary="Send it, once")
-    async def approve(request: Request, action_id: Action, body: ApproveRequest) -> JSONResponse:
+    async def approve(request: Request, action_id: _Action, body: ApproveRequest) -> JSONResponse:
         return await answer(request, "approve_action", {"action_id": action_id, **body.model_dump()})
 
     @router.post("/v1/approvals/{action_id}/reject", operation_id="rejectAction", summary="Never send it")
-    async def reject(request: Request, action_id: Action, body: RejectRequest) -> JSONResponse:
+    async def reject(request: Request, action_id: _Action, body: RejectRequest) -> JSONResponse:
         return await answer(request, "reject_action", {"action_id": action_id, "reason": body.reason})
 
     return router
@@ -221,7 +221,7 @@ def approval_router(call: Call, may_decide: Rule) -> APIRouter:
 app = typer.Typer(help="Decide what may be sent.", no_args_is_help=True)
 _PAGE = 200
 _MOST_CANDIDATES = 8
-Identifier = Annotated[str, typer.Argument(metavar="ID", help="An action, as `postroom approvals list` shows it.")]
+_Identifier = Annotated[str, typer.Argument(metavar="ID", help="An action, as `postroom approvals list` shows it.")]
 
 
 @app.command("list")
@@ -238,7 +238,7 @@ def list_waiting(home: Home = None, json: Json = False) -> None:
 
 
 @app.command("show")
-def show(identifier: Identifier, home: Home = None, json: Json = False) -> None:
+def show(identifier: _Identifier, home: Home = None, json: Json = False) -> None:
     """Exactly what would be sent, with hidden characters made visible."""
     action = _shown(home, identifier, "all")
     if json:
@@ -249,7 +249,7 @@ def show(identifier: Identifier, home: Home = None, json: Json = False) -> None:
 
 @app.command("approve")
 def approve(
-    identifier: Identifier,
+    identifier: _Identifier,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show it and ask first.")] = False,
     rule: Annotated[bool, typer.Option("--rule", help="And let this butler write to this person from now on.")] = False,
     home: Home = None,
@@ -270,7 +270,7 @@ def approve(
 
 @app.command("reject")
 def reject(
-    identifier: Identifier,
+    identifier: _Identifier,
     reason: Annotated[str, typer.Option("--reason", help="Shown to its sender by notify_status.")],
     home: Home = None,
     json: Json = False,

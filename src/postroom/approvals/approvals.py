@@ -48,7 +48,7 @@ from postroom.people.signing_in.rules import SIGN_IN_ORIGIN
 from postroom.questions.model import APPROVE, DENY
 from postroom.questions.rules.cards import ORIGIN as QUESTIONS_ORIGIN
 
-INBOX_ORIGIN: Final = "inbox"
+_INBOX_ORIGIN: Final = "inbox"
 
 
 # ---- who may be written to unseen, and what is parked for a person ----
@@ -125,7 +125,7 @@ class ApprovalGate:
         return new.repeats and not await self.record.is_edited(new.request_id)
 
     async def _is_own_copy(self, new: NewDelivery) -> bool:
-        if self.mailboxes is None or new.origin_butler != INBOX_ORIGIN or new.intent is not Intent.SEND:
+        if self.mailboxes is None or new.origin_butler != _INBOX_ORIGIN or new.intent is not Intent.SEND:
             return False
         return await self.mailboxes.is_users_own(new.channel, new.address)
 

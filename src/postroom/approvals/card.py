@@ -49,8 +49,8 @@ from postroom.questions.rules.changes import opened
 from postroom.questions.rules.plan import next_at
 from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionRequest
 
-SEND: Final = Option(value=APPROVE, label="Send")
-DO_NOT_SEND: Final = Option(value=DENY, label="Don't send")
+_SEND: Final = Option(value=APPROVE, label="Send")
+_DO_NOT_SEND: Final = Option(value=DENY, label="Don't send")
 _TOO_LONG: Final = "The message is too long to be shown here; open it in the console."
 _PREVIEW_CHARACTERS: Final = 200
 _ASK_BATCH: Final = 20
@@ -73,7 +73,7 @@ def approval_question(
     request = QuestionRequest(
         wording=_wording(action),
         channels=tuple(channels) if channels else None,
-        preview=Preview.FULL if may_decide_outside(action.risk, phone) else Preview.TITLE,
+        preview=Preview.FULL if _may_decide_outside(action.risk, phone) else Preview.TITLE,
         deadline_seconds=left_seconds,
         state=Bound(content_hash=action.content_hash, risk=action.risk).state(),
         key=_key(action),
@@ -96,7 +96,7 @@ def _wording(action: Action) -> Wording:
         question=f"Approval needed: {action.origin_butler} wants to {_act(content)} on {content.channel} "
         f"to {reveal(content.address)} ({action.risk} risk).\nAction {action.id}",
         context=_shown(action),
-        options=(SEND, DO_NOT_SEND),
+        options=(_SEND, _DO_NOT_SEND),
         allow_text=False,
     )
 
@@ -124,7 +124,7 @@ def _buttons(content: Content) -> str:
 
 
 def _files(content: Content) -> str:
-    return "\n".join(f"File: {file_line(one)}" for one in content.attachments)
+    return "\n".join(f"File: {_file_line(one)}" for one in content.attachments)
 
 
 def _misleading(content: Content) -> list[str]:
@@ -141,12 +141,12 @@ def outside_console(phone: Risk | None) -> Callable[[Question], bool]:
         if not is_approval(question):
             return True
         bound = bound_of(question)
-        return bound is not None and may_decide_outside(bound.risk, phone)
+        return bound is not None and _may_decide_outside(bound.risk, phone)
 
     return allowed
 
 
-def may_decide_outside(risk: Risk, phone: Risk | None) -> bool:
+def _may_decide_outside(risk: Risk, phone: Risk | None) -> bool:
     return phone is not None and risk.rank <= phone.rank
 
 
@@ -159,7 +159,7 @@ def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt
         bound = bound_of(question)
         if bound is None or verdict.answer is None:
             return _refused("press Send or Don't send", "not_an_answer")
-        actor, now_us, via = actor_of(attempt), attempt.heard_at_us, attempt.channel
+        actor, now_us, via = _actor_of(attempt), attempt.heard_at_us, attempt.channel
         if verdict.answer.value == APPROVE:
             return ruling.approval(
                 action,
@@ -169,13 +169,13 @@ def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt
                 content=action.content,
                 via=via,
             )
-        reason = f"“{DO_NOT_SEND.label}” on {via}"
+        reason = f"“{_DO_NOT_SEND.label}” on {via}"
         return ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via)
 
     return ruled
 
 
-def actor_of(attempt: Attempt) -> str:
+def _actor_of(attempt: Attempt) -> str:
     """The principal under which the person is known everywhere else."""
     if attempt.operator:
         return str(OPERATOR)
@@ -235,7 +235,7 @@ def detail(
     )
 
 
-def file_line(one: Attachment) -> str:
+def _file_line(one: Attachment) -> str:
     """Name, size, type and the beginning of the hash: enough to tell it from another."""
     return f"{reveal(one.name)} ({size_words(one.size)}, {one.media_type}, SHA-256 {one.sha256[:16]}…)"
 

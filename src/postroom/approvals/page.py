@@ -31,10 +31,10 @@ from postroom.message.attachment import FileContents
 from postroom.questions.page import QuestionCard
 from postroom.settings.roster import MESSENGER
 
-PAGE_SIZE: Final = 20
-EDITABLE: Final = ("recipient", "subject", "message", "emoji")
-IN_PLACE: Final = 5  # so many stand on other pages
-CONSTRAINTS: Final = ("origin_butler", "recipient", "channel")
+_PAGE_SIZE: Final = 20
+_EDITABLE: Final = ("recipient", "subject", "message", "emoji")
+_IN_PLACE: Final = 5  # so many stand on other pages
+_CONSTRAINTS: Final = ("origin_butler", "recipient", "channel")
 _BACK: Final = {"today": "/"}
 _CHANGED_NOTHING: Final = "Your decision changed nothing."
 _TOO_LATE: Final = frozenset({"already_decided", "too_late"})
@@ -73,7 +73,7 @@ class ApprovalPages:
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
 
-    async def here(self, visit: Visit, most: int = IN_PLACE) -> Sequence[Mapping[str, Any]]:
+    async def here(self, visit: Visit, most: int = _IN_PLACE) -> Sequence[Mapping[str, Any]]:
         """What waits, whole, for a page about other things as well. Raises one of our errors."""
         if not self.is_on:
             return ()
@@ -109,7 +109,7 @@ class ApprovalPages:
     async def approve(self, visit: Visit) -> Response:
         self._must_be_on()
         action_id = visit.path["id"]
-        edits = {name: _text(visit, f"edit_{name}") for name in EDITABLE if visit.form.all(f"edit_{name}")}
+        edits = {name: _text(visit, f"edit_{name}") for name in _EDITABLE if visit.form.all(f"edit_{name}")}
         try:
             rule = await self.decisions.approve(
                 visit.principal,
@@ -120,8 +120,8 @@ class ApprovalPages:
             )
         except PostroomError as error:
             if edits and _code(error) not in _TOO_LATE:
-                return await self._edit_again(visit, edits, refusal(error))
-            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+                return await self._edit_again(visit, edits, _refusal(error))
+            return visit.go(_back(visit, f"/approvals/{action_id}"), _refusal(error), "bad")
         return visit.go(_back(visit, "/approvals"), _approved(rule))
 
     async def reject(self, visit: Visit) -> Response:
@@ -132,7 +132,7 @@ class ApprovalPages:
         try:
             await self.decisions.reject(visit.principal, action_id, reason)
         except PostroomError as error:
-            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+            return visit.go(_back(visit, f"/approvals/{action_id}"), _refusal(error), "bad")
         return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
@@ -158,7 +158,7 @@ class ApprovalPages:
     async def _listed(self, who: Principal, status: str, cursor: str | None) -> ShownActions | None:
         """None when there is no answer, or only a refusal."""
         try:
-            return await self.decisions.page(who, status=status, cursor=cursor, limit=PAGE_SIZE)
+            return await self.decisions.page(who, status=status, cursor=cursor, limit=_PAGE_SIZE)
         except PostroomError:
             return None
 
@@ -177,7 +177,7 @@ class ApprovalPages:
             raise HTTPException(404)
 
 
-def refusal(error: PostroomError) -> str:
+def _refusal(error: PostroomError) -> str:
     """In words for the person who just decided, who wants to know what became of it."""
     said = error.fields[0].error if isinstance(error, ValidationError) and error.fields else ""
     match _code(error):
@@ -218,7 +218,7 @@ def _code(error: PostroomError) -> str:
 
 def _typed(visit: Visit, content: Mapping[str, str | None]) -> dict[str, str]:
     """Only what differs: a browser may end lines differently without anybody having changed them."""
-    texts = {name: _text(visit, name) for name in EDITABLE if visit.form.all(name)}
+    texts = {name: _text(visit, name) for name in _EDITABLE if visit.form.all(name)}
     return {name: text for name, text in texts.items() if text != _unix(content[name] or "")}
 
 
@@ -274,7 +274,7 @@ class RulePages:
         try:
             await self.standing.create_rule(visit.principal, asked)
         except PostroomError as error:
-            return await self._page(visit, dict(visit.form.fields), refusal(error))
+            return await self._page(visit, dict(visit.form.fields), _refusal(error))
         return visit.go("/approvals/rules", "The rule stands from now on.")
 
     async def revoke(self, visit: Visit) -> Response:
@@ -282,7 +282,7 @@ class RulePages:
         try:
             await self.standing.revoke_rule(visit.principal, visit.path["id"][:64])
         except PostroomError as error:
-            return visit.go("/approvals/rules", refusal(error), "bad")
+            return visit.go("/approvals/rules", _refusal(error), "bad")
         return visit.go("/approvals/rules", "Revoked. What it let pass before stays sent.")
 
     async def _page(self, visit: Visit, typed: dict[str, str], complaint: str) -> Response:
@@ -299,7 +299,7 @@ class RulePages:
             typed=typed,
             complaint=complaint,
             channels=self.channels,
-            constraint_names=CONSTRAINTS,
+            constraint_names=_CONSTRAINTS,
         )
 
     def _places(self, rule: Mapping[str, Any]) -> Sequence[Place]:
@@ -327,20 +327,20 @@ class RulePages:
 
 def rule_wish(form: Form, now_us: int) -> dict[str, Any] | bool:
     """For the approval it comes with: the same sender to the same person on the same channel; False for none."""
-    return bounds(form, now_us) if form.get("rule") == "yes" else False
+    return _bounds(form, now_us) if form.get("rule") == "yes" else False
 
 
 def rule_request(form: Form, now_us: int) -> dict[str, Any]:
     """A star is a wildcard only where the person says that it is one."""
     constraints = {}
-    for name in CONSTRAINTS:
+    for name in _CONSTRAINTS:
         if value := form.get(name).strip():
             kind = "pattern" if form.get(f"{name}_kind") == "pattern" else "exact"
             constraints[name] = {"type": kind, "value": value}
-    return {"constraints": constraints, **bounds(form, now_us)}
+    return {"constraints": constraints, **_bounds(form, now_us)}
 
 
-def bounds(form: Form, now_us: int) -> dict[str, Any]:
+def _bounds(form: Form, now_us: int) -> dict[str, Any]:
     wish: dict[str, Any] = {"description": form.get("description").strip()}
     uses, days = form.get("max_uses").strip(), form.get("days").strip()
     if uses.isascii() and uses.isdecimal():

@@ -78,7 +78,7 @@ def risk_of(content: Content, policy: RiskPolicy) -> Risk:
     base = policy.of_channel(content.channel)
     if content.attachments:
         base = list(Risk)[min(base.rank + 1, len(Risk) - 1)]
-    if deceptive(content):
+    if _deceptive(content):
         return max(base, Risk.HIGH, key=lambda risk: risk.rank)
     if content.intent is Intent.REACT and not base.is_high:
         return Risk.LOW
@@ -90,7 +90,7 @@ def always_asks(content: Content) -> bool:
     return any(is_dangerous(one.media_type, one.name) for one in content.attachments)
 
 
-def deceptive(content: Content) -> bool:
+def _deceptive(content: Content) -> bool:
     names = (one.name for one in content.attachments)
     shown = (content.address, content.thread, content.subject, content.message, content.emoji, content.buttons, *names)
     return any(findings(text) for text in shown if text) or any(link.misleading for link in links_of(content))
@@ -230,7 +230,7 @@ def _narrows(constraint: Constraint) -> bool:
     return constraint.kind is ConstraintKind.EXACT
 
 
-def is_strict(rule: StandingRule) -> bool:
+def _is_strict(rule: StandingRule) -> bool:
     """Good enough for what is dangerous: it says for what, and it ends by itself."""
     return specificity(rule) > 0 and rule.bounded
 
@@ -242,7 +242,7 @@ def standing(
     fitting = [
         rule
         for rule in rules
-        if rule.active(now_us) and (is_strict(rule) or not risk.is_high) and matches(rule, arguments)
+        if rule.active(now_us) and (_is_strict(rule) or not risk.is_high) and matches(rule, arguments)
     ]
     return sorted(fitting, key=lambda rule: (-specificity(rule), not rule.bounded, -rule.created_at_us, rule.id))
 

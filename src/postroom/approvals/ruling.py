@@ -15,8 +15,8 @@ from postroom.message.channel import Channel, KnownChannels
 from postroom.message.delivery import Intent
 from postroom.message.wire import parse_notify
 
-EDITABLE: Final = ("message", "subject", "emoji", "recipient")
-EXPIRY_ACTOR = "expiry"
+_EDITABLE: Final = ("message", "subject", "emoji", "recipient")
+_EXPIRY_ACTOR = "expiry"
 _LONGEST_REASON: Final = 500
 
 
@@ -75,7 +75,7 @@ def expiration(action: Action, now_us: int) -> ApprovalDecision:
     hours = (action.expires_at_us - action.requested_at_us) / (3600 * SECOND_US)
     return ApprovalDecision(
         status=ActionStatus.EXPIRED,
-        actor=EXPIRY_ACTOR,
+        actor=_EXPIRY_ACTOR,
         at_us=now_us,
         failure=f"nobody approved this message within {hours:g} hours",
     )
@@ -84,7 +84,7 @@ def expiration(action: Action, now_us: int) -> ApprovalDecision:
 def closed(action: Action, now_us: int) -> Ruling | None:
     """Why there is nothing left to decide; an action that is found overdue ends here and now."""
     if action.status is not ActionStatus.PENDING:
-        by = f" by {action.decided_by}" if action.decided_by != EXPIRY_ACTOR else ""
+        by = f" by {action.decided_by}" if action.decided_by != _EXPIRY_ACTOR else ""
         return Ruling(refusal=FieldError("action_id", f"was already {action.status}{by}", "already_decided"))
     if action.expires_at_us <= now_us:
         late = "too late: this expired and was not sent"
@@ -123,9 +123,9 @@ def edited(action: Action, edits: object, channels: Mapping[str, Channel], known
     if channel is None:
         raise _wrong("edits", f"no credentials for {action.content.channel} are set", "channel_unavailable")
     fields = Fields(edits, "edits")
-    fields.refuse_unknown(EDITABLE)
+    fields.refuse_unknown(_EDITABLE)
     fields.finish()
-    given = {name: fields.raw(name) for name in EDITABLE if isinstance(edits, Mapping) and name in edits}
+    given = {name: fields.raw(name) for name in _EDITABLE if isinstance(edits, Mapping) and name in edits}
     if action.content.revises is not None and "recipient" in given:
         raise _wrong("edits.recipient", "cannot change: the message stands where it was sent", "is_a_correction")
     content = _content(action, given, channel, known)

@@ -226,16 +226,16 @@ def _body(schema: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
     return {"requestBody": {"required": required, "content": {"application/json": {"schema": shape}}}}
 
 
-ASK_REQUEST: Final = _body({"required": ["question"], "properties": _ASK})
-REVISE_REQUEST: Final = _body({"minProperties": 1, "properties": _WORDING})
-CANCEL_REQUEST: Final = _body({"properties": {"reason": {"type": "string", "maxLength": 500}}}, required=False)
-ANSWER_REQUEST: Final = _body({"minProperties": 1, "maxProperties": 1, "properties": _ANSWER})
+_ASK_REQUEST: Final = _body({"required": ["question"], "properties": _ASK})
+_REVISE_REQUEST: Final = _body({"minProperties": 1, "properties": _WORDING})
+_CANCEL_REQUEST: Final = _body({"properties": {"reason": {"type": "string", "maxLength": 500}}}, required=False)
+_ANSWER_REQUEST: Final = _body({"minProperties": 1, "maxProperties": 1, "properties": _ANSWER})
 
 
 # ---- bodies of answers ----
 
 
-Status = Literal["open", "answered", "declined", "expired", "cancelled", "superseded"]
+_Status = Literal["open", "answered", "declined", "expired", "cancelled", "superseded"]
 
 
 class AnswerFileBody(BaseModel):
@@ -299,7 +299,7 @@ class AskedBody(BaseModel):
 
 
 class AskBody(BaseModel):
-    status: Status
+    status: _Status
     ask_id: str
     idempotency_key: str | None
     joined: bool = Field(description="The call made nothing new: the question was there before.")
@@ -337,8 +337,8 @@ class EndedFirst(Failure):
 # ---- the doors over HTTP ----
 
 
-MAX_WAIT_SECONDS: Final = 60
-CHANNEL: Final = "api"
+_MAX_WAIT_SECONDS: Final = 60
+_CHANNEL: Final = "api"
 _LOOK_AGAIN_SECONDS: Final = 2.0  # another process may have news that rings nothing here
 _REFUSALS: Final = failures(400, 401, 403, 404, 413, 422, 503)
 _REUSED: Final[dict[int | str, dict[str, Any]]] = {
@@ -349,17 +349,17 @@ _OVER: Final[dict[int | str, dict[str, Any]]] = {
     409: {"model": EndedFirst, "description": "It has ended before; here is how"}
 }
 _NOT_KEPT: Final = {"Cache-Control": "no-store"}
-Id = Annotated[str, Path(max_length=64)]
-WaitQuery = Annotated[float, Query(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")]
-PageLimit = Annotated[int, Query(ge=1, le=200)]
-PageCursor = Annotated[str | None, Query(max_length=64, description="`next_cursor` of the page before.")]
-Since = Annotated[str | None, Query(max_length=64, description="`cursor` of the page before.")]
-LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=64)]
-Object = Annotated[dict[str, Any], Body()]
-Place = Annotated[
+_Id = Annotated[str, Path(max_length=64)]
+_WaitQuery = Annotated[float, Query(ge=0, le=_MAX_WAIT_SECONDS, description="Seconds to wait for its end.")]
+_PageLimit = Annotated[int, Query(ge=1, le=200)]
+_PageCursor = Annotated[str | None, Query(max_length=64, description="`next_cursor` of the page before.")]
+_Since = Annotated[str | None, Query(max_length=64, description="`cursor` of the page before.")]
+_LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=64)]
+_Object = Annotated[dict[str, Any], Body()]
+_Place = Annotated[
     Literal["api", "desk"], Query(description="Where the person answers; a secret is taken from the desk.")
 ]
-Revision = Annotated[
+_Revision = Annotated[
     int | None, Query(ge=1, description="Of the wording they had before them; an older one answers nothing.")
 ]
 
@@ -382,7 +382,7 @@ def ask_router(parts: AskRouteParts) -> APIRouter:
     _add_stream(router, parts)
     _add_reading(router, parts)
     _add_changing(router, parts)
-    add_answering(router, parts.asking, parts.may_answer, lambda: parts.mint(parts.clock.now_us()))
+    _add_answering(router, parts.asking, parts.may_answer, lambda: parts.mint(parts.clock.now_us()))
     return router
 
 
@@ -396,9 +396,9 @@ def _add_asking(router: APIRouter, parts: AskRouteParts) -> None:
         response_model=AskBody,
         response_model_exclude_unset=True,
         responses={200: {"model": AskBody, "description": "The question was there before"}, **_REUSED},
-        openapi_extra=ASK_REQUEST,
+        openapi_extra=_ASK_REQUEST,
     )
-    async def ask(request: Request, response: Response, body: Object, caller: Caller, key: IdempotencyKey) -> Any:
+    async def ask(request: Request, response: Response, body: _Object, caller: Caller, key: IdempotencyKey) -> Any:
         asked = check({"wait_seconds": 0, **_kept(body)} | _key(body, key))
         seconds = _bounded(asked.wait_seconds)
         try:
@@ -426,8 +426,8 @@ def _key(body: dict[str, Any], header: str | None) -> dict[str, str]:
 
 def _bounded(wait_seconds: float) -> float:
     """Longer than most clients and proxies wait, so nothing is gained by it here."""
-    if wait_seconds > MAX_WAIT_SECONDS:
-        told = f"must be from 0 to {MAX_WAIT_SECONDS} seconds"
+    if wait_seconds > _MAX_WAIT_SECONDS:
+        told = f"must be from 0 to {_MAX_WAIT_SECONDS} seconds"
         raise ValidationError.of([FieldError("wait_seconds", told, "out_of_range")])
     return wait_seconds
 
@@ -441,12 +441,12 @@ def _add_stream(router: APIRouter, parts: AskRouteParts) -> None:
         "`ask.superseded`, each with the question; of your own, and as a person of those that ask you.",
         response_class=StreamingResponse,
     )
-    async def streamed(caller: Caller, last_event_id: LastEventId = None, since: Since = None) -> StreamingResponse:
-        position = read_position(last_event_id or since)
-        return await stream(parts.feed, caller, position, parts.signal, parts.clock)
+    async def streamed(caller: Caller, last_event_id: _LastEventId = None, since: _Since = None) -> StreamingResponse:
+        position = _read_position(last_event_id or since)
+        return await _stream(parts.feed, caller, position, parts.signal, parts.clock)
 
 
-async def stream(
+async def _stream(
     feed: QuestionFeed, reader: Principal, position: int | None, signal: Signal, clock: Clock
 ) -> StreamingResponse:
     """Where it begins is fixed before the first byte is sent."""
@@ -472,7 +472,7 @@ async def stream(
     ).response()
 
 
-def read_position(text: str | None) -> int | None:
+def _read_position(text: str | None) -> int | None:
     """None for what is no place in the feed: then the stream begins now."""
     if text and text.isascii() and text.isdecimal() and len(text) <= 18:
         return int(text)
@@ -495,8 +495,8 @@ def _add_reading(router: APIRouter, parts: AskRouteParts) -> None:
         idempotency_key: Annotated[
             str | None, Query(max_length=MAX_KEY_CHARACTERS, description="Only what you asked under this key.")
         ] = None,
-        cursor: PageCursor = None,
-        limit: PageLimit = 50,
+        cursor: _PageCursor = None,
+        limit: _PageLimit = 50,
     ) -> Any:
         if idempotency_key is not None:
             return {
@@ -515,7 +515,7 @@ def _add_reading(router: APIRouter, parts: AskRouteParts) -> None:
         response_model=AskBody,
         response_model_exclude_unset=True,
     )
-    async def one(request: Request, response: Response, ask_id: Id, caller: Caller, wait: WaitQuery = 0) -> Any:
+    async def one(request: Request, response: Response, ask_id: _Id, caller: Caller, wait: _WaitQuery = 0) -> Any:
         view = await while_connected(request, parts.asking.wait(caller, ask_id=ask_id, wait_seconds=wait))
         response.headers.update(_NOT_KEPT)
         return shown(view)
@@ -527,7 +527,7 @@ def _add_reading(router: APIRouter, parts: AskRouteParts) -> None:
         response_model=AnswersBody,
         response_model_exclude_unset=True,
     )
-    async def answers(caller: Caller, since: Since = None, limit: PageLimit = 50) -> Any:
+    async def answers(caller: Caller, since: _Since = None, limit: _PageLimit = 50) -> Any:
         page = await parts.asking.answers(caller, since=since, limit=limit)
         return {"answers": [shown(one) for one in page.views], "cursor": page.cursor}
 
@@ -543,9 +543,9 @@ def _add_changing(router: APIRouter, parts: AskRouteParts) -> None:
         summary="Take a question back",
         response_model=AskBody,
         response_model_exclude_unset=True,
-        openapi_extra=CANCEL_REQUEST,
+        openapi_extra=_CANCEL_REQUEST,
     )
-    async def cancel(ask_id: Id, caller: Caller, body: Annotated[dict[str, Any] | None, Body()] = None) -> Any:
+    async def cancel(ask_id: _Id, caller: Caller, body: Annotated[dict[str, Any] | None, Body()] = None) -> Any:
         return shown(await parts.asking.cancel(caller, ask_id, check_reason(body or {})))
 
     @router.post(
@@ -555,13 +555,13 @@ def _add_changing(router: APIRouter, parts: AskRouteParts) -> None:
         response_model=AskBody,
         response_model_exclude_unset=True,
         responses=_ROUTES_OVER,
-        openapi_extra=REVISE_REQUEST,
+        openapi_extra=_REVISE_REQUEST,
     )
-    async def revise(ask_id: Id, body: Object, caller: Caller) -> Any:
+    async def revise(ask_id: _Id, body: _Object, caller: Caller) -> Any:
         return shown(await parts.asking.revise(caller, ask_id, _kept(body)))
 
 
-def add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: Callable[[], str]) -> None:
+def _add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: Callable[[], str]) -> None:
     @router.post(
         "/v1/asks/{ask_id}/answer",
         operation_id="answerAsk",
@@ -569,7 +569,7 @@ def add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: C
         response_model=AskBody,
         response_model_exclude_unset=True,
         responses=_OVER,
-        openapi_extra=ANSWER_REQUEST,
+        openapi_extra=_ANSWER_REQUEST,
         dependencies=[Depends(allowing(may_answer))],
     )
     async def answer(
@@ -577,8 +577,8 @@ def add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: C
         body: Annotated[dict[str, Any], Body()],
         person: Caller,
         reserved_id: ReservedId,
-        channel: Place = CHANNEL,
-        revision: Revision = None,
+        channel: _Place = _CHANNEL,
+        revision: _Revision = None,
     ) -> Any:
         event_id, given = reserved_id or new_id(), check_given(body)
         heard = await asking.answer(person, ask_id, given, channel=channel, event_id=event_id, revision=revision)

@@ -22,19 +22,19 @@ from postroom.questions.model import QuestionStatus
 from postroom.settings.glance import SettingsGlance, glance_from_process
 from postroom.settings.reach import Elsewhere, NotReached, elsewhere, path_of
 
-DEFAULT_WAIT: Final = "25s"
-INTERRUPTED: Final = 130
-CODES: Final = {"answered": 0, "open": 10, "expired": 11, "declined": 12, "cancelled": 13, "superseded": 13}
+_DEFAULT_WAIT: Final = "25s"
+_INTERRUPTED: Final = 130
+_CODES: Final = {"answered": 0, "open": 10, "expired": 11, "declined": 12, "cancelled": 13, "superseded": 13}
 _LOOK_SECONDS: Final = 60.0  # the longest the household lets one look take
 _AGAIN_SECONDS: Final = 2.0
 _SLACK_SECONDS: Final = 20.0
 _MOST: Final = 100
 _PAGE: Final = 200
-Wait = Annotated[str, typer.Option("--wait", help="How long to wait, such as 90s, 15m or 1h; 0 only looks.")]
-Values = Annotated[
+_Wait = Annotated[str, typer.Option("--wait", help="How long to wait, such as 90s, 15m or 1h; 0 only looks.")]
+_Values = Annotated[
     list[str] | None, typer.Argument(metavar="VALUE", help="The option; several when several may be chosen.")
 ]
-Fields = Annotated[list[str] | None, typer.Option("--field", help="One value of a form, as NAME=VALUE.")]
+_Fields = Annotated[list[str] | None, typer.Option("--field", help="One value of a form, as NAME=VALUE.")]
 
 
 # ---- ask ----
@@ -64,7 +64,7 @@ def ask(
     remind: Annotated[str | None, typer.Option("--remind", help="Remind once after this time.")] = None,
     escalate_to: Annotated[list[str] | None, typer.Option("--escalate-to", help="Whom to ask as well later.")] = None,
     escalate_after: Annotated[str | None, typer.Option("--escalate-after", help="When to ask them.")] = None,
-    wait: Wait = DEFAULT_WAIT,
+    wait: _Wait = _DEFAULT_WAIT,
     key: Annotated[str | None, typer.Option("--key", help="Ask once for this key, however often it is called.")] = None,
     home: Home = None,
     json: Json = False,
@@ -95,7 +95,7 @@ def ask(
     if asked["status"] == "open" and patience.wait_seconds > 0:
         complain(f"{'Asked before' if asked['joined'] else 'Asked'}: {asked['ask_id']}")
         asked = patience.until_over(asked["ask_id"])
-    end(asked, json=json)
+    _end(asked, json=json)
 
 
 def _seconds(text: str | None, option: str) -> float | int | None:
@@ -123,7 +123,7 @@ def _form(text: str | None) -> Any:
 def wait(
     ask_id: Annotated[str | None, typer.Argument(metavar="ID", help="The question, by id.")] = None,
     key: Annotated[str | None, typer.Option("--key", help="The key it was asked with, instead of its id.")] = None,
-    wait: Wait = DEFAULT_WAIT,
+    wait: _Wait = _DEFAULT_WAIT,
     home: Home = None,
     json: Json = False,
 ) -> None:
@@ -132,7 +132,7 @@ def wait(
         raise SettingsError("Name the question by its id or with --key, and not both.")
     there, seconds = question_household(home), seconds_of(wait, "--wait")
     found = ask_id if ask_id is not None else _under(there, key or "")
-    end(Patience(there=there, wait_seconds=seconds).until_over(found), json=json)
+    _end(Patience(there=there, wait_seconds=seconds).until_over(found), json=json)
 
 
 def _under(there: Elsewhere, key: str) -> str:
@@ -147,9 +147,9 @@ def _under(there: Elsewhere, key: str) -> str:
 
 def answer(
     ask_id: Annotated[str, typer.Argument(metavar="ID", help="The question, by id.")],
-    values: Values = None,
+    values: _Values = None,
     text: Annotated[str | None, typer.Option("--text", help="An answer in your own words.")] = None,
-    field: Fields = None,
+    field: _Fields = None,
     decline: Annotated[bool, typer.Option("--decline", help="You would rather not answer.")] = False,
     home: Home = None,
     json: Json = False,
@@ -234,7 +234,7 @@ def _line(one: dict[str, Any]) -> str:
     asked = one["asked"]
     people = ", ".join(person["name"] for person in asked["to"])
     by = one["answered_by"] or {}
-    ended = f" → {_short(answer_line(one['answer']))}" if one["answer"] else ""
+    ended = f" → {_short(_answer_line(one['answer']))}" if one["answer"] else ""
     who = f" ({_short(by['name'])} via {by['channel']})" if by else ""
     about = f" – {_short(asked['context'])}" if asked["context"] else ""
     asker = "Your household" if asked["asked_by"] == str(OPERATOR) else _short(asked["asked_by"])
@@ -279,7 +279,7 @@ class Patience:
             return self._until_over(ask_id)
         except KeyboardInterrupt:
             complain(f"Stopped waiting; the question stays open. To go on: postroom wait {ask_id}")
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(_INTERRUPTED) from None
 
     def _until_over(self, ask_id: str) -> dict[str, Any]:
         until, was_away = self.now() + self.wait_seconds, False
@@ -305,17 +305,17 @@ class Patience:
 # ---- how a command ends: the answer on standard output, words on standard error, and a code ----
 
 
-def end(document: dict[str, Any], *, json: bool) -> NoReturn:
+def _end(document: dict[str, Any], *, json: bool) -> NoReturn:
     """0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled or replaced."""
     if json:
         say_json(document)
     elif document["answer"] is not None:
-        say(answer_line(document["answer"]))
+        say(_answer_line(document["answer"]))
     complain(sentence(document))
-    raise typer.Exit(CODES[document["status"]])
+    raise typer.Exit(_CODES[document["status"]])
 
 
-def answer_line(answer: dict[str, Any]) -> str:
+def _answer_line(answer: dict[str, Any]) -> str:
     """A value or the person's words as they are, several values one on each line, a form as JSON."""
     if answer["value"] is not None:
         return str(answer["value"])

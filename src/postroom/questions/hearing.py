@@ -264,7 +264,7 @@ class Hearing:
 
     async def _files_for_asker(self, words: InboundMessage, shown: Presentation) -> tuple[Attachment, ...]:
         question = await self.store.get(shown.question_id) if words.files else None
-        return await self.files.hand_on(words.files, uploader(question.asker)) if question and self.files else ()
+        return await self.files.hand_on(words.files, _uploader(question.asker)) if question and self.files else ()
 
     async def _attempt(
         self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance
@@ -387,6 +387,6 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def uploader(asker: str) -> str:
+def _uploader(asker: str) -> str:
     """In whose name an asker hands in files, and sends them on."""
     return asker.removeprefix("butler:")

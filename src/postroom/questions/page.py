@@ -31,9 +31,9 @@ from postroom.questions.rules.words import asker_name, one_line
 from postroom.questions.store.questions import QuestionFigures
 from postroom.questions.telling import HeardAnswer, QuestionView
 
-PAGE_SIZE: Final = 20
-IN_PLACE: Final = 5  # so many stand on other pages
-ALL: Final = "all"
+_PAGE_SIZE: Final = 20
+_IN_PLACE: Final = 5  # so many stand on other pages
+_ALL: Final = "all"
 _MOST_WAITING: Final = 100
 _LONGEST_ID: Final = 64
 _LONGEST_NAME: Final = 255
@@ -304,7 +304,7 @@ class QuestionPages:
         return await self.figures.waiting_for(person_id)
 
     async def cards(
-        self, visit: Visit, most: int = IN_PLACE, *, besides: SubjectKind | None = None
+        self, visit: Visit, most: int = _IN_PLACE, *, besides: SubjectKind | None = None
     ) -> Sequence[QuestionCard]:
         """What is open and asks this person, the newest first."""
         found = await self.asking.listing(
@@ -318,18 +318,20 @@ class QuestionPages:
 
     async def show(self, visit: Visit) -> Response:
         chosen = visit.query.get("status", "")
-        chosen = chosen if chosen in (*QuestionStatus, ALL) else str(QuestionStatus.OPEN)
+        chosen = chosen if chosen in (*QuestionStatus, _ALL) else str(QuestionStatus.OPEN)
         after = visit.query.get("cursor", "")[:_LONGEST_ID] or None
-        status = None if chosen == ALL else QuestionStatus(chosen)
+        status = None if chosen == _ALL else QuestionStatus(chosen)
         words, about = await self._about(visit)
-        found = await self.asking.listing(visit.principal, status=status, about=about, after=after, limit=PAGE_SIZE + 1)
-        cards = [await _card(visit, one) for one in found[:PAGE_SIZE]]
+        found = await self.asking.listing(
+            visit.principal, status=status, about=about, after=after, limit=_PAGE_SIZE + 1
+        )
+        cards = [await _card(visit, one) for one in found[:_PAGE_SIZE]]
         is_open = chosen == QuestionStatus.OPEN and not words
         mine = await self.cards(visit, _MOST_WAITING) if is_open and after is None else []
         return visit.show(
             "questions.html",
             chosen=chosen,
-            statuses=[*map(str, QuestionStatus), ALL],
+            statuses=[*map(str, QuestionStatus), _ALL],
             words=words,
             can_search=visit.principal.is_owner,
             mine=mine,
@@ -337,7 +339,7 @@ class QuestionPages:
             cards=[card for card in cards if not (is_open and card.asks_me)],
             waiting=await self.waiting(visit.principal),
             is_first=after is None,
-            next_cursor=cards[-1].question.id if len(found) > PAGE_SIZE else None,
+            next_cursor=cards[-1].question.id if len(found) > _PAGE_SIZE else None,
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
 
@@ -401,14 +403,14 @@ def questions_section(pages: QuestionPages) -> ConsoleSection:
         name="Questions",
         group=NavigationGroup.YOURS,
         pages=(
-            ConsolePage("/questions", pages.show, open_to=can_be_asked),
-            ConsolePage("/questions/{id}", pages.one, open_to=can_be_asked),
-            ConsolePage("/questions/{id}/answer", pages.answer, "POST", open_to=can_be_asked),
+            ConsolePage("/questions", pages.show, open_to=_can_be_asked),
+            ConsolePage("/questions/{id}", pages.one, open_to=_can_be_asked),
+            ConsolePage("/questions/{id}/answer", pages.answer, "POST", open_to=_can_be_asked),
         ),
     )
 
 
-def can_be_asked(who: Principal) -> bool:
+def _can_be_asked(who: Principal) -> bool:
     return person_id_of(who) is not None
 
 

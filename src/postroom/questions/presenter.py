@@ -39,15 +39,15 @@ from postroom.questions.rules.cards import Card, CardMaker, Made, made, request_
 from postroom.questions.rules.plan import GONE, Channels, Turns, nowhere, places
 from postroom.questions.store.presentations import StoredPresentations
 
-NEXT_CHANNEL_SECONDS: Final = 300.0
+_NEXT_CHANNEL_SECONDS: Final = 300.0
 QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
-QUIET: Final = "it is quiet for them"
-WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
+_QUIET: Final = "it is quiet for them"
+_WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
 LEASE_SECONDS: Final = 60.0
-AGAIN_SECONDS: Final = 10.0
+_AGAIN_SECONDS: Final = 10.0
 PARKED_SECONDS: Final = 600.0  # a decision rings at once; this is for one that was not heard
-COUNT_SECONDS: Final = 3.0
-LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
+_COUNT_SECONDS: Final = 3.0
+_LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
 _AT_A_TIME: Final = 50
 _IN_HAND: Final = 50
 NO_EDITS: Final = "what was sent on this channel cannot be changed"
@@ -62,7 +62,7 @@ class Planning:
     people: AskedPeople
     channels: Channels
     clock: Clock
-    next_channel_seconds: float = NEXT_CHANNEL_SECONDS
+    next_channel_seconds: float = _NEXT_CHANNEL_SECONDS
     times: QuestionTimes | None = None
 
     async def plan(self, question: Question, people: Sequence[str] | None = None) -> Sequence[Presentation]:
@@ -100,7 +100,7 @@ class Planning:
         before = [one for one in mine if one.id < shown.id and one.status is not PresentationStatus.FAILED][-1:]
         gap_us = seconds(self._turns(shown.person_id).gap(shown.channel))
         for one in before:
-            is_held = one.status is PresentationStatus.PLANNED and one.reason == QUIET
+            is_held = one.status is PresentationStatus.PLANNED and one.reason == _QUIET
             at_us = (now_us if is_held else one.updated_at_us) + gap_us
             if at_us > now_us and (is_held or one.status is PresentationStatus.SHOWN):
                 return at_us
@@ -160,7 +160,7 @@ class Presenter:
         if await self.planning.take_up():
             await self._begin_what_is_due()
         self._count()
-        return self.clock.now_us() + seconds(LOOK_SECONDS)
+        return self.clock.now_us() + seconds(_LOOK_SECONDS)
 
     async def _follow_policies(self) -> None:
         """What was quiet for someone may not be any more."""
@@ -168,7 +168,7 @@ class Presenter:
             return
         before, self._policies = self._policies, await self.times.policies()
         if before is not None and before != self._policies:
-            await self.claims.again(QUIET, self.clock.now_us())
+            await self.claims.again(_QUIET, self.clock.now_us())
 
     async def idle(self) -> None:
         while self._tasks:
@@ -234,7 +234,7 @@ class Presenter:
         elif delivery_id is None and (line := await self._line(claim)) and not _is_first_in(line, claim):
             await self._stand_in_line(claim)
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
-            await self.claims.later(claim, quiet_us, QUIET)
+            await self.claims.later(claim, quiet_us, _QUIET)
         elif delivery_id is None:
             card = partial(self.cards.asking, behind=max(0, len(line) - 1))
             await self._send(claim, await _made(claim, card), issued=_is_first(claim))
@@ -260,7 +260,7 @@ class Presenter:
     def _count(self) -> None:
         """Now and then, however many come."""
         now_us = self.clock.now_us()
-        if now_us < self._counted_us + seconds(COUNT_SECONDS):
+        if now_us < self._counted_us + seconds(_COUNT_SECONDS):
             return
         for first in list(self._uncounted.values())[: self._room()]:
             self._counted_us = now_us
@@ -312,7 +312,7 @@ class Presenter:
             await self._send(claim, await _made(claim, self.cards.anew))
             return
         await self.claims.issue(card.tokens)
-        outcome = await self._submit(claim, card.outgoing, WAIT_SECONDS)
+        outcome = await self._submit(claim, card.outgoing, _WAIT_SECONDS)
         if outcome.status is AnswerStatus.OK:
             parts = await self.post.parts(card.outgoing.revises)  # a longer text may have added some
             await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=question.revision, provider_ids=parts))
@@ -345,7 +345,7 @@ class Presenter:
             return
         outcome = stored or await self.post.outcome(delivery_id, 0)
         if outcome is None or outcome.status is AnswerStatus.ACCEPTED:
-            outcome = await self.post.outcome(delivery_id, WAIT_SECONDS)
+            outcome = await self.post.outcome(delivery_id, _WAIT_SECONDS)
         if outcome is None or _is_under_way(outcome):
             await self._later(claim, outcome)
         elif outcome.status is AnswerStatus.OK:
@@ -363,7 +363,7 @@ class Presenter:
             await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
             return
         for closing in await _made(claim, self.cards.closings):
-            outcome = await self._submit(claim, closing, WAIT_SECONDS)
+            outcome = await self._submit(claim, closing, _WAIT_SECONDS)
             if outcome.status is not AnswerStatus.PENDING_APPROVAL:
                 break
         if outcome.status is AnswerStatus.OK:
@@ -401,7 +401,7 @@ class Presenter:
 
     async def _later(self, claim: PresentationClaim, outcome: Outcome | None) -> None:
         is_parked = outcome is not None and outcome.status is AnswerStatus.PENDING_APPROVAL
-        pause = PARKED_SECONDS if is_parked else AGAIN_SECONDS
+        pause = PARKED_SECONDS if is_parked else _AGAIN_SECONDS
         await self.claims.later(claim, self.clock.now_us() + seconds(pause), _reason(outcome))
 
     async def _tell(self, claim: PresentationClaim, shown: Shown) -> None:

@@ -51,15 +51,15 @@ from postroom.questions.telling import (
     for_others,
 )
 
-MAX_PAGE: Final = 200
+_MAX_PAGE: Final = 200
 _HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the question does not exist
 _QUESTIONS_AT_A_TIME: Final = 100
 _LINES_AT_A_TIME: Final = 100
 _EVER: Final = -1  # before all that can be due
 _AGAIN_SECONDS: Final = 60.0
 _ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
-Changed = Callable[[Question], None]
-CaughtUp = Callable[[], int | None]
+_Changed = Callable[[Question], None]
+_CaughtUp = Callable[[], int | None]
 
 
 class KeyReused(ValidationError):
@@ -106,8 +106,8 @@ class Questions:
         clock: Clock,
         *,
         policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
-        changed: Changed = _nothing,
-        caught_up: CaughtUp = _caught_up,
+        changed: _Changed = _nothing,
+        caught_up: _CaughtUp = _caught_up,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -543,8 +543,8 @@ def _whole_seconds(length_us: int) -> int:
 
 
 def _check_page(limit: int) -> None:
-    if not 1 <= limit <= MAX_PAGE:
-        raise ValidationError.of([FieldError("limit", f"must be from 1 to {MAX_PAGE}", "out_of_range")])
+    if not 1 <= limit <= _MAX_PAGE:
+        raise ValidationError.of([FieldError("limit", f"must be from 1 to {_MAX_PAGE}", "out_of_range")])
 
 
 def _position(since: str | None) -> int:

@@ -29,10 +29,10 @@ from postroom.questions.questions import KeyReused, TooManyOpen
 from postroom.questions.rules.request import check_wait
 from postroom.questions.telling import QuestionView
 
-MAX_ID_CHARACTERS: Final = 64
-MAX_REASON_CHARACTERS: Final = 500
-MAX_CURSOR_CHARACTERS: Final = 64
-DEFAULT_PAGE: Final = 50
+_MAX_ID_CHARACTERS: Final = 64
+_MAX_REASON_CHARACTERS: Final = 500
+_MAX_CURSOR_CHARACTERS: Final = 64
+_DEFAULT_PAGE: Final = 50
 _NOT_SHOWN: Final = "not_shown"
 _STILL_OPEN: Final = (
     "Not answered yet. Call wait with this ask_id to go on waiting; do not ask again and do not make up an answer."
@@ -63,7 +63,7 @@ def given(**arguments: Any) -> dict[str, Any]:
 def check_wait_call(arguments: Mapping[str, Any]) -> WaitCall:
     fields = Fields(arguments, whole="arguments")
     call = WaitCall(
-        ask_id=fields.optional_text("ask_id", maximum=MAX_ID_CHARACTERS),
+        ask_id=fields.optional_text("ask_id", maximum=_MAX_ID_CHARACTERS),
         key=fields.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS),
         wait_seconds=check_wait(fields),
     )
@@ -74,17 +74,17 @@ def check_wait_call(arguments: Mapping[str, Any]) -> WaitCall:
 def check_page_call(arguments: Mapping[str, Any]) -> PageCall:
     """The bounds of `limit` and what a cursor looks like are the work's to judge."""
     fields = Fields(arguments, whole="arguments")
-    limit = arguments.get("limit", DEFAULT_PAGE)
+    limit = arguments.get("limit", _DEFAULT_PAGE)
     if isinstance(limit, bool) or not isinstance(limit, int):
         fields.complain("limit", "must be a whole number", "number_required")
-    since = fields.optional_text("since", maximum=MAX_CURSOR_CHARACTERS)
+    since = fields.optional_text("since", maximum=_MAX_CURSOR_CHARACTERS)
     fields.finish()
     return PageCall(since=since, limit=limit)
 
 
 def check_id(arguments: Mapping[str, Any]) -> str:
     fields = Fields(arguments, whole="arguments")
-    ask_id = fields.text("ask_id", maximum=MAX_ID_CHARACTERS)
+    ask_id = fields.text("ask_id", maximum=_MAX_ID_CHARACTERS)
     fields.finish()
     return ask_id.strip()
 
@@ -92,7 +92,7 @@ def check_id(arguments: Mapping[str, Any]) -> str:
 def check_reason(arguments: Mapping[str, Any]) -> str | None:
     fields = Fields(arguments, whole="arguments")
     fields.refuse_unknown(("reason",))
-    reason = fields.optional_text("reason", maximum=MAX_REASON_CHARACTERS)
+    reason = fields.optional_text("reason", maximum=_MAX_REASON_CHARACTERS)
     fields.finish()
     return reason
 
@@ -224,7 +224,7 @@ def question_result(view: QuestionView) -> CallToolResult:
 
 
 def refused(error: PostroomError) -> CallToolResult:
-    told = refusal(error)
+    told = _refusal(error)
     return result(f"Nothing was done. {told['error_message']}", told)
 
 
@@ -234,7 +234,7 @@ def result(said: str, shown: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=list(content), structured_content=shown)
 
 
-def refusal(error: PostroomError) -> dict[str, Any]:
+def _refusal(error: PostroomError) -> dict[str, Any]:
     """For tools."""
     if isinstance(error, ValidationError):
         return argument_error(error) | _existing(error)

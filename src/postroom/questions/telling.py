@@ -82,11 +82,11 @@ def for_others(question: Question) -> Question:
 
 
 LOOK_SECONDS: Final = 0.25  # how soon an end that another process committed is seen, where it is not heard of
-CHECK_SECONDS: Final = 5.0  # the same where it should have been heard of
+_CHECK_SECONDS: Final = 5.0  # the same where it should have been heard of
 PROGRESS_SECONDS: Final = 10.0
 _AT_A_TIME: Final = 200
 Progress = Callable[[float], Awaitable[None]]  # the seconds waited so far
-Read = Callable[[str], Awaitable[Question | None]]
+_Read = Callable[[str], Awaitable[Question | None]]
 
 
 class Bells:
@@ -178,7 +178,7 @@ class Waiting:
     store: StoredQuestions
     bells: Bells
     clock: Clock
-    read: Read
+    read: _Read
 
     async def until_over(self, question_id: str, wait_seconds: float, progress: Progress | None) -> Question | None:
         """The question when it has ended, or as it is when the time is up."""
@@ -207,7 +207,7 @@ class Waiting:
 
     def _next_look_us(self) -> int:
         hears_others = self.bells.position is not None and self.bells.hears_others()
-        return self.clock.now_us() + seconds(CHECK_SECONDS if hears_others else LOOK_SECONDS)
+        return self.clock.now_us() + seconds(_CHECK_SECONDS if hears_others else LOOK_SECONDS)
 
     async def _look_elsewhere(self) -> None:
         """The first look only finds out where the feed ends; so that nothing before is missed, all look once."""
@@ -224,7 +224,7 @@ class Waiting:
 # ---- those who follow the feed, over every restart ----
 
 
-FOLLOW_SECONDS: Final = 2.0  # how soon what another process committed is seen
+_FOLLOW_SECONDS: Final = 2.0  # how soon what another process committed is seen
 _EVENTS_AT_A_TIME: Final = 100
 
 
@@ -251,10 +251,10 @@ class Follower:
             for event in events:
                 await self.take(event)
         except OverloadRejected as busy:
-            return self.clock.now_us() + seconds(max(FOLLOW_SECONDS, busy.retry_after_seconds or 0))
+            return self.clock.now_us() + seconds(max(_FOLLOW_SECONDS, busy.retry_after_seconds or 0))
         if events:
             await self.marks.save_offset(self.name, events[-1].position)
-        return self.clock.now_us() + (0 if len(events) == _EVENTS_AT_A_TIME else seconds(FOLLOW_SECONDS))
+        return self.clock.now_us() + (0 if len(events) == _EVENTS_AT_A_TIME else seconds(_FOLLOW_SECONDS))
 
 
 _TOLD = frozenset(WebhookEvent)
@@ -346,7 +346,7 @@ class Resuming:
         try:
             await self._submit(question, question.resume, material(question))
         except ValidationError:  # too long for one session: what is left out, `wait` hands out
-            await self._submit(question, question.resume, outline(question))
+            await self._submit(question, question.resume, _outline(question))
 
     async def _submit(self, question: Question, resume: Resume, read: dict[str, Any]) -> None:
         await self.sessions.submit(
@@ -380,7 +380,7 @@ def material(question: Question) -> dict[str, Any]:
     }
 
 
-def outline(question: Question) -> dict[str, Any]:
+def _outline(question: Question) -> dict[str, Any]:
     return {
         "ask_id": question.id,
         "status": str(question.status),

@@ -86,8 +86,8 @@ class Timekeeper:
 # ---- how far what people sent has been read, and for how long we did not listen ----
 
 
-Repair = Callable[[str, int, int], Awaitable[None]]  # channel, from when, until when
-CaughtUp = Callable[[], None]
+_Repair = Callable[[str, int, int], Awaitable[None]]  # channel, from when, until when
+_CaughtUp = Callable[[], None]
 
 
 class Listening:
@@ -98,12 +98,12 @@ class Listening:
     After a gap what repairs it is called once; the mark moves on only afterwards.
     """
 
-    def __init__(self, marks: Marks, agenda: StoredQuestions, clock: Clock, caught_up: CaughtUp) -> None:
+    def __init__(self, marks: Marks, agenda: StoredQuestions, clock: Clock, caught_up: _CaughtUp) -> None:
         self._marks = marks
         self._agenda = agenda
         self._clock = clock
         self._tell = caught_up
-        self._repairs: list[Repair] = []
+        self._repairs: list[_Repair] = []
         self._read_until: dict[str, int] = {}
         self._heard_at: dict[str, int] = {}
         self._noted_at: dict[str, int] = {}
@@ -112,7 +112,7 @@ class Listening:
         """It is listened to from now on; until the first look nothing is known of it."""
         self._read_until.setdefault(channel, 0)
 
-    def after_a_gap(self, repair: Repair) -> None:
+    def after_a_gap(self, repair: _Repair) -> None:
         self._repairs.append(repair)
 
     def caught_up(self) -> int | None:

@@ -56,15 +56,15 @@ _EVENTS: Final = {
 }
 _EXPIRE_BATCH: Final = 200
 _GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
-Value = TypeVar("Value")
-Expiration = Callable[[Action, int], ApprovalDecision]
-Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
+_Value = TypeVar("Value")
+_Expiration = Callable[[Action, int], ApprovalDecision]
+_Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
 
 
 class StoredApprovals:
     """`expiration` words the end of an action that nobody decided; the store only knows when."""
 
-    def __init__(self, database: Database, mint: Callable[[int], str], expiration: Expiration) -> None:
+    def __init__(self, database: Database, mint: Callable[[int], str], expiration: _Expiration) -> None:
         self._database = database
         self._mint = mint
         self._expiration = expiration
@@ -201,8 +201,8 @@ class StoredApprovals:
     async def rules(self) -> Sequence[StandingRule]:
         return await self._read(select(approval_rules).order_by(approval_rules.c.id.desc()), rule_of)
 
-    async def _read(self, statement: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
-        def work(connection: Connection) -> list[Value]:
+    async def _read(self, statement: Select[Any], shape: Callable[[Any], _Value]) -> list[_Value]:
+        def work(connection: Connection) -> list[_Value]:
             return [shape(row) for row in connection.execute(statement)]
 
         return await self._database.read(work)
@@ -322,7 +322,7 @@ class ApprovalRide:
     """`rule` says what the answer comes to; it is the same ruling as in the console."""
 
     record: StoredApprovals
-    rule: Rule
+    rule: _Rule
 
     def hold(self, connection: Connection, subject: Subject) -> None:
         self.record.hold(connection, subject)

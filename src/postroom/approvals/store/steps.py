@@ -40,7 +40,7 @@ from postroom.message.markup import markup_of_text, revision_of_text
 from postroom.questions.model import QuestionMove, ended
 from postroom.questions.store.steps import end_question, hold_questions
 
-WITHDRAWN: Final = "withdrawn"
+_WITHDRAWN: Final = "withdrawn"
 _PENDING: Final = str(ActionStatus.PENDING)
 _FULL_RETRY_SECONDS: Final = 300.0
 _DECIDED: Final = {
@@ -56,7 +56,7 @@ _CONTENT: Final = [
         *("revises", "attachments"),
     )
 ]
-Mint = Callable[[int], str]
+_Mint = Callable[[int], str]
 
 
 # ---- rows ----
@@ -79,7 +79,7 @@ def action_of(row: Any) -> Action:
     return read(
         Action,
         row,
-        content=content_of_row(row),
+        content=_content_of_row(row),
         envelope=json.loads(row.request_envelope),
         reason=row.decision_reason,
         rule_id=row.approval_rule_id,
@@ -87,7 +87,7 @@ def action_of(row: Any) -> Action:
     )
 
 
-def content_of_row(row: Any) -> Content:
+def _content_of_row(row: Any) -> Content:
     return read(
         Content,
         row,
@@ -280,7 +280,7 @@ def hold_action(connection: Connection, action_id: DeliveryId) -> str | None:
 
 def park_again(
     connection: Connection,
-    mint: Mint,
+    mint: _Mint,
     new: NewDelivery,
     terms: ParkingTerms,
     *,
@@ -293,7 +293,7 @@ def park_again(
 
     The question about the old text ends, so that no card of it decides anything, and the people are asked again.
     """
-    close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
+    _close_cards(connection, new.id, QuestionMove.SUPERSEDE, at_us)
     if was != _PENDING:  # it comes back from those that may be sent
         refuse_flood(connection, new.agent, terms.parking.most_pending)
     rules = terms.choose(all_rules(connection))
@@ -330,7 +330,7 @@ def _action(new: NewDelivery, terms: ParkingTerms, rule: StandingRule | None, at
 
 def _log(
     connection: Connection,
-    mint: Mint,
+    mint: _Mint,
     kind: ApprovalEventType,
     action_id: DeliveryId,
     actor: str,
@@ -341,15 +341,20 @@ def _log(
     insert_event(connection, event)
 
 
-def close_action(connection: Connection, mint: Mint, action_id: DeliveryId, *, actor: str, at_us: int) -> None:
+def close_action(connection: Connection, mint: _Mint, action_id: DeliveryId, *, actor: str, at_us: int) -> None:
     """There is nothing left to decide; its cards say so."""
     change = update(pending_actions).where(pending_actions.c.id == action_id, pending_actions.c.status == _PENDING)
-    over = {"status": str(ActionStatus.EXPIRED), "decided_by": actor, "decided_at": at_us, "decision_reason": WITHDRAWN}
+    over = {
+        "status": str(ActionStatus.EXPIRED),
+        "decided_by": actor,
+        "decided_at": at_us,
+        "decision_reason": _WITHDRAWN,
+    }
     if connection.execute(change.values(over)).rowcount:
         _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, action_id, actor, at_us)
-    close_cards(connection, action_id, QuestionMove.CANCEL, at_us)
+    _close_cards(connection, action_id, QuestionMove.CANCEL, at_us)
 
 
-def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
+def _close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
     for question in hold_questions(connection, [str(subject_of(action_id))]):
         end_question(connection, question, ended(question, move, at_us))

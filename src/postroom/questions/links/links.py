@@ -166,7 +166,7 @@ class LinkNonce:
 # ---- the door: looking decides nothing, the form does, once ----
 
 
-Token = Annotated[str, Path(max_length=128, description="From the link")]
+_Token = Annotated[str, Path(max_length=128, description="From the link")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ def link_router(parts: LinkParts) -> APIRouter:
         responses={410: {"description": "The link is not good any more"}},
     )
 
-    async def show(token: Token) -> HTMLResponse:
+    async def show(token: _Token) -> HTMLResponse:
         return await pages.look(token)
 
     router.add_api_route(
@@ -198,7 +198,7 @@ def link_router(parts: LinkParts) -> APIRouter:
     router.add_api_route("/{token}", show, methods=["HEAD"], include_in_schema=False)
 
     @router.post("/{token}", operation_id="answerByLink", summary="Answer by a one-time link; approvals in two steps")
-    async def answer(request: Request, token: Token) -> HTMLResponse:
+    async def answer(request: Request, token: _Token) -> HTMLResponse:
         return await pages.sent(token, read_form(await request.body()))
 
     return router

@@ -26,8 +26,8 @@ ACT: Final = "act"  # which button was pressed
 DECLINE: Final = "decline"
 CONFIRM: Final = "confirm"
 VALUE: Final = "value"
-TEXT: Final = "text"
-FIELD: Final = "field."
+_TEXT: Final = "text"
+_FIELD: Final = "field."
 _MOST_FIELDS: Final = 500
 _CONSOLE: Final = Path(__file__).parents[2] / "console" / "static"
 _STYLE: Final = (_CONSOLE / "console.css").read_text("utf-8") + (
@@ -85,7 +85,7 @@ def given_of(form: SentForm, wording: Wording) -> Given:
 def _said(form: SentForm, wording: Wording) -> dict[str, Any]:
     if wording.kind is QuestionKind.FORM:
         return {"fields": _fields(form, wording.form or {})}
-    if text := form.get(TEXT).strip():
+    if text := form.get(_TEXT).strip():
         return {"text": text}
     if wording.multiple:
         return {"selected": form.all(VALUE)}
@@ -97,7 +97,7 @@ def _said(form: SentForm, wording: Wording) -> dict[str, Any]:
 def _fields(form: SentForm, schema: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, field in properties(schema).items():
-        sent = [value.strip() for value in form.all(FIELD + name) if value.strip()]
+        sent = [value.strip() for value in form.all(_FIELD + name) if value.strip()]
         if sent:
             found[name] = sent if field["type"] == "array" else field_value(field, sent[0])
     return found
@@ -206,14 +206,14 @@ def _ticked(kind: str, named: str, words: str) -> str:
 
 
 def _textarea(label: str) -> str:
-    written = f'<textarea name="{TEXT}" rows="4" maxlength="32000"></textarea>'
+    written = f'<textarea name="{_TEXT}" rows="4" maxlength="32000"></textarea>'
     return f'<label class="field">{escape(label)}{written}</label>'
 
 
 def _field(name: str, field: Mapping[str, Any], *, is_required: bool) -> str:
     title = escape(str(field.get("title") or name)) + (" *" if is_required else "")
     about = f'<span class="hint">{escape(str(field["description"]))}</span>' if field.get("description") else ""
-    named = f'name="{escape(FIELD + name)}"'
+    named = f'name="{escape(_FIELD + name)}"'
     if field["type"] == "array":
         boxes = (_ticked("checkbox", f'{named} value="{v}"', t) for v, t in _offered(field))
         return f'<fieldset class="ticks plain"><legend>{title}</legend>{about}{"".join(boxes)}</fieldset>'

@@ -31,7 +31,7 @@ _FORM_KEYS: Final = ("type", "properties", "required")  # all that clients know
 _MOST_TIMES: Final = 3  # that one call shows it, so that a program that answers by itself comes to an end
 
 
-def may_be_a_form(question: Question) -> bool:
+def _may_be_a_form(question: Question) -> bool:
     """
     No permission, no secret and nothing that is hidden from screens is put into a program's hands.
 
@@ -41,11 +41,11 @@ def may_be_a_form(question: Question) -> bool:
     return is_plain and question.wording.kind is not QuestionKind.APPROVE
 
 
-def form_words(question: Question, zone: str, problem: str = "") -> str:
+def _form_words(question: Question, zone: str, problem: str = "") -> str:
     return asking_words(question, zone, listed=False, how=problem).plain
 
 
-def form_schema(wording: Wording) -> dict[str, Any]:
+def _form_schema(wording: Wording) -> dict[str, Any]:
     """It has always a field: a form without one is accepted by programs with no person near."""
     if wording.kind is QuestionKind.FORM:
         form = wording.form or {}
@@ -62,7 +62,7 @@ def _field(wording: Wording) -> dict[str, Any]:
     return {"type": "string", "title": "Answer", "oneOf": offered}
 
 
-def given_of(wording: Wording, content: Mapping[str, Any]) -> Given:
+def _given_of(wording: Wording, content: Mapping[str, Any]) -> Given:
     """Raises ValidationError. What counts as an answer is judged elsewhere."""
     if wording.kind is QuestionKind.FORM:
         return check_given({"fields": dict(content)})
@@ -102,7 +102,7 @@ class ClientForms:
             heard = await self.asking.answer(
                 who,
                 question.id,
-                given_of(question.wording, said.content),
+                _given_of(question.wording, said.content),
                 channel=CHANNEL,
                 event_id=f"{event}:{question.revision}:{_digest(said.content)}",
                 revision=question.revision,
@@ -142,8 +142,8 @@ class ClientForms:
         with suppress(MCPError):  # the client cannot, after all
             for _ in range(_MOST_TIMES):
                 said = await call.session.elicit_form(
-                    await made(question, form_words, question, self._zone(who), problem or ""),
-                    form_schema(question.wording),
+                    await made(question, _form_words, question, self._zone(who), problem or ""),
+                    _form_schema(question.wording),
                     related_request_id=call.request_context.request_id,
                 )
                 problem = await self.hear(who, question, said, "form")
@@ -152,8 +152,8 @@ class ClientForms:
                     return
 
     async def request(self, who: Principal, question: Question, problem: str = "") -> ElicitRequest:
-        words = await made(question, form_words, question, self._zone(who), problem)
-        schema = form_schema(question.wording)
+        words = await made(question, _form_words, question, self._zone(who), problem)
+        schema = _form_schema(question.wording)
         return ElicitRequest(params=ElicitRequestFormParams(message=words, requested_schema=schema))
 
     async def _round(self, who: Principal, question: Question, problem: str | None = "") -> InputRequiredResult:
@@ -166,7 +166,7 @@ class ClientForms:
 
     def _is_theirs(self, who: Principal, question: Question) -> bool:
         person_id = person_id_of(who)
-        return person_id is not None and self.people(who) and question.asks(person_id) and may_be_a_form(question)
+        return person_id is not None and self.people(who) and question.asks(person_id) and _may_be_a_form(question)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,17 +31,17 @@ from postroom.questions.model import Question, QuestionStatus, VerdictKind
 from postroom.questions.shapes import question_result
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
-POLL_MS: Final = 2000
+_POLL_MS: Final = 2000
 _DAY_MS: Final = 24 * 60 * 60 * 1000  # a question is kept for at least so long after its end
 _WAITS: Final = "No person has answered yet."
 _SHOWN: Final = "No person has answered yet. The form is one of the places where they can."
 _NEWER: Final = frozenset({REVISION})
 _MOST_CLOSED: Final = 1000
 _EVENT: Final = "task:"  # by which an attempt is known as an answer to the form of a task
-Call = ServerRequestContext[Any, Any]
+_Call = ServerRequestContext[Any, Any]
 
 
-def task_shape(question: Question, *, shows_form: bool = False, said: str = "") -> dict[str, Any]:
+def _task_shape(question: Question, *, shows_form: bool = False, said: str = "") -> dict[str, Any]:
     """`said` is what there is to say of its end."""
     moments = (question.created_at_us, question.reminded_at_us, question.escalated_at_us, question.ended_at_us)
     return {
@@ -51,7 +51,7 @@ def task_shape(question: Question, *, shows_form: bool = False, said: str = "") 
         "createdAt": to_text(question.created_at_us),
         "lastUpdatedAt": to_text(max(at for at in moments if at is not None)),
         "ttlMs": (question.expires_at_us - question.created_at_us) // 1000 + _DAY_MS,
-        "pollIntervalMs": POLL_MS,
+        "pollIntervalMs": _POLL_MS,
     }
 
 
@@ -98,35 +98,37 @@ class QuestionTasks(Extension):
             MethodBinding("tasks/cancel", TaskCall, self._cancel, _NEWER),
         )
 
-    async def intercept_tool_call(self, params: CallToolRequestParams, ctx: Call, call_next: CallNext) -> HandlerResult:
+    async def intercept_tool_call(
+        self, params: CallToolRequestParams, ctx: _Call, call_next: CallNext
+    ) -> HandlerResult:
         result = await call_next(ctx)
         only_looks = params.name == "wait" and (params.arguments or {}).get("wait_seconds") == 0
         if params.name not in self._tools or only_looks or not declares(ctx, TASKS):
             return result
         question = await self._behind(ctx, result)
-        return result if question is None else {"resultType": "task", **task_shape(question)}
+        return result if question is None else {"resultType": "task", **_task_shape(question)}
 
-    async def _get(self, ctx: Call, params: TaskCall) -> HandlerResult:
+    async def _get(self, ctx: _Call, params: TaskCall) -> HandlerResult:
         who, question = await self._own(ctx, params)
         if question.is_open:
             return await self._open(ctx, who, question)
         view = await self._asking.wait(who, ask_id=question.id, wait_seconds=0)
         result = question_result(view)
-        task = task_shape(view.question, said=(result.structured_content or {})["next"])
+        task = _task_shape(view.question, said=(result.structured_content or {})["next"])
         dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         return task if task["status"] == "cancelled" else {**task, "result": dumped}
 
-    async def _open(self, ctx: Call, who: Principal, question: Question) -> dict[str, Any]:
+    async def _open(self, ctx: _Call, who: Principal, question: Question) -> dict[str, Any]:
         if not shows_forms(ctx) or not self._forms.shows(who, question):
-            return task_shape(question)
+            return _task_shape(question)
         key, problem = await self._form(question)
         if (question.id, key) in self._closed:
-            return task_shape(question)
+            return _task_shape(question)
         request = await self._forms.request(who, question, problem)
         shown = request.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return {**task_shape(question, shows_form=True), "inputRequests": {key: shown}}
+        return {**_task_shape(question, shows_form=True), "inputRequests": {key: shown}}
 
-    async def _update(self, ctx: Call, params: TaskUpdate) -> HandlerResult:
+    async def _update(self, ctx: _Call, params: TaskUpdate) -> HandlerResult:
         """What answers no open form is passed over."""
         who, question = await self._own(ctx, params)
         key, _ = await self._form(question)
@@ -136,12 +138,12 @@ class QuestionTasks(Extension):
                 self._close(question.id, key)
         return {}
 
-    async def _cancel(self, ctx: Call, params: TaskCall) -> HandlerResult:
+    async def _cancel(self, ctx: _Call, params: TaskCall) -> HandlerResult:
         who, question = await self._own(ctx, params)
         await self._asking.cancel(who, question.id)
         return {}
 
-    async def _behind(self, ctx: Call, result: HandlerResult) -> Question | None:
+    async def _behind(self, ctx: _Call, result: HandlerResult) -> Question | None:
         """The open question of this caller's own that a tool tells of."""
         shown = (result.structured_content or {}) if isinstance(result, CallToolResult) else {}
         who = caller_of(ctx, self._verifier)
@@ -150,7 +152,7 @@ class QuestionTasks(Extension):
         question = (await self._asking.read(who, shown["ask_id"])).question
         return question if question.asker == str(who) and question.is_open else None
 
-    async def _own(self, ctx: Call, params: TaskCall) -> tuple[Principal, Question]:
+    async def _own(self, ctx: _Call, params: TaskCall) -> tuple[Principal, Question]:
         """Raises MCPError; a task of others is as unknown as one that never was."""
         require_client_extension(ctx, TASKS)
         if contradicts(ctx, params.task_id):

@@ -50,11 +50,11 @@ from postroom.questions.rules.words import (
 )
 
 ORIGIN: Final = "questions"
-OTHER: Final = "✏️ Other"
-ANSWER: Final = "✏️ Answer"  # of a question that has no options
-SEND: Final = "Send"
-REST: Final = "…"
-TO_ANSWERS: Final = "‹ Back"
+_OTHER: Final = "✏️ Other"
+_ANSWER: Final = "✏️ Answer"  # of a question that has no options
+_SEND: Final = "Send"
+_REST: Final = "…"
+_TO_ANSWERS: Final = "‹ Back"
 _TICKED: Final = "✅ "
 _SHORT: Final = 16
 _BESIDE: Final = 20  # characters in a row that has room for one small button more; each is as wide as the widest
@@ -66,7 +66,7 @@ _PRIORITIES: Final = {
     Urgency.TIME_SENSITIVE: Priority.HIGH,
     Urgency.CRITICAL: Priority.HIGH,
 }
-Given = ParamSpec("Given")
+_Given = ParamSpec("Given")
 Made = TypeVar("Made")
 
 
@@ -74,7 +74,7 @@ Made = TypeVar("Made")
 
 
 MORE: Final = "+"  # before the token of a button that is out of sight: brings those into sight, or takes them out
-BACK: Final = "~"  # no token begins with either
+_BACK: Final = "~"  # no token begins with either
 _BYTES: Final = 16
 
 
@@ -96,7 +96,7 @@ def kept_token(token: str, presentation_id: str, revision: int, action: TokenAct
 
 def unfolded(token: str) -> tuple[str, str]:
     """Which of the two it begins with, if any, and the token behind that."""
-    fold = token[:1] if token[:1] in (MORE, BACK) else ""
+    fold = token[:1] if token[:1] in (MORE, _BACK) else ""
     return fold, token.removeprefix(fold)
 
 
@@ -148,7 +148,7 @@ class ButtonMaker:
         if not (folds and options and len(others) > 1 and room != 0):
             return _of([*options, others[:room]])
         *before, last = _of(options).rows
-        more = self._fold(REST, MORE)
+        more = self._fold(_REST, MORE)
         is_beside = all(len(one.label) * len(last) <= _BESIDE for one in last)
         rows = (*before, (*last, more)) if is_beside else (*before, last, (more,))
         return Buttons(rows=rows, tokens=_of([*options, others]).tokens)
@@ -156,7 +156,7 @@ class ButtonMaker:
     def rest(self, opening: Buttons) -> Buttons:
         """What stood behind that small button, with a page of its own, and the way back."""
         others, pages = _of([self._others(own_words=True)]), [button for row in opening.rows for button in row]
-        return replace(others, rows=(*others.rows, (*pages, self._fold(TO_ANSWERS, BACK))))
+        return replace(others, rows=(*others.rows, (*pages, self._fold(_TO_ANSWERS, _BACK))))
 
     def _fold(self, label: str, way: str) -> Button:
         """Of a button that every such card has."""
@@ -182,7 +182,7 @@ class ButtonMaker:
         made = [self._made(self._label(one.value, one.label), action, one.value) for one in wording.options]
         wide = 1 if any(len(one.label) > _SHORT for one in wording.options) else 2
         rows = [made[start : start + wide] for start in range(0, len(made), wide)]
-        return [*rows, [self._made(SEND, TokenAction.SEND, style=ButtonStyle.PRIMARY)]] if wording.multiple else rows
+        return [*rows, [self._made(_SEND, TokenAction.SEND, style=ButtonStyle.PRIMARY)]] if wording.multiple else rows
 
     def _others(self, own_words: bool) -> list[tuple[Button, Token]]:
         wording = self.question.wording
@@ -190,7 +190,7 @@ class ButtonMaker:
             return []  # not to decide is to leave it alone until its time is over
         is_text = wording.kind is QuestionKind.TEXT
         own_words = own_words and (is_text or (wording.kind is QuestionKind.CHOICE and wording.allow_text))
-        others = [self._made(ANSWER if is_text else OTHER, TokenAction.OTHER)] if own_words else []
+        others = [self._made(_ANSWER if is_text else _OTHER, TokenAction.OTHER)] if own_words else []
         return [*others, self._made(RATHER_NOT, TokenAction.DECLINE)] if wording.may_decline else others
 
     def _label(self, value: str, label: str) -> str:
@@ -217,12 +217,12 @@ def _of(made: Sequence[Sequence[tuple[Button, Token]]]) -> Buttons:
     )
 
 
-def console_link(base_url: str, question: Question) -> Buttons:
+def _console_link(base_url: str, question: Question) -> Buttons:
     """Where a person signs in first."""
-    return Buttons(rows=((Button(label="Open", url=console_page(base_url, question)),),))
+    return Buttons(rows=((Button(label="Open", url=_console_page(base_url, question)),),))
 
 
-def console_page(base_url: str, question: Question) -> str:
+def _console_page(base_url: str, question: Question) -> str:
     about = question.subject
     page = f"approvals/{about.id}" if about and is_approval(question) else f"questions/{question.id}"
     return f"{base_url}/console/{page}"
@@ -239,7 +239,7 @@ class Card:
     tokens: tuple[Token, ...] = ()
 
 
-def in_utc(_person_id: str) -> str:
+def _in_utc(_person_id: str) -> str:
     return "UTC"
 
 
@@ -256,7 +256,7 @@ class CardMaker:
     channels: Channels
     key: bytes
     base_url: str = ""
-    zone_of: Callable[[str], str] = in_utc  # of a person
+    zone_of: Callable[[str], str] = _in_utc  # of a person
     outside: Callable[[Question], bool] = anywhere  # whether it may be answered outside the console
 
     def ability(self, shown: Presentation) -> ChannelAbility:
@@ -360,7 +360,7 @@ class CardMaker:
 
     def page(self, question: Question) -> str:
         """Where it is answered by a person who signs in, as the end of a sentence."""
-        return f": {console_page(self.base_url, question)}" if self.base_url else "."
+        return f": {_console_page(self.base_url, question)}" if self.base_url else "."
 
     def _at(self, at_us: int, question: Question, shown: Presentation) -> str:
         return said_moment(at_us, self.zone_of(shown.person_id), question.created_at_us)
@@ -377,7 +377,7 @@ class CardMaker:
         return made + opening if is_approval(question) or ability.opens else made
 
     def _opening(self, question: Question) -> Buttons:
-        return console_link(self.base_url, question) if self.base_url else Buttons()
+        return _console_link(self.base_url, question) if self.base_url else Buttons()
 
     def _maker(self, question: Question, shown: Presentation) -> ButtonMaker:
         return ButtonMaker(key=self.key, question=question, shown=shown)
@@ -422,11 +422,11 @@ class CardMaker:
             idempotency_key=f"ask:{shown.id}:{act}",
             priority=_PRIORITIES[question.urgency],
             markup=markup,
-            asker=agent_of(question),
+            asker=_agent_of(question),
         )
 
 
-async def made(question: Question, make: Callable[Given, Made], *given: Given.args, **more: Given.kwargs) -> Made:
+async def made(question: Question, make: Callable[_Given, Made], *given: _Given.args, **more: _Given.kwargs) -> Made:
     """Of a long question, beside the event loop."""
     wording = question.wording
     characters = len(wording.question) + len(wording.context or "") if wording.format is Format.MARKDOWN else 0
@@ -438,7 +438,7 @@ def request_id_of(presentation_id: str) -> str:
     return f"ask:{presentation_id}"
 
 
-def agent_of(question: Question) -> str:
+def _agent_of(question: Question) -> str:
     """Under the name with which the asker sends messages, too."""
     return question.asker.removeprefix(f"{Role.BUTLER}:")
 

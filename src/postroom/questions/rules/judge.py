@@ -22,8 +22,8 @@ from postroom.questions.model import (
 from postroom.questions.rules.reading import Reading, read
 
 CONSOLE: Final = "console"
-DESK: Final = "desk"
-PRIVATE: Final = frozenset({CONSOLE, DESK})  # where a secret may be said
+_DESK: Final = "desk"
+PRIVATE: Final = frozenset({CONSOLE, _DESK})  # where a secret may be said
 NOT_AN_ANSWER: Final = "not_an_answer"
 UNSURE: Final = "assurance"  # the code of an attempt that proves too little about who made it
 _PERSONS_OWN: Final = (Role.PERSON, Role.USER)

@@ -14,7 +14,7 @@ from postroom.people.model import Person
 from postroom.questions.model import PlannedPresentation, Question
 from postroom.questions.rules.judge import CONSOLE, PRIVATE
 
-NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
+_NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
 GONE: Final = "this person is no longer known"
 CATCH_UP_SECONDS: Final = 60  # how long we wait for what people sent in time and we have not read yet
 OUTAGE_SECONDS: Final = 600  # and how long for a channel that was heard before it went away
@@ -75,7 +75,7 @@ class Turns:
         return next((gap for name, gap in self.steps if name == channel), self.seconds)
 
 
-ALL_AT_ONCE: Final = Turns(seconds=0)
+_ALL_AT_ONCE: Final = Turns(seconds=0)
 
 
 def refuse_unknown_channels(wished: Sequence[str] | None, channels: Channels) -> None:
@@ -88,7 +88,7 @@ def refuse_unknown_channels(wished: Sequence[str] | None, channels: Channels) ->
 
 
 def places(
-    person: Person, wished: Sequence[str] | None, channels: Channels, turns: Turns = ALL_AT_ONCE
+    person: Person, wished: Sequence[str] | None, channels: Channels, turns: Turns = _ALL_AT_ONCE
 ) -> list[PlannedPresentation]:
     """
     One for each channel: on those that were named at once, on the person's own one after the other.
@@ -99,7 +99,7 @@ def places(
         return [_place(person, name, channels) for name in wished if name not in PRIVATE]
     own = list(dict.fromkeys(one.channel for one in sorted(person.addresses, key=lambda one: one.rank)))
     names = own or [name for name, ability in channels.items() if ability.configured]
-    found = [_place(person, name, channels) for name in names] or [nowhere(person.id, NO_CHANNEL)]
+    found = [_place(person, name, channels) for name in names] or [nowhere(person.id, _NO_CHANNEL)]
     after = turns.after([one.channel for one in found if one.failure is None])
     return [replace(one, after_seconds=after.get(one.channel, 0)) for one in found]
 

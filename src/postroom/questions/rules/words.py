@@ -72,13 +72,13 @@ def _as_markdown(parts: Sequence[CardText]) -> CardText | None:
     return CardText(whole, Format.MARKDOWN)
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """Without control characters and those that turn the direction of reading."""
     return _UNSEEN.sub("", text)
 
 
 def one_line(text: str, most: int) -> str:
-    line = " ".join(plain(text).split())
+    line = " ".join(_plain(text).split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
@@ -136,17 +136,17 @@ def asking_words(question: Question, zone: str, *, listed: bool, how: str) -> Ca
     wording = question.wording
     whole = question.preview is Preview.FULL
     own_words = [
-        options_words(wording) if listed or (whole and any(one.description for one in wording.options)) else "",
+        _options_words(wording) if listed or (whole and any(one.description for one in wording.options)) else "",
         how,
         f"Answer by {said_moment(question.expires_at_us, zone, question.created_at_us)}.",
     ]
-    context = CardText(plain(wording.context or "") if whole else "", wording.format)
+    context = CardText(_plain(wording.context or "") if whole else "", wording.format)
     return composed(*_put(question, "asks"), context, *map(CardText, own_words))
 
 
 def _put(question: Question, asks: str) -> Sequence[CardText]:
     """Of an approval the household itself says who wants what."""
-    words, who = plain(question.wording.question), f"{asker_name(question)} {asks}:"
+    words, who = _plain(question.wording.question), f"{asker_name(question)} {asks}:"
     if is_approval(question):
         return [CardText(words)]
     if question.wording.format is Format.PLAIN:
@@ -158,13 +158,13 @@ def behind_line(many: int) -> str:
     return f"{many + 1} messages wait for approval. This is the first; the others follow, and all are in the console."
 
 
-def options_words(wording: Wording) -> str:
+def _options_words(wording: Wording) -> str:
     numbered = enumerate(wording.options, 1)
     return "\n".join(f"{number}. {one_line(one.label, 200)}{_described(one.description)}" for number, one in numbered)
 
 
 def _described(description: str | None) -> str:
-    return f" – {plain(description)}" if description else ""
+    return f" – {_plain(description)}" if description else ""
 
 
 def how_to_reply(wording: Wording) -> str:
@@ -198,7 +198,7 @@ def _about(question: Question) -> CardText:
     """As much of the context as shows months later what was allowed; nothing that the open card did not show."""
     if question.preview is not Preview.FULL:
         return CardText("")
-    words = plain(question.wording.context or "")
+    words = _plain(question.wording.context or "")
     if len(words) <= _MOST_CONTEXT and words.count("\n") < _MOST_LINES:
         return CardText(words, question.wording.format)
     lines = plain_words(words, question.wording.format).split("\n")

@@ -43,7 +43,7 @@ from postroom.questions.store.tables import (
 
 _ON_SHOW: Final = (PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
 _TO_DO: Final = (PresentationStatus.PLANNED, PresentationStatus.CLOSING, *_ON_SHOW)
-TokensOf = Callable[[PresentationClaim], Sequence[Token]]
+_TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
 def _no_tokens(_claim: PresentationClaim) -> Sequence[Token]:
@@ -55,17 +55,17 @@ def _no_tokens(_claim: PresentationClaim) -> Sequence[Token]:
 
 def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
     """In the order of these rows, each with the provider's ids of all its parts."""
-    return [one for one, _ in fenced_presentations(connection, asked)]
+    return [one for one, _ in _fenced_presentations(connection, asked)]
 
 
-def fenced_presentations(connection: Connection, asked: Select[Any]) -> list[tuple[Presentation, int]]:
+def _fenced_presentations(connection: Connection, asked: Select[Any]) -> list[tuple[Presentation, int]]:
     """The same, each with its fence."""
     rows = connection.execute(asked).all()
     parts = _parts(connection, [row.id for row in rows])
-    return [(read_presentation(row, parts.get(row.id, ())), row.fence) for row in rows]
+    return [(_read_presentation(row, parts.get(row.id, ())), row.fence) for row in rows]
 
 
-def read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
+def _read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
     return read(Presentation, row, provider_ids=tuple(parts), toggles=tuple(json.loads(row.toggles)))
 
 
@@ -89,7 +89,7 @@ def write_toggles(connection: Connection, presentation_id: str, toggles: Sequenc
     connection.execute(change.values(toggles=json.dumps(list(toggles)), updated_at=now_us))
 
 
-def token_row(token: Token) -> dict[str, Any]:
+def _token_row(token: Token) -> dict[str, Any]:
     return {
         "token_hash": token.hash,
         "presentation_id": token.presentation_id,
@@ -99,7 +99,7 @@ def token_row(token: Token) -> dict[str, Any]:
     }
 
 
-def read_token(row: Row[Any]) -> Token:
+def _read_token(row: Row[Any]) -> Token:
     return read(Token, row, hash=row.token_hash)
 
 
@@ -161,7 +161,7 @@ class StoredPresentations:
         return await self._database.read(lambda connection: found_presentations(connection, _of(question_id)))
 
     async def due(
-        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf = _no_tokens
+        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: _TokensOf = _no_tokens
     ) -> Sequence[PresentationClaim]:
         """
         To close or to show: new ones, those whose wording is not the question's any more, those of lost processes.
@@ -274,7 +274,7 @@ class StoredPresentations:
             if row is None:
                 return None
             mine = select(presentations).where(presentations.c.id == row.presentation_id)
-            return PressedToken(token=read_token(row), presentation=found_presentations(connection, mine)[0])
+            return PressedToken(token=_read_token(row), presentation=found_presentations(connection, mine)[0])
 
         return await self._database.read(work)
 
@@ -286,7 +286,7 @@ class StoredPresentations:
 
         def work(connection: Connection) -> Presentation | None:
             found = found_presentations(connection, asked)
-            return found[0] if found else found_about(connection, channel, address, provider_id)
+            return found[0] if found else _found_about(connection, channel, address, provider_id)
 
         return await self._database.read(work)
 
@@ -294,8 +294,8 @@ class StoredPresentations:
         """What this message may be, when we know none by its number: a process may have died before it learnt it."""
 
         def work(connection: Connection) -> list[Presentation]:
-            found = found_presentations(connection, unnumbered(channel, address))
-            if found and is_sent(connection, channel, address, provider_id):
+            found = found_presentations(connection, _unnumbered(channel, address))
+            if found and _is_sent(connection, channel, address, provider_id):
                 return []
             theirs = f"message:{address}:{provider_id}"
             return [] if found and self._written.is_known(connection, channel, theirs) else found
@@ -322,13 +322,13 @@ class StoredPresentations:
         """The card for which a message that comes now is that next one; None when another came before it."""
 
         def work(connection: Connection) -> Presentation | None:
-            found = connection.execute(awaiting_words(channel, places)).first()
+            found = connection.execute(_awaiting_words(channel, places)).first()
             if found is None:
                 return None
             last_us = self._written.last_us(connection, found.person_id, channel, places[0])
             if last_us is not None and last_us > found.words_awaited_at:  # they wrote something else there since
                 return None
-            return worded_at(connection, read_presentation(found, ()), found.words_awaited_at)
+            return _worded_at(connection, _read_presentation(found, ()), found.words_awaited_at)
 
         return await self._database.read(work)
 
@@ -350,14 +350,14 @@ def _after(status: PresentationStatus, move: PresentationMove) -> PresentationSt
 
 def _claims(connection: Connection, ids: Sequence[str]) -> list[PresentationClaim]:
     asked = select(presentations).where(presentations.c.id.in_(ids)).order_by(presentations.c.id)
-    found = fenced_presentations(connection, asked)
+    found = _fenced_presentations(connection, asked)
     theirs = select(questions).where(questions.c.id.in_({one.question_id for one, _ in found}))
     known = {question.id: question for question in steps.found(connection, theirs)}
     return [PresentationClaim(presentation=one, question=known[one.question_id], fence=fence) for one, fence in found]
 
 
 def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
-    _insert_new(connection, presentation_tokens, ["token_hash"], [token_row(token) for token in tokens])
+    _insert_new(connection, presentation_tokens, ["token_hash"], [_token_row(token) for token in tokens])
 
 
 def _write(connection: Connection, claim: PresentationClaim, values: dict[str, Any]) -> bool:
@@ -422,7 +422,7 @@ def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[d
 # ---- which card it was that a person answered ----
 
 
-def about(channel: str, address: str, provider_id: str) -> Select[Any]:
+def _about(channel: str, address: str, provider_id: str) -> Select[Any]:
     """
     Of an open question: that for which this message was sent, as a reminder or as a box to reply in.
 
@@ -444,16 +444,16 @@ def about(channel: str, address: str, provider_id: str) -> Select[Any]:
     )
 
 
-def found_about(connection: Connection, channel: str, address: str, provider_id: str) -> Presentation | None:
+def _found_about(connection: Connection, channel: str, address: str, provider_id: str) -> Presentation | None:
     """The same, worded as it was in that message."""
-    row = connection.execute(about(channel, address, provider_id)).first()
+    row = connection.execute(_about(channel, address, provider_id)).first()
     if row is None:
         return None
-    shown = read_presentation(row, ())
-    return shown if row.sent == row.delivery_id else worded_at(connection, shown, row.sent_at)
+    shown = _read_presentation(row, ())
+    return shown if row.sent == row.delivery_id else _worded_at(connection, shown, row.sent_at)
 
 
-def worded_at(connection: Connection, shown: Presentation, at_us: int) -> Presentation:
+def _worded_at(connection: Connection, shown: Presentation, at_us: int) -> Presentation:
     """What was said then is about the words of then: it is no answer to those that stand on the card since."""
     event, question = question_events.c, questions.c
     revised = (event.event_type == str(QuestionEventType.REVISED), event.at > at_us)
@@ -465,7 +465,7 @@ def worded_at(connection: Connection, shown: Presentation, at_us: int) -> Presen
     return replace(shown, revision=now - since)
 
 
-def unnumbered(channel: str, address: str) -> Select[Any]:
+def _unnumbered(channel: str, address: str) -> Select[Any]:
     """Of open questions: those whose card may be there under a number that never reached us."""
     mine = delivery_requests.c.request_id == literal("ask:") + presentations.c.id
     doubled = exists().where(mine, delivery_requests.c.possible_duplicate.is_(True))
@@ -484,7 +484,7 @@ def unnumbered(channel: str, address: str) -> Select[Any]:
     )
 
 
-def is_sent(connection: Connection, channel: str, address: str, provider_id: str) -> bool:
+def _is_sent(connection: Connection, channel: str, address: str, provider_id: str) -> bool:
     """A message of ours there that we know by this number."""
     request, receipt = delivery_requests.c, delivery_receipts.c
     known = (
@@ -495,7 +495,7 @@ def is_sent(connection: Connection, channel: str, address: str, provider_id: str
     return connection.execute(known.limit(1)).first() is not None
 
 
-def awaiting_words(channel: str, places: Sequence[str]) -> Select[Any]:
+def _awaiting_words(channel: str, places: Sequence[str]) -> Select[Any]:
     """Of open questions, the card there on which *Other* was pressed last."""
     table = presentations.c
     return (

@@ -55,15 +55,15 @@ from postroom.questions.store.tables import (
     questions,
 )
 
-JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
+_JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
 _JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
 _FIRST_REVISION: Final = 1
 _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
 _ASKED_AT_ONCE: Final = 50  # while they are written no other event is
 _IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
 _WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
-Value = TypeVar("Value")
-NewQuestion = tuple[Question, Sequence[Presentation] | None]
+_Value = TypeVar("Value")
+_NewQuestion = tuple[Question, Sequence[Presentation] | None]
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
 Decide = Callable[[Question], QuestionChange]
 
@@ -98,7 +98,7 @@ class StoredQuestions:
         self._seal = seal
         self._rides = rides
         self._most_open = most_open
-        self._asks: Coalescer[NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
+        self._asks: Coalescer[_NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
 
     async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
         """
@@ -111,7 +111,7 @@ class StoredQuestions:
         except IntegrityError:  # another process was first: the second time it is seen
             return await self._asks.submit((question, planned))
 
-    async def _ask_all(self, batch: Sequence[NewQuestion]) -> Sequence[Asked]:
+    async def _ask_all(self, batch: Sequence[_NewQuestion]) -> Sequence[Asked]:
         """In one order always, so that two processes never wait for each other; the turn in the feed comes last."""
         ordered = sorted(batch, key=lambda one: (one[0].asker, one[0].key or "", one[0].revision_hash))
 
@@ -318,7 +318,7 @@ class StoredQuestions:
     async def _found(self, asked: Select[Any]) -> list[Question]:
         return await self._database.read(lambda connection: steps.found(connection, asked))
 
-    async def _read(self, asked: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
+    async def _read(self, asked: Select[Any], shape: Callable[[Any], _Value]) -> list[_Value]:
         return await self._database.read(lambda connection: [shape(row) for row in connection.execute(asked)])
 
 
@@ -332,7 +332,7 @@ def _wanted(
     if status is not None:
         found.append(table.status == str(status))
     if besides is not None:
-        found.append(is_not_about(besides))
+        found.append(_is_not_about(besides))
     if before is not None:
         found.append(table.id < before)
     return found
@@ -351,7 +351,7 @@ def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: in
     return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
 
 
-def is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
+def _is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
     subject = questions.c.subject
     return or_(subject.is_(None), subject.not_like(f"{kind}:%"))
 
@@ -396,7 +396,7 @@ def _joinable(connection: Connection, question: Question) -> Question | None:
         table.status.in_([str(status) for status in _JOINED_ENDS]),
         table.kind != str(QuestionKind.APPROVE),  # a yes from before is no yes to doing it again
         table.collected_at.is_(None),
-        table.ended_at > question.created_at_us - JOIN_ENDED_US,
+        table.ended_at > question.created_at_us - _JOIN_ENDED_US,
     )
     equal = (table.asker == question.asker, table.revision_hash == question.fingerprint)
     return steps.one(
@@ -449,7 +449,7 @@ class QuestionFigures:
 
     async def pulse(self) -> tuple[int, ...]:
         """The moment of the newest change of any question or card, then how far each has come."""
-        return await self._database.read(pulse)
+        return await self._database.read(_pulse)
 
 
 def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
@@ -458,11 +458,11 @@ def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | N
     theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
     many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
     if besides is not None:
-        many = many.where(is_not_about(besides))
+        many = many.where(_is_not_about(besides))
     return int(connection.execute(many).scalar_one())
 
 
-def pulse(connection: Connection) -> tuple[int, ...]:
+def _pulse(connection: Connection) -> tuple[int, ...]:
     """Asked every second while a page is open: of the cards only those of open questions are looked at."""
     events, cards = question_events.c, presentations.c
     newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()

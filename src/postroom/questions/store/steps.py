@@ -21,6 +21,7 @@ from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format
 from postroom.message.inbound import Assurance, Flag
 from postroom.questions.model import (
+    ENDED_FIRST,
     IN_LINE,
     Added,
     AnsweredBy,
@@ -55,14 +56,13 @@ from postroom.questions.store.tables import (
 )
 
 _ACTS: Final = {QuestionStatus.ANSWERED: "answered a question", QuestionStatus.DECLINED: "declined a question"}
-ENDED_FIRST: Final = "the question ended before it was shown"
 _ON_SHOW: Final = (str(PresentationStatus.SHOWN), str(PresentationStatus.UNCERTAIN))
 
 
 # ---- questions as rows ----
 
 
-def question_row(question: Question) -> dict[str, Any]:
+def _question_row(question: Question) -> dict[str, Any]:
     return {
         "id": question.id,
         "asker": question.asker,
@@ -78,11 +78,11 @@ def question_row(question: Question) -> dict[str, Any]:
         "resume": _text(asdict(question.resume) if question.resume else None),
         "subject": str(question.subject) if question.subject else None,
         "created_at": question.created_at_us,
-        **changing_columns(question),
+        **_changing_columns(question),
     }
 
 
-def changing_columns(question: Question) -> dict[str, Any]:
+def _changing_columns(question: Question) -> dict[str, Any]:
     """All but the answer, which is written once, and sealed when it is a secret."""
     return {
         "revision": question.revision,
@@ -109,19 +109,19 @@ def answer_text(answer: QuestionAnswer) -> str:
 
 def read_answer(text: str) -> QuestionAnswer:
     stored = json.loads(text)
-    return answer_of(stored)
+    return _answer_of(stored)
 
 
-def answer_of(stored: dict[str, Any]) -> QuestionAnswer:
-    return QuestionAnswer(**{**stored, "selected": tuple(stored["selected"]), "files": files_of(stored)})
+def _answer_of(stored: dict[str, Any]) -> QuestionAnswer:
+    return QuestionAnswer(**{**stored, "selected": tuple(stored["selected"]), "files": _files_of(stored)})
 
 
-def files_of(stored: dict[str, Any]) -> tuple[Attachment, ...]:
+def _files_of(stored: dict[str, Any]) -> tuple[Attachment, ...]:
     """What was written before there were any has none."""
     return tuple(Attachment(**one) for one in stored.get("files", ()))
 
 
-def read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
+def _read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
     """The answer of a secret stays where it is; `collect` alone takes it out."""
     return read(
         Question,
@@ -152,7 +152,7 @@ def _wording(row: Row[Any]) -> Wording:
             "kind": QuestionKind(stored["kind"]),
             "format": Format(stored.get("format", Format.PLAIN)),
             "options": tuple(Option(**option) for option in stored["options"]),
-            "default": answer_of(default) if default else None,
+            "default": _answer_of(default) if default else None,
         }
     )
 
@@ -164,7 +164,7 @@ def _answered_by(text: str | None) -> AnsweredBy | None:
     return AnsweredBy(**{**stored, "assurance": Assurance(stored["assurance"])})
 
 
-def read_person(row: Row[Any]) -> AskedPerson:
+def _read_person(row: Row[Any]) -> AskedPerson:
     return AskedPerson(id=row.person_id, name=row.name, added=Added(row.added))
 
 
@@ -188,10 +188,10 @@ def read_event(row: Row[Any]) -> QuestionEvent:
 
 
 def insert_attempt(connection: Connection, attempt: Attempt, verdict: Verdict, *, secret: bool) -> None:
-    connection.execute(insert(question_attempts), attempt_row(attempt, verdict, secret=secret))
+    connection.execute(insert(question_attempts), _attempt_row(attempt, verdict, secret=secret))
 
 
-def attempt_row(attempt: Attempt, verdict: Verdict, *, secret: bool) -> dict[str, Any]:
+def _attempt_row(attempt: Attempt, verdict: Verdict, *, secret: bool) -> dict[str, Any]:
     """
     Of a secret the words are not kept: the answer has its own place, and a wrong try may hold it, too.
 
@@ -221,7 +221,7 @@ def _said(text: str | None) -> Said:
         return Said()
     stored = json.loads(text)
     selected = stored["selected"]
-    return Said(**{**stored, "selected": tuple(selected) if selected is not None else None, "files": files_of(stored)})
+    return Said(**{**stored, "selected": tuple(selected) if selected is not None else None, "files": _files_of(stored)})
 
 
 # ---- finding and holding ----
@@ -231,7 +231,7 @@ def found(connection: Connection, asked: Select[Any]) -> list[Question]:
     """The questions of these rows, in their order, with the people they ask."""
     rows = connection.execute(asked).all()
     people = _people(connection, [row.id for row in rows])
-    return [read_question(row, people.get(row.id, ())) for row in rows]
+    return [_read_question(row, people.get(row.id, ())) for row in rows]
 
 
 def _people(connection: Connection, ids: Sequence[str]) -> dict[str, list[AskedPerson]]:
@@ -240,7 +240,7 @@ def _people(connection: Connection, ids: Sequence[str]) -> dict[str, list[AskedP
     table = question_people.c
     asked = select(question_people).where(table.question_id.in_(ids)).order_by(table.question_id, table.place)
     rows: Sequence[Row[Any]] = connection.execute(asked).all()
-    return {name: [read_person(row) for row in group] for name, group in groupby(rows, lambda row: row.question_id)}
+    return {name: [_read_person(row) for row in group] for name, group in groupby(rows, lambda row: row.question_id)}
 
 
 def one(connection: Connection, asked: Select[Any]) -> Question | None:
@@ -295,7 +295,7 @@ def insert_questions(connection: Connection, new: Sequence[tuple[Question, Seque
     """Each with the places where its people are shown it, or left to be planned."""
     people = [row for question, planned in new for row in _first_people(question, planned is not None)]
     shown = [presentation_row(one) for _, planned in new for one in planned or ()]
-    connection.execute(insert(questions), [question_row(question) for question, _ in new])
+    connection.execute(insert(questions), [_question_row(question) for question, _ in new])
     for table, rows in ((question_people, people), (presentations, shown)):
         if rows:
             connection.execute(insert(table), rows)
@@ -329,7 +329,7 @@ def write(connection: Connection, before: Question, change: QuestionChange, answ
         same = update(questions).where(
             table.id == before.id, table.status == str(before.status), table.revision == before.revision
         )
-        values = changing_columns(new) | ({"answer": answer} if answer is not None else {})
+        values = _changing_columns(new) | ({"answer": answer} if answer is not None else {})
         if connection.execute(same.values(values)).rowcount != 1:
             raise RuntimeError("a locked question was changed by another writer")
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
