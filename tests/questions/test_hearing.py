@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
-from tests.work.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
-from tests.work.questions.card_post import CardPost
+from tests.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
+from tests.questions.card_post import CardPost
 
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds

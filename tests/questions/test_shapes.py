@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.clock import START_US
-from tests.work.questions.sample_questions import new_attempt, new_question
+from tests.questions.sample_questions import new_attempt, new_question
 
 from postroom.questions.model import (
     Presentation,

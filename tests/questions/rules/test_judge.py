@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.work.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
-from tests.work.questions.sample_questions import BEN, HOUR_US, new_attempt, new_question
+from tests.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
+from tests.questions.sample_questions import BEN, HOUR_US, new_attempt, new_question
 
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role

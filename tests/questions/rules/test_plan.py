@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.work.questions.sample_questions import HOUR_US, new_question
+from tests.questions.sample_questions import HOUR_US, new_question
 
 from postroom.kernel.values.ids import seconds
 from postroom.questions.rules import changes

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
-from tests.work.questions.sample_questions import ANNA, new_attempt, new_question
+from tests.questions.sample_questions import ANNA, new_attempt, new_question
 
 from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.engine import Database
@@ -32,12 +28,6 @@ from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import QuestionFigures, StoredQuestions, story
 
 NOW = START_US + seconds(1)
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 def at_hearing(question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
@@ -14,9 +13,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.work.questions.sample_questions import MINT, new_attempt, new_question
+from tests.questions.sample_questions import MINT, new_attempt, new_question
 
 from postroom.conversations.model import RoutedMessage, RouteKind
 from postroom.conversations.store import StoredInbound, WrittenMessages
@@ -51,12 +50,6 @@ MAIL = PlannedPresentation(person_id="ben", channel="email", address="ben@exampl
 NOWHERE = PlannedPresentation(person_id="ben", channel="sms", address="-", failure="no such channel")
 Refused = (DBAPIError, PostroomError)
 SHOWN = Shown(move=Move.SHOW, revision=1, provider_ids=["7", "8"])
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 @pytest.fixture

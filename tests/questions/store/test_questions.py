@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,9 +13,9 @@ import pytest
 from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.work.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
+from tests.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
 from tests.world.store.query_plans import query_plans
 
 from postroom.conversations.store import WrittenMessages
@@ -56,12 +55,6 @@ from postroom.questions.store.tables import question_attempts, question_events, 
 
 NOW = START_US + seconds(90)
 PLACE = PlannedPresentation(person_id="anna", channel="telegram", address="555")
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ _EVENTS: Final = {
 }
 _EXPIRE_BATCH: Final = 200
 _GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
-_Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 _Expiration = Callable[[Action, int], ApprovalDecision]
 _Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
 

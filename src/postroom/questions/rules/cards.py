@@ -66,7 +66,7 @@ _PRIORITIES: Final = {
     Urgency.TIME_SENSITIVE: Priority.HIGH,
     Urgency.CRITICAL: Priority.HIGH,
 }
-_Given = ParamSpec("Given")
+_Given = ParamSpec("_Given")
 Made = TypeVar("Made")
 
 

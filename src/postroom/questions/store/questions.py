@@ -62,7 +62,7 @@ _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
 _ASKED_AT_ONCE: Final = 50  # while they are written no other event is
 _IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
 _WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
-_Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 _NewQuestion = tuple[Question, Sequence[Presentation] | None]
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
 Decide = Callable[[Question], QuestionChange]

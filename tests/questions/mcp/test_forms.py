@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from mcp_types import ElicitRequestFormParams, ElicitResult
-from tests.doors.asks.askers import ANNA, HEALTH, LEGACY, MODERN, PROGRAM, SHIP, Askers, askers, structured
-from tests.doors.asks.wire import SHOWS_FORMS, begin, call, said_in
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.askers import ANNA, HEALTH, LEGACY, MODERN, PROGRAM, SHIP, Askers, askers, structured
+from tests.questions.wire import SHOWS_FORMS, begin, call, said_in
 
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.questions import telling

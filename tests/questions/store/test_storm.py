@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
-from tests.work.questions.sample_questions import HOUR_US, MINT, new_attempt, new_question
+from tests.questions.sample_questions import HOUR_US, MINT, new_attempt, new_question
 
 from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.engine import Database

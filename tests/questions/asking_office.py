@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_database
+from tests.questions.sample_questions import MINT
 
 from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.people.model import Person, PersonAddress, PersonRole
 from postroom.questions.links.links import Links
@@ -27,7 +27,6 @@ from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.telling import Bells, QuestionView
 
-MINT = IdMint()
 HEALTH = Principal(Role.BUTLER, "health")
 OTHER = Principal(Role.BUTLER, "general")
 ANNA = Principal(Role.PERSON, "anna")

@@ -17,8 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sqlalchemy import select
 from tests.clock import START_US
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.sample_questions import MINT, new_attempt, new_question
 from tests.services.ready_file import ready_file
-from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
 from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.sqlite import SqliteDatabase
