@@ -93,8 +93,9 @@ class Bells:
     """
     `every` rings with each change, for those who look after all questions.
 
-    Of those who wait one leads: it looks for what other processes committed, on behalf of all. `position` is how far
-    it has looked, None before its first look. As long as this process `hears_others`, that is a precaution only.
+    A single flight: of those who wait one leads and looks for what other processes committed, on behalf of all.
+    `position` is how far it has looked, None before its first look. As long as this process `hears_others`, that is a
+    precaution only.
     """
 
     def __init__(self, hears_others: Callable[[], bool] = lambda: False) -> None:

@@ -28,7 +28,7 @@ from postroom.approvals.model import (
     subject_of,
     verdict_on,
 )
-from postroom.approvals.store import steps as steps
+from postroom.approvals.store import steps
 from postroom.approvals.store.steps import action_of, actions, event_of, insert_event, insert_rule, rule_of
 from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
 from postroom.delivery.model import Inserted, NewDelivery

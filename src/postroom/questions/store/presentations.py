@@ -118,7 +118,7 @@ class Written(Protocol):
 
 class StoredPresentations:
     """
-    A claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
+    Lease and fence: a claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
     and whatever the first one still writes is refused.
     """
 

@@ -35,7 +35,6 @@ from postroom.questions.model import (
     decided,
 )
 from postroom.questions.store import steps
-from postroom.questions.store import steps as order
 from postroom.questions.store.presentations import found_presentations, presentation_by_id, write_toggles
 from postroom.questions.store.steps import (
     answer_text,
@@ -112,7 +111,10 @@ class StoredQuestions:
             return await self._asks.submit((question, planned))
 
     async def _ask_all(self, batch: Sequence[_NewQuestion]) -> Sequence[Asked]:
-        """In one order always, so that two processes never wait for each other; the turn in the feed comes last."""
+        """
+        A group commit. In one order always, so that two processes never wait for each other; the turn in the feed
+        comes last.
+        """
         ordered = sorted(batch, key=lambda one: (one[0].asker, one[0].key or "", one[0].revision_hash))
 
         def work(connection: Connection) -> dict[str, Asked]:
@@ -122,7 +124,7 @@ class StoredQuestions:
             found = self._within_bounds(connection, _asked(connection, [question for question, _ in ordered]))
             if new := [one for one in ordered if found[one[0].id].created]:
                 steps.insert_questions(connection, new)
-                order.append_all(connection, [_opened(question) for question, _ in new])
+                steps.append_all(connection, [_opened(question) for question, _ in new])
             return found
 
         found = await self._database.write(work)
