@@ -23,7 +23,7 @@ from postroom.kernel.running import telemetry
 from postroom.kernel.values.errors import Refused
 from postroom.questions.model import SETTLED, PresentationStatus, Question
 from postroom.questions.rules.request import check
-from postroom.questions.waiting import QuestionView
+from postroom.questions.telling import QuestionView
 from postroom.settings.load import load
 
 _PR_SET_PDEATHSIG: Final = 1

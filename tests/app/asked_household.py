@@ -11,7 +11,7 @@ from postroom.household.wiring.questions import AskingParts
 from postroom.kernel.values.principal import Principal, Role
 from postroom.questions.model import PresentationStatus
 from postroom.questions.rules.request import check
-from postroom.questions.waiting import QuestionView
+from postroom.questions.telling import QuestionView
 from tests.app.living import Living
 
 HEALTH = Principal(Role.BUTLER, "health")

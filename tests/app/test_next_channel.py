@@ -9,7 +9,7 @@ import pytest
 
 from postroom.kernel.values.ids import seconds
 from postroom.questions.model import PresentationStatus
-from postroom.questions.waiting import QuestionView
+from postroom.questions.telling import QuestionView
 from tests.app.asked_household import OWNER_CHAT, ask, parts, phone, press, until
 from tests.app.living import LIFTED, QUICK, Living, living
 

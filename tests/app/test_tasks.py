@@ -13,7 +13,7 @@ import pytest
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from tests.app.processes import command, environment
-from tests.doors.asks.wire import KNOWS_TASKS, SHOWS_FORMS, post
+from tests.questions.wire import KNOWS_TASKS, SHOWS_FORMS, post
 
 HEALTH = Principal(Role.BUTLER, "health")
 SHIP = {"name": "ask", "arguments": {"question": "Ship it?", "options": ["yes", "no"]}}

@@ -15,7 +15,7 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.people.model import NewPerson, Person
 from postroom.questions.model import PresentationStatus
 from postroom.questions.shapes import document
-from postroom.questions.waiting import QuestionView
+from postroom.questions.telling import QuestionView
 from tests.app.asked_household import HEALTH, SECONDS, ask, parts, phone, press, shown, until
 from tests.app.living import LIFTED, QUICK, Living, living
 

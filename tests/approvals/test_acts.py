@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from tests.app.living import QUICK, Living, living
+from tests.approvals.gated_household import Gated, gated_household
 from tests.cli.command import Done, postroom_beside
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
-from tests.work.approvals.gated_household import Gated, gated_household
 
 from postroom.butlers.messenger.server import APPROVAL_TOOL_NAMES
 from postroom.conversations.store import StoredConversations

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
-from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.work.people.known_people import household_people, owner
 
 from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
@@ -250,21 +250,15 @@ class BrokenTrust:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_file(tmp_path) as database:
-        yield database
-
-
-@pytest.fixture
-async def gate(database: Database) -> ApprovalGate:
+async def gate(sqlite_database: Database) -> ApprovalGate:
     mailboxes: Mailboxes = OneMailbox()
-    _, people = await household_people(database, *PEOPLE)
+    _, people = await household_people(sqlite_database, *PEOPLE)
     return ApprovalGate(
         trust=HouseholdTrust(people, CHANNELS),
-        record=StoredApprovals(database, MINT.mint, expiration),
+        record=StoredApprovals(sqlite_database, MINT.mint, expiration),
         policy=ApprovalPolicy(),
         mailboxes=mailboxes,
-        conversations=StoredConversations(database),
+        conversations=StoredConversations(sqlite_database),
     )
 
 
@@ -334,9 +328,9 @@ async def test_who_passes(gate: ApprovalGate, changes: dict[str, Any], passes: b
 
 @pytest.mark.parametrize("intent", [Intent.REPLY, Intent.REACT])
 async def test_an_answer_passes_only_in_the_thread_that_was_heard(
-    database: Database, gate: ApprovalGate, intent: Intent
+    sqlite_database: Database, gate: ApprovalGate, intent: Intent
 ) -> None:
-    await StoredConversations(database).hear("telegram", "555", "7", START_US)
+    await StoredConversations(sqlite_database).hear("telegram", "555", "7", START_US)
 
     assert await gate.passes(new_delivery(intent=intent, thread="7"))
     assert not await gate.passes(new_delivery(intent=intent, thread="8"))
@@ -344,8 +338,8 @@ async def test_an_answer_passes_only_in_the_thread_that_was_heard(
     assert not await gate.passes(new_delivery(intent=Intent.SEND))
 
 
-async def test_a_household_can_ask_about_answers_too(database: Database, gate: ApprovalGate) -> None:
-    await StoredConversations(database).hear("telegram", "555", "7", START_US)
+async def test_a_household_can_ask_about_answers_too(sqlite_database: Database, gate: ApprovalGate) -> None:
+    await StoredConversations(sqlite_database).hear("telegram", "555", "7", START_US)
     strict = replace(gate, policy=ApprovalPolicy(replies_pass=False))
 
     assert not await strict.passes(new_delivery(intent=Intent.REPLY, thread="7"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work.approvals.parked import content
+from tests.approvals.parked import content
 
 from postroom.approvals.model import Content
 from postroom.message.delivery import Intent

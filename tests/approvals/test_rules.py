@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.approvals.parked import HOUR_US, content, pending_action
 from tests.clock import START_US
-from tests.work.approvals.parked import HOUR_US, content, pending_action
 
 from postroom.approvals import rules
 from postroom.approvals.card import detail

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.approvals.parked import HOUR_US, content, pending_action
 from tests.clock import START_US
-from tests.work.approvals.parked import HOUR_US, content, pending_action
 
 from postroom.approvals.model import Action, ActionStatus, Ruling
 from postroom.approvals.ruling import approval, edited, expiration, rejection

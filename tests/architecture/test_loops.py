@@ -10,7 +10,7 @@ from tests.architecture.tree import SOURCE, source_files
 PROGRAMS = {"agents", "desk", "sandbox"}  # of their own
 NOT_IN_THE_BACKGROUND = {
     ("kernel/serving/servers.py", "bind_patiently"): "a port, until it is free",
-    ("questions/waiting.py", "until_over"): "a caller waits",
+    ("questions/telling.py", "until_over"): "a caller waits",
     ("overview/pruning.py", "_deliveries"): "a command, batch by batch",
     ("overview/pruning.py", "_records"): "a command, batch by batch",
     ("butlers/sessions.py", "wait"): "a caller waits",

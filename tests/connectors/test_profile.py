@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.app.living import QUICK, Living, living
 from tests.architecture.tree import ROOT
-from tests.doors.asks.wire import post
+from tests.questions.wire import post
 
 from postroom.connectors.profile import llms_text
 

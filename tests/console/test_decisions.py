@@ -19,10 +19,10 @@ from postroom.kernel.guard.tools import approver
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.wishes import Risk
+from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.approvals.test_approvals import CHANNELS
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
-from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 
 ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
 

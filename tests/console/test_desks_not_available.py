@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.approvals.page import ApprovalPages, OwnDecisions
-from postroom.approvals.rules_page import RulePages, approvals_section
+from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, approvals_section
 from postroom.console.live import ShownActions
 from postroom.kernel.guard.tools import person
 from postroom.kernel.values.errors import TargetUnavailable

@@ -7,7 +7,7 @@ import pytest
 from postroom.console.visit import Form
 from postroom.questions.page import event_of, given_of, revision_of
 from postroom.questions.rules.reading import Given
-from tests.work.questions.sample_questions import new_question
+from tests.questions.sample_questions import new_question
 
 CHOICE = new_question().wording
 SEVERAL = new_question(multiple=True).wording

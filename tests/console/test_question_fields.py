@@ -9,7 +9,7 @@ import pytest
 from postroom.console.visit import Form
 from postroom.questions.model import Wording
 from postroom.questions.page import form_fields, given_fields
-from tests.work.questions.sample_questions import new_question
+from tests.questions.sample_questions import new_question
 
 
 def wording(secret: bool = False, **fields: Any) -> Wording:

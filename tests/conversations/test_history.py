@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, insert
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database, opened_file
-from tests.work.questions.sample_questions import new_question
+from tests.questions.sample_questions import new_question
 from tests.world.store.delivery_rows import NOON_US, request_row
 from tests.world.store.query_plans import query_plans
 
@@ -29,7 +29,7 @@ from postroom.conversations.model import (
     WordsKept,
     merged,
 )
-from postroom.conversations.store import StoredInbound, TalkPulse
+from postroom.conversations.store import StoredInbound, TalkPulse, WrittenMessages
 from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
@@ -200,7 +200,7 @@ class Said:
         question = replace(new_question(asker=asker, people=people, now_us=at_us), id=self.mint(at_us))
         await StoredQuestions(self.database, Seal(bytes(32))).ask(question)
         if card is not None:
-            cards = StoredPresentations(self.database, lambda _: f"card-{question.id}")
+            cards = StoredPresentations(self.database, lambda _: f"card-{question.id}", WrittenMessages())
             place = PlannedPresentation(person_id=person, channel="telegram", address="77")
             await cards.plan(question.id, [person], [place], self.at_us())
         return question.id

@@ -10,11 +10,11 @@ import pytest
 from mcp_types import ElicitResult
 
 from postroom.kernel.values.principal import OPERATOR
-from postroom.questions import waiting
+from postroom.questions import telling
 from tests.app.asked_household import press, press_beside
-from tests.doors.asks.askers import LEGACY, MODERN, Askers, structured
 from tests.museum.house import House
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.askers import LEGACY, MODERN, Askers, structured
 from tests.telephone import Telephone
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -39,8 +39,8 @@ async def asked_by_client(house: House, mode: str, question: str, form: Any, sec
 async def test_a_call_that_waits_for_a_person_is_heard_of_all_the_while(
     house: House, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "PROGRESS_SECONDS", 0.05)
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(telling, "PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr(telling, "LOOK_SECONDS", 0.02)
     enough = asyncio.Event()
 
     async def progressed(progress: float, _total: float | None, _words: str | None) -> None:

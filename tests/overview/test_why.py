@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
+from tests.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
 from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
-from tests.work.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
 
 from postroom.inbox.model import Preferences
 from postroom.kernel.values.errors import shortened
@@ -33,7 +33,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
-from postroom.questions.waiting import QuestionStory, QuestionView
+from postroom.questions.telling import QuestionStory, QuestionView
 
 NOW = seconds(1_800_000_000)
 

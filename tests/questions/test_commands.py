@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from structlog.testing import capture_logs
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import postroom, postroom_beside
@@ -16,7 +18,9 @@ from tests.console.asked import ANNA, HEALTH, admit, asking
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.values.principal import OPERATOR
+from postroom.questions.commands import Patience
 from postroom.questions.rules.reading import Given
+from postroom.settings.reach import ElsewhereError, NotReached
 
 FORM = {
     "type": "object",
@@ -118,7 +122,7 @@ async def test_each_end_has_its_code(there: Living) -> None:
 
 async def _expire(there: Living, ask_id: str) -> bool:
     """As the timekeeper does when the time is over."""
-    from postroom.questions import questions as moves
+    from postroom.questions.rules import changes as moves
 
     parts = there.household.asking
     assert parts is not None
@@ -248,3 +252,74 @@ def test_a_port_that_only_the_household_knows_is_said(home: Path, monkeypatch: p
     monkeypatch.setenv("POSTROOM_PORTS__API", "0")
 
     assert "only the household knows its port" in postroom("asks").error
+
+
+# ---- patience with a household that is away ----
+
+
+OPEN, ANSWERED = {"status": "open"}, {"status": "answered"}
+
+
+@dataclass
+class Times:
+    """Each look takes as long as it was allowed to."""
+
+    answers: list[Any]
+    at: float = 0.0
+    waits: list[float] = field(default_factory=list)
+
+    def look(self, _path: str, _timeout_seconds: float, *, wait: float) -> Any:
+        self.waits.append(wait)
+        answer = self.answers.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        self.at += 0 if answer is ANSWERED else wait
+        return answer
+
+    def pause(self, seconds: float) -> None:
+        self.at += seconds
+
+    def patience(self, wait_seconds: float) -> Patience:
+        now: Callable[[], float] = lambda: self.at  # noqa: E731
+        return Patience(there=self, wait_seconds=wait_seconds, now=now, pause=self.pause)  # type: ignore[arg-type]
+
+
+def test_long_looks_follow_each_other_until_the_time_is_up() -> None:
+    times = Times([OPEN] * 3)
+
+    assert times.patience(150).until_over("q") is OPEN
+    assert times.waits == [60, 60, 30]
+
+
+def test_without_any_time_it_looks_once() -> None:
+    times = Times([OPEN])
+
+    assert times.patience(0).until_over("q") is OPEN
+    assert times.waits == [0]
+
+
+@pytest.mark.requirement("ask:command-line-patience")
+def test_a_household_that_restarts_is_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
+    times = Times([OPEN, NotReached("It is away."), NotReached("It is away."), ANSWERED])
+
+    assert times.patience(600).until_over("q") is ANSWERED
+    assert capsys.readouterr().err == "It is away. Still waiting.\n"
+
+
+def test_one_that_stays_away_ends_the_waiting_when_the_time_is_up() -> None:
+    with pytest.raises(NotReached):
+        Times([NotReached("It is away.")] * 20).patience(9).until_over("q")
+
+
+def test_a_refusal_is_not_waited_for() -> None:
+    with pytest.raises(ElsewhereError, match="no such question"):
+        Times([ElsewhereError("no such question")]).patience(60).until_over("q")
+
+
+@pytest.mark.requirement("ask:command-line-patience")
+def test_an_interruption_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit) as ended:
+        Times([OPEN, KeyboardInterrupt()]).patience(600).until_over("q7")
+
+    assert ended.value.exit_code == 130
+    assert "postroom wait q7" in capsys.readouterr().err

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
-from tests.work.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
-from tests.work.questions.card_post import CardPost
+from tests.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
+from tests.questions.card_post import CardPost
 
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
@@ -18,11 +18,12 @@ from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import Assurance, Flag, InboundMessage, Press
 from postroom.message.markup import Button
 from postroom.message.outgoing import Outgoing
-from postroom.questions.hearing import GAP_SECONDS, NOT_VALID, Hearing, Listening
+from postroom.questions.hearing import NOT_VALID, Hearing
 from postroom.questions.model import QuestionStatus, VerdictKind
 from postroom.questions.presenter import Presenter
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.reading import Given
+from postroom.questions.timekeeper import GAP_SECONDS, Listening
 
 
 @dataclass

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-from tests.opened_database import KINDS
-from tests.work.questions.asking_office import ANNA, CHANNELS, HEALTH, Office, opened_office
-from tests.work.questions.card_post import CardPost
+from tests.questions.asking_office import ANNA, CHANNELS, HEALTH, Office
+from tests.questions.card_post import CardPost
 
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ErrorClass, OverloadRejected, error_of
@@ -18,18 +14,6 @@ from postroom.questions.model import Presentation, PresentationStatus
 from postroom.questions.presenter import LEASE_SECONDS, NO_EDITS, PARKED_SECONDS, Presenter
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.reading import Given
-
-
-@pytest.fixture(params=KINDS)
-async def both(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
-    async with opened_office(request.param, tmp_path, request) as one:
-        yield one
-
-
-@pytest.fixture
-async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
-    async with opened_office("sqlite", tmp_path, request) as one:
-        yield one
 
 
 def presenter(office: Office, post: CardPost) -> Presenter:
@@ -53,18 +37,18 @@ async def only(office: Office, question_id: str) -> Presentation:
     return found
 
 
-async def test_a_card_is_shown_with_all_its_parts_and_closed_by_one_edit(both: Office) -> None:
+async def test_a_card_is_shown_with_all_its_parts_and_closed_by_one_edit(office: Office) -> None:
     post = CardPost()
-    one = presenter(both, post)
-    ask_id = (await both.ask(to="anna")).question.id
+    one = presenter(office, post)
+    ask_id = (await office.ask(to="anna")).question.id
     await look(one)
-    shown = await only(both, ask_id)
+    shown = await only(office, ask_id)
     assert (shown.status, shown.revision, shown.provider_ids) == (PresentationStatus.SHOWN, 1, ("d1-1", "d1-2"))
     await look(one)
     assert len(post.sent) == 1
-    await both.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id="1")
+    await office.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id="1")
     await look(one)
-    assert (await only(both, ask_id)).status is PresentationStatus.CLOSED
+    assert (await only(office, ask_id)).status is PresentationStatus.CLOSED
     card, edit = post.sent
     assert (card.revises, edit.revises, edit.markup) == (None, DeliveryId("d1"), None)
     assert edit.message.endswith("✅ yes: answered by Anna via console, 00:00 UTC")
@@ -72,44 +56,44 @@ async def test_a_card_is_shown_with_all_its_parts_and_closed_by_one_edit(both: O
 
 
 @pytest.mark.requirement("ask:card-follows")
-async def test_after_a_crash_between_sending_and_noting_it_the_card_is_found_by_its_key(both: Office) -> None:
+async def test_after_a_crash_between_sending_and_noting_it_the_card_is_found_by_its_key(office: Office) -> None:
     post = CardPost()
-    ask_id = (await both.ask(to="anna")).question.id
-    first = presenter(both, post)
-    (claim,) = await both.presentations.due(both.clock.now_us(), lease_until_us=both.clock.now_us() + 1, limit=10)
+    ask_id = (await office.ask(to="anna")).question.id
+    first = presenter(office, post)
+    (claim,) = await office.presentations.due(office.clock.now_us(), lease_until_us=office.clock.now_us() + 1, limit=10)
     card = first.cards.asking(claim.question, claim.presentation)
     await post.submit(card.outgoing, request_id="r", wait_seconds=0)  # and dies
-    both.clock.jump(LEASE_SECONDS)
-    await both.asking.revise(HEALTH, ask_id, {"question": "Ship it now?"})
-    await look(presenter(both, post))
-    assert (await only(both, ask_id)).revision == 1
-    await look(presenter(both, post))
+    office.clock.jump(LEASE_SECONDS)
+    await office.asking.revise(HEALTH, ask_id, {"question": "Ship it now?"})
+    await look(presenter(office, post))
+    assert (await only(office, ask_id)).revision == 1
+    await look(presenter(office, post))
     assert [one.revises for one in post.sent] == [None, DeliveryId("d1")]
-    assert (await only(both, ask_id)).revision == 2
+    assert (await only(office, ask_id)).revision == 2
 
 
 @pytest.mark.requirement("ask:closed-everywhere")
-async def test_what_a_lost_process_sent_before_the_question_ended_is_closed(office: Office) -> None:
+async def test_what_a_lost_process_sent_before_the_question_ended_is_closed(small: Office) -> None:
     post = CardPost()
-    ask_id = (await office.ask(to="anna")).question.id
-    lost = presenter(office, post)
-    (claim,) = await office.presentations.due(office.clock.now_us(), lease_until_us=office.clock.now_us() + 1, limit=10)
+    ask_id = (await small.ask(to="anna")).question.id
+    lost = presenter(small, post)
+    (claim,) = await small.presentations.due(small.clock.now_us(), lease_until_us=small.clock.now_us() + 1, limit=10)
     await post.submit(lost.cards.asking(claim.question, claim.presentation).outgoing, request_id="r", wait_seconds=0)
-    await office.asking.cancel(HEALTH, ask_id, None)
-    office.clock.jump(LEASE_SECONDS)
-    await look(presenter(office, post))
-    await look(presenter(office, post))
-    assert (await only(office, ask_id)).status is PresentationStatus.CLOSED
+    await small.asking.cancel(HEALTH, ask_id, None)
+    small.clock.jump(LEASE_SECONDS)
+    await look(presenter(small, post))
+    await look(presenter(small, post))
+    assert (await only(small, ask_id)).status is PresentationStatus.CLOSED
     assert "✖️ Taken back" in post.texts[-1]
 
 
-async def test_a_question_that_ends_before_it_is_shown_sends_nothing(office: Office) -> None:
+async def test_a_question_that_ends_before_it_is_shown_sends_nothing(small: Office) -> None:
     post = CardPost()
-    ask_id = (await office.ask(to="anna")).question.id
-    await office.asking.cancel(HEALTH, ask_id, None)
-    await look(presenter(office, post))
+    ask_id = (await small.ask(to="anna")).question.id
+    await small.asking.cancel(HEALTH, ask_id, None)
+    await look(presenter(small, post))
     assert post.sent == []
-    assert (await only(office, ask_id)).status is PresentationStatus.LEFT
+    assert (await only(small, ask_id)).status is PresentationStatus.LEFT
 
 
 @pytest.mark.parametrize(
@@ -122,12 +106,12 @@ async def test_a_question_that_ends_before_it_is_shown_sends_nothing(office: Off
 )
 @pytest.mark.requirement("ask:card-follows")
 async def test_a_card_that_does_not_arrive_says_why(
-    office: Office, settles: Status, error_class: ErrorClass, status: PresentationStatus
+    small: Office, settles: Status, error_class: ErrorClass, status: PresentationStatus
 ) -> None:
     post = CardPost(settles=settles, failure=error_of(error_class, "chat not found"))
-    ask_id = (await office.ask(to="anna")).question.id
-    await look(presenter(office, post))
-    shown = await only(office, ask_id)
+    ask_id = (await small.ask(to="anna")).question.id
+    await look(presenter(small, post))
+    shown = await only(small, ask_id)
     assert (shown.status, shown.reason) == (status, "chat not found")
 
 
@@ -137,82 +121,82 @@ async def test_a_card_that_does_not_arrive_says_why(
 )
 @pytest.mark.requirement("ask:not-shown")
 async def test_a_card_that_is_held_up_says_so_and_is_shown_when_it_arrives(
-    office: Office, settles: Status, reason: str, again_seconds: float
+    small: Office, settles: Status, reason: str, again_seconds: float
 ) -> None:
     post = CardPost(settles=settles)
-    one = presenter(office, post)
-    ask_id = (await office.ask(to="anna")).question.id
+    one = presenter(small, post)
+    ask_id = (await small.ask(to="anna")).question.id
     await look(one)
-    held = await only(office, ask_id)
+    held = await only(small, ask_id)
     assert (held.status, held.reason) == (PresentationStatus.PLANNED, reason)
     post.statuses = dict.fromkeys(post.statuses, Status.DELIVERED)
-    office.clock.jump(again_seconds)
+    small.clock.jump(again_seconds)
     await look(one)
-    shown = await only(office, ask_id)
+    shown = await only(small, ask_id)
     assert (shown.status, shown.reason) == (PresentationStatus.SHOWN, None)
     assert len(post.sent) == 1
 
 
-async def test_what_our_own_limits_refuse_for_now_is_tried_again(office: Office) -> None:
+async def test_what_our_own_limits_refuse_for_now_is_tried_again(small: Office) -> None:
     busy = OverloadRejected("too many messages", limit_type="global", retry_after_seconds=1)
     post = CardPost(refuses=busy)
-    one = presenter(office, post)
-    ask_id = (await office.ask(to="anna")).question.id
+    one = presenter(small, post)
+    ask_id = (await small.ask(to="anna")).question.id
     await look(one)
-    assert (await only(office, ask_id)).reason == "too many messages"
+    assert (await only(small, ask_id)).reason == "too many messages"
     post.refuses = None
-    office.clock.jump(10)
+    small.clock.jump(10)
     await look(one)
-    assert (await only(office, ask_id)).status is PresentationStatus.SHOWN
+    assert (await only(small, ask_id)).status is PresentationStatus.SHOWN
 
 
-async def test_where_the_card_cannot_be_edited_a_short_reply_says_how_it_ended(office: Office) -> None:
+async def test_where_the_card_cannot_be_edited_a_short_reply_says_how_it_ended(small: Office) -> None:
     post = CardPost()
-    one = presenter(office, post)
-    ask_id = (await office.ask(to="anna")).question.id
+    one = presenter(small, post)
+    ask_id = (await small.ask(to="anna")).question.id
     await look(one)
     post.refuses_edits = True
-    await office.asking.answer(ANNA, ask_id, Given(declined=True), channel="console", event_id="1")
+    await small.asking.answer(ANNA, ask_id, Given(declined=True), channel="console", event_id="1")
     await look(one)
-    left = await only(office, ask_id)
+    left = await only(small, ask_id)
     assert (left.status, left.reason) == (PresentationStatus.LEFT, "message can't be edited")
     assert post.texts[-1] == "🚫 Anna would rather not answer, via console, 00:00 UTC"
     assert post.sent[-1].context is not None
     assert post.sent[-1].context.source_thread_identity == "2000:d1-2"
 
 
-async def test_a_mail_is_left_as_it_is_and_nothing_is_sent_after_it(office: Office) -> None:
+async def test_a_mail_is_left_as_it_is_and_nothing_is_sent_after_it(small: Office) -> None:
     post = CardPost()
-    one = presenter(office, post)
-    ask_id = (await office.ask(channels=["email"])).question.id
+    one = presenter(small, post)
+    ask_id = (await small.ask(channels=["email"])).question.id
     await look(one)
-    await office.asking.cancel(HEALTH, ask_id, None)
+    await small.asking.cancel(HEALTH, ask_id, None)
     await look(one)
-    left = await only(office, ask_id)
+    left = await only(small, ask_id)
     assert (left.status, left.reason) == (PresentationStatus.LEFT, NO_EDITS)
     assert len(post.sent) == 1
 
 
-async def test_a_revision_goes_out_anew_where_nothing_can_be_edited(office: Office) -> None:
+async def test_a_revision_goes_out_anew_where_nothing_can_be_edited(small: Office) -> None:
     post = CardPost()
-    one = presenter(office, post)
-    ask_id = (await office.ask(channels=["email"])).question.id
+    one = presenter(small, post)
+    ask_id = (await small.ask(channels=["email"])).question.id
     await look(one)
-    await office.asking.revise(HEALTH, ask_id, {"question": "Ship it now?"})
+    await small.asking.revise(HEALTH, ask_id, {"question": "Ship it now?"})
     await look(one)
     await look(one)
     assert [one.revises for one in post.sent] == [None, None]
-    shown = await only(office, ask_id)
+    shown = await only(small, ask_id)
     assert (shown.revision, shown.delivery_id) == (2, "d2")
 
 
-async def test_people_whom_an_asker_that_died_left_unplanned_are_planned_and_shown(office: Office) -> None:
+async def test_people_whom_an_asker_that_died_left_unplanned_are_planned_and_shown(small: Office) -> None:
     post = CardPost()
-    request_view = await office.ask(to="anna", escalate_to="owner", escalate_after_seconds=60, deadline_seconds=600)
-    one = presenter(office, post)
+    request_view = await small.ask(to="anna", escalate_to="owner", escalate_after_seconds=60, deadline_seconds=600)
+    one = presenter(small, post)
     await look(one)
-    await office.clock.advance(61)
-    await office.asking.questions.look()
+    await small.clock.advance(61)
+    await small.asking.questions.look()
     await look(one)
     assert {one.recipient for one in post.sent} == {"2000", "1000"}
     assert request_view.question.asks("anna")

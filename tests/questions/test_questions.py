@@ -9,18 +9,17 @@ from pathlib import Path
 
 import pytest
 from tests.clock import START_US, FakeClock
-from tests.opened_database import KINDS, opened_file
+from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.work.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Book, Office, office_on, opened_office
-from tests.work.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
-from tests.work.questions.sample_questions import BEN as SAMPLE_QUESTIONS_BEN
-from tests.work.questions.sample_questions import HOUR_US, new_attempt, new_question
+from tests.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Book, Office, office_on
+from tests.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
+from tests.questions.sample_questions import BEN as SAMPLE_QUESTIONS_BEN
+from tests.questions.sample_questions import HOUR_US, new_attempt, new_question
 
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import Code, Refused, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.questions import questions as moves
 from postroom.questions.model import (
     BY_DEFAULT,
     Added,
@@ -32,22 +31,12 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.model import QuestionEventType as Type
-from postroom.questions.questions import NOT_CAUGHT_UP, KeyReused, Questions
+from postroom.questions.questions import KeyReused, Questions
+from postroom.questions.rules import changes as moves
+from postroom.questions.rules.changes import NOT_CAUGHT_UP
 from postroom.questions.rules.reading import Given
 from postroom.questions.rules.request import check
 from postroom.questions.store.questions import StoredQuestions
-
-
-@pytest.fixture(params=KINDS)
-async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
-    async with opened_office(request.param, tmp_path, request) as one:
-        yield one
-
-
-@pytest.fixture
-async def small(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
-    async with opened_office("sqlite", tmp_path, request) as one:
-        yield one
 
 
 @pytest.mark.requirement("ask:addressed")

@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 from tests.clock import START_US
-from tests.work.questions.sample_questions import new_attempt, new_question
+from tests.questions.sample_questions import new_attempt, new_question
 
-from postroom.questions import questions as moves
 from postroom.questions.model import (
     Presentation,
     PresentationStatus,
@@ -18,8 +17,9 @@ from postroom.questions.model import (
     VerdictKind,
     decided,
 )
+from postroom.questions.rules import changes as moves
 from postroom.questions.shapes import answer_shape, document, next_sentence, shown
-from postroom.questions.waiting import QuestionView
+from postroom.questions.telling import QuestionView
 
 CARD = Presentation(
     id="c1",

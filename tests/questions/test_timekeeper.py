@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
-from tests.clock import START_US
-from tests.opened_database import KINDS
-from tests.work.questions.asking_office import ANNA, CHANNELS, HEALTH, MINT, Office, opened_office
-from tests.work.questions.card_post import CardPost
+from tests.clock import START_US, FakeClock
+from tests.questions.asking_office import ANNA, CHANNELS, HEALTH, Office, opened_office
+from tests.questions.card_post import CardPost
+from tests.questions.sample_questions import MINT
 
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
 from postroom.intents.store import StoredIntents
+from postroom.kernel.database.engine import Database
 from postroom.kernel.running.loop import Signal
+from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.principal import OPERATOR, Agency, Principal, Role
 from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent, webhook_deliveries
@@ -31,14 +32,10 @@ from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.reading import Given
 from postroom.questions.shapes import answer_shape
+from postroom.questions.store.questions import StoredQuestions
 from postroom.questions.store.tables import questions
-from postroom.questions.timekeeper import LOOK_SECONDS, Follower, QuestionNews, Timekeeper, principal_of
-
-
-@pytest.fixture(params=KINDS)
-async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
-    async with opened_office(request.param, tmp_path, request) as one:
-        yield one
+from postroom.questions.telling import Follower, QuestionNews, principal_of
+from postroom.questions.timekeeper import GAP_SECONDS, LOOK_SECONDS, Listening, Timekeeper
 
 
 def follower(office: Office) -> Follower:
@@ -132,12 +129,6 @@ async def test_what_the_household_itself_asks_stops_no_news(office: Office, aske
     await office.ask(to="anna", question="And this?")
     await follower(office).look()
     assert len(await told(office)) == 3
-
-
-@pytest.fixture
-async def timekeeper_office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
-    async with opened_office("sqlite", tmp_path, request) as one:
-        yield one
 
 
 def quiet_times(office: Office, **written: Any) -> QuestionTimes:
@@ -316,3 +307,59 @@ async def test_a_question_is_not_escalated_while_it_is_quiet_for_all_who_are_ask
         await keeper(office, post, times=times).look()
         question = await office.store.get(view.question.id)
         assert question is not None and [one.id for one in question.people] == people
+
+
+# ---- listening, after a crash ----
+
+
+Gap = tuple[str, int, int]
+
+
+def listening(database: Database, clock: FakeClock, gaps: list[Gap]) -> Listening:
+    """As each process builds it."""
+
+    async def repair(channel: str, since_us: int, until_us: int) -> None:
+        gaps.append((channel, since_us, until_us))
+
+    made = Listening(
+        StoredIntents(database, MINT.mint), StoredQuestions(database, Seal(bytes(32))), clock, lambda: None
+    )
+    made.expect("telegram")
+    made.after_a_gap(repair)
+    return made
+
+
+@pytest.mark.requirement("ask:gap")
+async def test_the_next_process_repairs_a_gap_even_when_the_first_one_died_during_its_first_look(
+    sqlite_database: Database,
+) -> None:
+    clock, gaps = FakeClock(), list[Gap]()
+    began_us = clock.now_us()
+    await listening(sqlite_database, clock, gaps).patience("telegram", 25.0)
+
+    clock.jump(GAP_SECONDS + 1)
+    again = listening(sqlite_database, clock, gaps)
+    await again.patience("telegram", 25.0)
+    await again.looked("telegram", clock.now_us(), everything=True)
+
+    assert gaps == [("telegram", began_us, began_us + seconds(GAP_SECONDS + 1))]
+
+
+async def test_a_house_that_has_never_listened_has_missed_nothing(sqlite_database: Database) -> None:
+    clock, gaps = FakeClock(), list[Gap]()
+    first = listening(sqlite_database, clock, gaps)
+
+    await first.patience("telegram", 25.0)
+    await first.looked("telegram", clock.now_us(), everything=True)
+
+    assert gaps == []
+    assert first.caught_up() == clock.now_us()
+
+
+async def test_the_first_look_waits_for_nothing_so_that_a_gap_is_known_at_once(sqlite_database: Database) -> None:
+    clock = FakeClock()
+    first = listening(sqlite_database, clock, [])
+
+    assert await first.patience("telegram", 25.0) == 0
+    await first.looked("telegram", clock.now_us(), everything=True)
+    assert await first.patience("telegram", 25.0) == 25.0

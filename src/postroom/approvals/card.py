@@ -1,4 +1,4 @@
-"""A parked delivery as a question to the people who may decide it."""
+"""A parked delivery as a question to the people who may decide it, and as every door shows it to them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from postroom.approvals.model import (
     bound_of,
     subject_of,
 )
-from postroom.approvals.rules import ApprovalPolicy, DecisionRecord, links_of, rendered, specificity, written
+from postroom.approvals.rules import ApprovalPolicy, links_of, rendered, specificity, written
+from postroom.approvals.store.approvals import StoredApprovals
 from postroom.delivery.files.kinds import is_dangerous
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.text.rich import readable
 from postroom.kernel.text.visible import findings, reveal
 from postroom.kernel.values.errors import FieldError
-from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds, to_text
+from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Attachment, size_words
 from postroom.message.outgoing import ASKER
@@ -44,13 +45,18 @@ from postroom.questions.model import (
     Wording,
     is_approval,
 )
-from postroom.questions.questions import opened
+from postroom.questions.rules.changes import opened
 from postroom.questions.rules.plan import next_at
 from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionRequest
 
-SEND: Final = Option(value=APPROVE, label="Send")
-DO_NOT_SEND: Final = Option(value=DENY, label="Don't send")
+_SEND: Final = Option(value=APPROVE, label="Send")
+_DO_NOT_SEND: Final = Option(value=DENY, label="Don't send")
 _TOO_LONG: Final = "The message is too long to be shown here; open it in the console."
+_PREVIEW_CHARACTERS: Final = 200
+_ASK_BATCH: Final = 20
+
+
+# ---- the question ----
 
 
 def approval_question(
@@ -67,7 +73,7 @@ def approval_question(
     request = QuestionRequest(
         wording=_wording(action),
         channels=tuple(channels) if channels else None,
-        preview=Preview.FULL if may_decide_outside(action.risk, phone) else Preview.TITLE,
+        preview=Preview.FULL if _may_decide_outside(action.risk, phone) else Preview.TITLE,
         deadline_seconds=left_seconds,
         state=Bound(content_hash=action.content_hash, risk=action.risk).state(),
         key=_key(action),
@@ -90,7 +96,7 @@ def _wording(action: Action) -> Wording:
         question=f"Approval needed: {action.origin_butler} wants to {_act(content)} on {content.channel} "
         f"to {reveal(content.address)} ({action.risk} risk).\nAction {action.id}",
         context=_shown(action),
-        options=(SEND, DO_NOT_SEND),
+        options=(_SEND, _DO_NOT_SEND),
         allow_text=False,
     )
 
@@ -118,11 +124,14 @@ def _buttons(content: Content) -> str:
 
 
 def _files(content: Content) -> str:
-    return "\n".join(f"File: {file_line(one)}" for one in content.attachments)
+    return "\n".join(f"File: {_file_line(one)}" for one in content.attachments)
 
 
 def _misleading(content: Content) -> list[str]:
     return [f"Careful: “{link.label}” leads to {link.host}." for link in links_of(content) if link.misleading]
+
+
+# ---- what its answer comes to ----
 
 
 def outside_console(phone: Risk | None) -> Callable[[Question], bool]:
@@ -132,12 +141,12 @@ def outside_console(phone: Risk | None) -> Callable[[Question], bool]:
         if not is_approval(question):
             return True
         bound = bound_of(question)
-        return bound is not None and may_decide_outside(bound.risk, phone)
+        return bound is not None and _may_decide_outside(bound.risk, phone)
 
     return allowed
 
 
-def may_decide_outside(risk: Risk, phone: Risk | None) -> bool:
+def _may_decide_outside(risk: Risk, phone: Risk | None) -> bool:
     return phone is not None and risk.rank <= phone.rank
 
 
@@ -150,7 +159,7 @@ def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt
         bound = bound_of(question)
         if bound is None or verdict.answer is None:
             return _refused("press Send or Don't send", "not_an_answer")
-        actor, now_us, via = actor_of(attempt), attempt.heard_at_us, attempt.channel
+        actor, now_us, via = _actor_of(attempt), attempt.heard_at_us, attempt.channel
         if verdict.answer.value == APPROVE:
             return ruling.approval(
                 action,
@@ -160,13 +169,13 @@ def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt
                 content=action.content,
                 via=via,
             )
-        reason = f"“{DO_NOT_SEND.label}” on {via}"
+        reason = f"“{_DO_NOT_SEND.label}” on {via}"
         return ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via)
 
     return ruled
 
 
-def actor_of(attempt: Attempt) -> str:
+def _actor_of(attempt: Attempt) -> str:
     """The principal under which the person is known everywhere else."""
     if attempt.operator:
         return str(OPERATOR)
@@ -177,10 +186,7 @@ def _refused(error: str, code: str) -> Ruling:
     return Ruling(refusal=FieldError("action_id", error, code))
 
 
-# How actions, rules and audit events are shown to the person who decides.
-
-
-_PREVIEW_CHARACTERS: Final = 200
+# ---- actions, rules and audit events as they are shown ----
 
 
 def summary(action: Action) -> dict[str, Any]:
@@ -229,7 +235,7 @@ def detail(
     )
 
 
-def file_line(one: Attachment) -> str:
+def _file_line(one: Attachment) -> str:
     """Name, size, type and the beginning of the hash: enough to tell it from another."""
     return f"{reveal(one.name)} ({size_words(one.size)}, {one.media_type}, SHA-256 {one.sha256[:16]}…)"
 
@@ -266,6 +272,40 @@ def warnings(content: Content) -> list[dict[str, Any]]:
     ]
 
 
+def _fields(content: Content) -> dict[str, str | None]:
+    return {
+        "channel": content.channel,
+        "intent": str(content.intent),
+        "recipient": content.address,
+        "thread": content.thread,
+        "subject": content.subject,
+        "message": content.message,
+        "emoji": content.emoji,
+        "buttons": content.buttons or None,
+    }
+
+
+def _decision(action: Action) -> dict[str, Any]:
+    return {
+        "decided_by": action.decided_by,
+        "decided_at": _moment(action.decided_at_us),
+        "reason": action.reason,
+        "rule_id": action.rule_id,
+        "edited": action.edited,
+    }
+
+
+def _event(event: ApprovalEvent) -> dict[str, Any]:
+    return {
+        "type": str(event.type),
+        "actor": event.actor,
+        "at": to_text(event.at_us),
+        "reason": event.reason,
+        "rule_id": event.rule_id,
+        **event.metadata,
+    }
+
+
 def rule_shape(rule: StandingRule, now_us: int) -> dict[str, Any]:
     return {
         "rule_id": rule.id,
@@ -284,54 +324,11 @@ def rule_shape(rule: StandingRule, now_us: int) -> dict[str, Any]:
     }
 
 
-def _decision(action: Action) -> dict[str, Any]:
-    return {
-        "decided_by": action.decided_by,
-        "decided_at": _moment(action.decided_at_us),
-        "reason": action.reason,
-        "rule_id": action.rule_id,
-        "edited": action.edited,
-    }
-
-
-def _fields(content: Content) -> dict[str, str | None]:
-    return {
-        "channel": content.channel,
-        "intent": str(content.intent),
-        "recipient": content.address,
-        "thread": content.thread,
-        "subject": content.subject,
-        "message": content.message,
-        "emoji": content.emoji,
-        "buttons": content.buttons or None,
-    }
-
-
-def _event(event: ApprovalEvent) -> dict[str, Any]:
-    return {
-        "type": str(event.type),
-        "actor": event.actor,
-        "at": to_text(event.at_us),
-        "reason": event.reason,
-        "rule_id": event.rule_id,
-        **event.metadata,
-    }
-
-
 def _moment(us: int | None) -> str | None:
     return to_text(us) if us is not None else None
 
 
-# Ends what no one decided in time, and asks the people who may decide about what is new.
-
-
-_ASK_BATCH: Final = 20
-
-
-class AskingRecord(DecisionRecord, Protocol):
-    async def ask(self, question: Question, action_id: DeliveryId, now_us: int) -> bool:
-        """The question about a pending action, opened once; False when there is nothing to ask any more."""
-        ...
+# ---- asking about what is new, and ending what no one decided in time ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,7 +349,7 @@ class WhoDecides(Protocol):
 class Watch:
     """`deciders` None asks no one: what waits is seen in the console and listed by the tools."""
 
-    record: AskingRecord
+    record: StoredApprovals
     policy: ApprovalPolicy
     clock: Clock
     mint: Callable[[int], str]

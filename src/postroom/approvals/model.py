@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -37,8 +37,8 @@ from postroom.questions.model import (
     is_approval,
 )
 
-_HASH_SCHEME: Final = "approval.v1"
 CONSOLE: Final = "console"
+_HASH_SCHEME: Final = "approval.v1"
 
 
 class ActionStatus(StrEnum):
@@ -48,17 +48,13 @@ class ActionStatus(StrEnum):
     EXPIRED = "expired"
 
 
-class ApprovalEventType(StrEnum):
-    ACTION_QUEUED = "action_queued"
-    ACTION_AUTO_APPROVED = "action_auto_approved"
-    ACTION_APPROVED = "action_approved"
-    ACTION_REJECTED = "action_rejected"
-    ACTION_EXPIRED = "action_expired"
-    ACTION_REVISED = "action_revised"  # its text is another one, to be agreed to anew
-    ACTION_WITHDRAWN = "action_withdrawn"
-    DECISION_REFUSED = "decision_refused"
-    RULE_CREATED = "rule_created"
-    RULE_REVOKED = "rule_revoked"
+_ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}
+_KINDS: Final = {
+    "already_decided": VerdictKind.LOST_RACE,
+    "too_late": VerdictKind.LATE,
+    "unknown_action": VerdictKind.LATE,
+    "not_an_approver": VerdictKind.UNAUTHORISED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +232,19 @@ class Ruling:
     refused: tuple[str, int] | None = None  # whose decision and when, if the refusal is worth a line in the audit
 
 
+class ApprovalEventType(StrEnum):
+    ACTION_QUEUED = "action_queued"
+    ACTION_AUTO_APPROVED = "action_auto_approved"
+    ACTION_APPROVED = "action_approved"
+    ACTION_REJECTED = "action_rejected"
+    ACTION_EXPIRED = "action_expired"
+    ACTION_REVISED = "action_revised"  # its text is another one, to be agreed to anew
+    ACTION_WITHDRAWN = "action_withdrawn"
+    DECISION_REFUSED = "decision_refused"
+    RULE_CREATED = "rule_created"
+    RULE_REVOKED = "rule_revoked"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalEvent:
     """One line of the audit trail; never a message, only its hash."""
@@ -250,16 +259,11 @@ class ApprovalEvent:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-# A parked delivery as a question: what its card is bound to, and what a decision taken elsewhere makes of it.
+Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]  # those that let it pass, best first
+Judge = Callable[[Action], Ruling]
 
 
-_ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}
-_KINDS: Final = {
-    "already_decided": VerdictKind.LOST_RACE,
-    "too_late": VerdictKind.LATE,
-    "unknown_action": VerdictKind.LATE,
-    "not_an_approver": VerdictKind.UNAUTHORISED,
-}
+# ---- a parked delivery as a question: what its card is bound to, and what a decision taken elsewhere makes of it ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,6 +310,10 @@ def ended_by(question: Question, decision: ApprovalDecision) -> QuestionChange:
     return ended(question, QuestionMove.ANSWER, decision.at_us, answer=answer, answered_by=by, reason=_edited(decision))
 
 
+def _edited(decision: ApprovalDecision) -> str | None:
+    return f"edited: {', '.join(decision.edited)}" if decision.edited else None
+
+
 def attempt_by(question: Question, tried: DecisionTried, id: str) -> Attempt:
     """As if the answer had come by the card; every try is an event of its own."""
     by = _decider(question, tried.actor, tried.via)
@@ -325,6 +333,18 @@ def attempt_by(question: Question, tried: DecisionTried, id: str) -> Attempt:
     )
 
 
+def _decider(question: Question, actor: str, via: str) -> AnsweredBy:
+    names: Mapping[str, Any] = {person.id: person.name for person in question.people}
+    role, _, name = actor.partition(":")
+    person_id = OWNER if actor == str(OPERATOR) else name or role
+    return AnsweredBy(
+        person_id=person_id,
+        name=names.get(person_id) or person_id,
+        channel=via,
+        assurance=Assurance.SIGNED_IN,
+    )
+
+
 def verdict_on(question: Question, refusal: FieldError | None) -> Verdict:
     """`question` as the decision left it."""
     if refusal is None:
@@ -340,19 +360,3 @@ def verdict_on(question: Question, refusal: FieldError | None) -> Verdict:
 def refused(refusal: FieldError) -> Verdict:
     kind = _KINDS.get(refusal.code, VerdictKind.INVALID)
     return Verdict(kind=kind, code=refusal.code, reason=refusal.error)
-
-
-def _decider(question: Question, actor: str, via: str) -> AnsweredBy:
-    names: Mapping[str, Any] = {person.id: person.name for person in question.people}
-    role, _, name = actor.partition(":")
-    person_id = OWNER if actor == str(OPERATOR) else name or role
-    return AnsweredBy(
-        person_id=person_id,
-        name=names.get(person_id) or person_id,
-        channel=via,
-        assurance=Assurance.SIGNED_IN,
-    )
-
-
-def _edited(decision: ApprovalDecision) -> str | None:
-    return f"edited: {', '.join(decision.edited)}" if decision.edited else None

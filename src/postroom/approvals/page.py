@@ -1,4 +1,4 @@
-"""What waits for a person's word, on a page that is about other things as well."""
+"""What waits for a person's word, seen as it would be sent, then approved, changed or rejected; and standing rules."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from postroom.approvals.card import rule_shape, summary
 from postroom.approvals.model import ActionStatus
 from postroom.approvals.rules import parse_rule_request, wanted_rule
 from postroom.approvals.ruling import read_reason
-from postroom.console.frame import Place, actors
-from postroom.console.live import Decisions, ShownActions
-from postroom.console.visit import Form, Visit
+from postroom.console.frame import Names, NavigationGroup, Place, ShownPerson, actors
+from postroom.console.live import Decisions, ShownActions, StandingRules
+from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
 from postroom.console.words import moment_us
 from postroom.delivery.pages.deliveries import attached_file
 from postroom.delivery.rules.policy import span
@@ -31,36 +31,21 @@ from postroom.message.attachment import FileContents
 from postroom.questions.page import QuestionCard
 from postroom.settings.roster import MESSENGER
 
-
-class ApprovalsHere(Protocol):
-    async def here(self, visit: Visit) -> Sequence[Mapping[str, Any]]:
-        """As they would be sent, the newest first. Raises one of our errors."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingHere:
-    """One thing to decide: a question, or a message that waits."""
-
-    at_us: int
-    question: QuestionCard | None = None
-    action: Mapping[str, Any] | None = None
-
-
-def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Mapping[str, Any]]) -> Sequence[WaitingHere]:
-    asked = [WaitingHere(at_us=one.question.created_at_us, question=one) for one in questions]
-    parked = [WaitingHere(at_us=moment_us(one["requested_at"]), action=one) for one in actions]
-    return sorted([*asked, *parked], key=lambda one: one.at_us, reverse=True)
-
-
-# What waits for a person's word: seen exactly as it would be sent, then approved, changed or rejected.
-
-
-PAGE_SIZE: Final = 20
-EDITABLE: Final = ("recipient", "subject", "message", "emoji")
-IN_PLACE: Final = 5  # so many stand on other pages
+_PAGE_SIZE: Final = 20
+_EDITABLE: Final = ("recipient", "subject", "message", "emoji")
+_IN_PLACE: Final = 5  # so many stand on other pages
+_CONSTRAINTS: Final = ("origin_butler", "recipient", "channel")
 _BACK: Final = {"today": "/"}
 _CHANGED_NOTHING: Final = "Your decision changed nothing."
+_TOO_LATE: Final = frozenset({"already_decided", "too_late"})
+_LONGEST_ID: Final = 64
+_DAY_SECONDS: Final = 24 * 3600.0
+_MOST_DAYS: Final = 3650
+_WORDS: Final = re.compile(r"\s+|[^\s]+")
+_MOST_COMPARISONS: Final = 500_000
+
+
+# ---- what waits ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +73,7 @@ class ApprovalPages:
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
 
-    async def here(self, visit: Visit, most: int = IN_PLACE) -> Sequence[Mapping[str, Any]]:
+    async def here(self, visit: Visit, most: int = _IN_PLACE) -> Sequence[Mapping[str, Any]]:
         """What waits, whole, for a page about other things as well. Raises one of our errors."""
         if not self.is_on:
             return ()
@@ -124,7 +109,7 @@ class ApprovalPages:
     async def approve(self, visit: Visit) -> Response:
         self._must_be_on()
         action_id = visit.path["id"]
-        edits = {name: _text(visit, f"edit_{name}") for name in EDITABLE if visit.form.all(f"edit_{name}")}
+        edits = {name: _text(visit, f"edit_{name}") for name in _EDITABLE if visit.form.all(f"edit_{name}")}
         try:
             rule = await self.decisions.approve(
                 visit.principal,
@@ -135,8 +120,8 @@ class ApprovalPages:
             )
         except PostroomError as error:
             if edits and _code(error) not in _TOO_LATE:
-                return await self._edit_again(visit, edits, refusal(error))
-            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+                return await self._edit_again(visit, edits, _refusal(error))
+            return visit.go(_back(visit, f"/approvals/{action_id}"), _refusal(error), "bad")
         return visit.go(_back(visit, "/approvals"), _approved(rule))
 
     async def reject(self, visit: Visit) -> Response:
@@ -147,7 +132,7 @@ class ApprovalPages:
         try:
             await self.decisions.reject(visit.principal, action_id, reason)
         except PostroomError as error:
-            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+            return visit.go(_back(visit, f"/approvals/{action_id}"), _refusal(error), "bad")
         return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
@@ -173,7 +158,7 @@ class ApprovalPages:
     async def _listed(self, who: Principal, status: str, cursor: str | None) -> ShownActions | None:
         """None when there is no answer, or only a refusal."""
         try:
-            return await self.decisions.page(who, status=status, cursor=cursor, limit=PAGE_SIZE)
+            return await self.decisions.page(who, status=status, cursor=cursor, limit=_PAGE_SIZE)
         except PostroomError:
             return None
 
@@ -192,10 +177,7 @@ class ApprovalPages:
             raise HTTPException(404)
 
 
-_TOO_LATE: Final = frozenset({"already_decided", "too_late"})
-
-
-def refusal(error: PostroomError) -> str:
+def _refusal(error: PostroomError) -> str:
     """In words for the person who just decided, who wants to know what became of it."""
     said = error.fields[0].error if isinstance(error, ValidationError) and error.fields else ""
     match _code(error):
@@ -236,7 +218,7 @@ def _code(error: PostroomError) -> str:
 
 def _typed(visit: Visit, content: Mapping[str, str | None]) -> dict[str, str]:
     """Only what differs: a browser may end lines differently without anybody having changed them."""
-    texts = {name: _text(visit, name) for name in EDITABLE if visit.form.all(name)}
+    texts = {name: _text(visit, name) for name in _EDITABLE if visit.form.all(name)}
     return {name: text for name, text in texts.items() if text != _unix(content[name] or "")}
 
 
@@ -248,10 +230,152 @@ def _unix(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-# Deciding in the process of the messenger: the work behind its tools, as the person who is signed in.
+# ---- what waits, on a page that is about other things as well ----
 
 
-_LONGEST_ID: Final = 64
+class ApprovalsHere(Protocol):
+    async def here(self, visit: Visit) -> Sequence[Mapping[str, Any]]:
+        """As they would be sent, the newest first. Raises one of our errors."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingHere:
+    """One thing to decide: a question, or a message that waits."""
+
+    at_us: int
+    question: QuestionCard | None = None
+    action: Mapping[str, Any] | None = None
+
+
+def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Mapping[str, Any]]) -> Sequence[WaitingHere]:
+    asked = [WaitingHere(at_us=one.question.created_at_us, question=one) for one in questions]
+    parked = [WaitingHere(at_us=moment_us(one["requested_at"]), action=one) for one in actions]
+    return sorted([*asked, *parked], key=lambda one: one.at_us, reverse=True)
+
+
+# ---- standing rules ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulePages:
+    standing: StandingRules
+    is_on: bool
+    channels: Sequence[str]
+
+    async def show(self, visit: Visit) -> Response:
+        return await self._page(visit, {}, "")
+
+    async def make(self, visit: Visit) -> Response:
+        asked = rule_request(visit.form, visit.now_us)
+        if not asked["constraints"]:
+            return await self._page(visit, dict(visit.form.fields), "Say at least who writes, to whom, or on what.")
+        self._must_be_on()
+        try:
+            await self.standing.create_rule(visit.principal, asked)
+        except PostroomError as error:
+            return await self._page(visit, dict(visit.form.fields), _refusal(error))
+        return visit.go("/approvals/rules", "The rule stands from now on.")
+
+    async def revoke(self, visit: Visit) -> Response:
+        self._must_be_on()
+        try:
+            await self.standing.revoke_rule(visit.principal, visit.path["id"][:64])
+        except PostroomError as error:
+            return visit.go("/approvals/rules", _refusal(error), "bad")
+        return visit.go("/approvals/rules", "Revoked. What it let pass before stays sent.")
+
+    async def _page(self, visit: Visit, typed: dict[str, str], complaint: str) -> Response:
+        self._must_be_on()
+        rules = await self._listed(visit.principal)
+        made = [by for rule in rules or () for by in (rule["created_by"], rule.get("revoked_by"))]
+        names = await visit.names((place for rule in rules or () for place in self._places(rule)), actors(*made))
+        return visit.show(
+            "rules.html",
+            status=422 if complaint else 200,
+            rules=rules,
+            names=names,
+            allowed={rule["rule_id"]: self._allowed(rule, names) for rule in rules or ()},
+            typed=typed,
+            complaint=complaint,
+            channels=self.channels,
+            constraint_names=_CONSTRAINTS,
+        )
+
+    def _places(self, rule: Mapping[str, Any]) -> Sequence[Place]:
+        """Where the recipient of a rule may be; a rule that names no channel counts on all of them."""
+        whom, where = rule["constraints"].get("recipient"), rule["constraints"].get("channel")
+        if whom is None or whom["type"] != "exact":
+            return []
+        channels = [where["value"]] if where is not None and where["type"] == "exact" else self.channels
+        return [(channel, whom["value"]) for channel in channels]
+
+    def _allowed(self, rule: Mapping[str, Any], names: Names) -> ShownPerson | None:
+        found = (names.at(*place) for place in self._places(rule))
+        return next((one for one in found if one.name), None)
+
+    async def _listed(self, who: Principal) -> Sequence[Mapping[str, Any]] | None:
+        try:
+            return await self.standing.rules(who)
+        except PostroomError:
+            return None
+
+    def _must_be_on(self) -> None:
+        if not self.is_on:
+            raise HTTPException(404)
+
+
+def rule_wish(form: Form, now_us: int) -> dict[str, Any] | bool:
+    """For the approval it comes with: the same sender to the same person on the same channel; False for none."""
+    return _bounds(form, now_us) if form.get("rule") == "yes" else False
+
+
+def rule_request(form: Form, now_us: int) -> dict[str, Any]:
+    """A star is a wildcard only where the person says that it is one."""
+    constraints = {}
+    for name in _CONSTRAINTS:
+        if value := form.get(name).strip():
+            kind = "pattern" if form.get(f"{name}_kind") == "pattern" else "exact"
+            constraints[name] = {"type": kind, "value": value}
+    return {"constraints": constraints, **_bounds(form, now_us)}
+
+
+def _bounds(form: Form, now_us: int) -> dict[str, Any]:
+    wish: dict[str, Any] = {"description": form.get("description").strip()}
+    uses, days = form.get("max_uses").strip(), form.get("days").strip()
+    if uses.isascii() and uses.isdecimal():
+        wish["max_uses"] = int(uses[:9])
+    if days.isascii() and days.isdecimal() and 0 < int(days[:9]) <= _MOST_DAYS:
+        wish["expires_at"] = to_text(now_us + seconds(int(days[:9]) * _DAY_SECONDS))
+    return wish
+
+
+def approvals_section(
+    pages: ApprovalPages, rules: RulePages, may_decide: Callable[[Principal], bool]
+) -> ConsoleSection:
+    """
+    Rules come first: the page of one action would swallow their path.
+
+    Reading what waits is part of deciding on it, so both are for the same people.
+    """
+    return ConsoleSection(
+        name="Approvals",
+        group=NavigationGroup.YOURS,
+        pages=(
+            ConsolePage("/approvals", pages.show, open_to=may_decide),
+            ConsolePage("/approvals/rules", rules.show, open_to=may_decide),
+            ConsolePage("/approvals/rules", rules.make, "POST", open_to=may_decide),
+            ConsolePage("/approvals/rules/{id}/revoke", rules.revoke, "POST", open_to=may_decide),
+            ConsolePage("/approvals/{id}", pages.one, open_to=may_decide),
+            ConsolePage("/approvals/{id}/files/{number}", pages.file, open_to=may_decide),
+            ConsolePage("/approvals/{id}/compare", pages.compare, "POST", open_to=may_decide),
+            ConsolePage("/approvals/{id}/approve", pages.approve, "POST", open_to=may_decide),
+            ConsolePage("/approvals/{id}/reject", pages.reject, "POST", open_to=may_decide),
+        ),
+    )
+
+
+# ---- deciding in the process of the messenger: the work behind its tools, as the person who is signed in ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,11 +450,7 @@ def _id(name: str, text: str) -> str:
     return checked
 
 
-# What an edit takes away and what it adds, word by word.
-
-
-_WORDS: Final = re.compile(r"\s+|[^\s]+")
-_MOST_COMPARISONS: Final = 500_000
+# ---- what an edit takes away and what it adds, word by word ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,36 +492,3 @@ def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[DifferencePiec
             if kind == "equal"
             else (DifferencePiece("gone", gone), DifferencePiece("new", added))
         )
-
-
-# A standing rule as a person fills it in.
-
-
-_DAY_SECONDS: Final = 24 * 3600.0
-_MOST_DAYS: Final = 3650
-CONSTRAINTS: Final = ("origin_butler", "recipient", "channel")
-
-
-def rule_wish(form: Form, now_us: int) -> dict[str, Any] | bool:
-    """For the approval it comes with: the same sender to the same person on the same channel; False for none."""
-    return bounds(form, now_us) if form.get("rule") == "yes" else False
-
-
-def rule_request(form: Form, now_us: int) -> dict[str, Any]:
-    """A star is a wildcard only where the person says that it is one."""
-    constraints = {}
-    for name in CONSTRAINTS:
-        if value := form.get(name).strip():
-            kind = "pattern" if form.get(f"{name}_kind") == "pattern" else "exact"
-            constraints[name] = {"type": kind, "value": value}
-    return {"constraints": constraints, **bounds(form, now_us)}
-
-
-def bounds(form: Form, now_us: int) -> dict[str, Any]:
-    wish: dict[str, Any] = {"description": form.get("description").strip()}
-    uses, days = form.get("max_uses").strip(), form.get("days").strip()
-    if uses.isascii() and uses.isdecimal():
-        wish["max_uses"] = int(uses[:9])
-    if days.isascii() and days.isdecimal() and 0 < int(days[:9]) <= _MOST_DAYS:
-        wish["expires_at"] = to_text(now_us + seconds(int(days[:9]) * _DAY_SECONDS))
-    return wish

@@ -1,29 +1,22 @@
-"""What the files of a parked message hold, for the person who decides on it."""
+"""What is asked about and how dangerous it is; and standing rules: what they say, match, and which is asked first."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from postroom.approvals.model import (
-    Action,
-    ActionStatus,
-    ApprovalEvent,
     Constraint,
     ConstraintKind,
     Content,
-    DecisionTried,
-    Parking,
-    Ruling,
     StandingRule,
 )
 from postroom.delivery.files.kinds import is_dangerous, preview
-from postroom.delivery.model import Inserted, NewDelivery
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.rich import RichText
 from postroom.kernel.text.visible import findings
@@ -36,26 +29,74 @@ from postroom.message.delivery import Format, Intent
 from postroom.message.outgoing import SEVERAL_AGENTS
 from postroom.message.wishes import Risk
 
+CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")
+_SPECIFICITY: Final = {ConstraintKind.EXACT: 2, ConstraintKind.PATTERN: 1, ConstraintKind.ANY: 0}
+_LONGEST_VALUE: Final = 500
+_LONGEST_DESCRIPTION: Final = 500
+_MOST_USES: Final = 1_000_000
+_WILDCARDS_ONLY: Final = re.compile(r"[*?]*")
+_HOST: Final = re.compile(r"(?<![\w-])(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w-])")
 _UNREADABLE: Final = "(its bytes cannot be read just now)"
 
 
-async def previews(content: Content, files: FileContents | None) -> dict[str, str]:
-    """By hash; nothing is shown of bytes that are not the ones that would be sent."""
-    if files is None:
-        return {}
-    shown: dict[str, str] = {}
-    for one in content.attachments:
-        try:
-            shown[one.sha256] = preview(await files.read(one), one.media_type)
-        except PostroomError:
-            shown[one.sha256] = _UNREADABLE
-    return shown
+# ---- how much harm a message could do if it left unseen ----
 
 
-# The links of a message that waits: what a person would read, where it leads, and whether the two disagree.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RiskPolicy:
+    default: Risk = Risk.MEDIUM
+    by_channel: Mapping[str, Risk] = field(default_factory=dict)
+
+    def of_channel(self, channel: str) -> Risk:
+        return self.by_channel.get(channel, self.default)
+
+    @property
+    def worst(self) -> Risk:
+        return max([self.default, *self.by_channel.values()], key=lambda risk: risk.rank)
 
 
-_HOST: Final = re.compile(r"(?<![\w-])(?:[\w-]+\.)+[^\W\d_]{2,}(?![\w-])")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalPolicy:
+    expiry_hours: float = 48.0
+    risk: RiskPolicy = field(default_factory=RiskPolicy)
+    replies_pass: bool = True  # into a thread somebody really wrote from; never on a payload's word
+    most_pending_per_origin: int = 100
+    sweep_seconds: float = 30.0
+    phone: Risk | None = Risk.MEDIUM  # the highest that may be decided outside the console
+
+    @property
+    def expiry_us(self) -> int:
+        return seconds(self.expiry_hours * 3600)
+
+
+def risk_of(content: Content, policy: RiskPolicy) -> Risk:
+    """
+    A reaction says little; a text that hides something says that somebody has something to hide.
+
+    A file is one step more than its message, for fewer people look into it.
+    """
+    base = policy.of_channel(content.channel)
+    if content.attachments:
+        base = list(Risk)[min(base.rank + 1, len(Risk) - 1)]
+    if _deceptive(content):
+        return max(base, Risk.HIGH, key=lambda risk: risk.rank)
+    if content.intent is Intent.REACT and not base.is_high:
+        return Risk.LOW
+    return base
+
+
+def always_asks(content: Content) -> bool:
+    """Whatever the recipient and the standing rules: archives, and what a machine may run."""
+    return any(is_dangerous(one.media_type, one.name) for one in content.attachments)
+
+
+def _deceptive(content: Content) -> bool:
+    names = (one.name for one in content.attachments)
+    shown = (content.address, content.thread, content.subject, content.message, content.emoji, content.buttons, *names)
+    return any(findings(text) for text in shown if text) or any(link.misleading for link in links_of(content))
+
+
+# ---- its links: what a person would read, where they lead, and whether the two disagree ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,216 +137,20 @@ def _host(target: str) -> tuple[str, bool]:
     return (host or "").casefold().removeprefix("www."), "@" in parts.netloc
 
 
-# What approvals need from the store, by shape alone.
+async def previews(content: Content, files: FileContents | None) -> dict[str, str]:
+    """By hash; nothing is shown of bytes that are not the ones that would be sent."""
+    if files is None:
+        return {}
+    shown: dict[str, str] = {}
+    for one in content.attachments:
+        try:
+            shown[one.sha256] = preview(await files.read(one), one.media_type)
+        except PostroomError:
+            shown[one.sha256] = _UNREADABLE
+    return shown
 
 
-Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
-Judge = Callable[[Action], Ruling]
-
-
-class ParkingRecord(Protocol):
-    async def park(self, new: NewDelivery, parking: Parking, choose: Choose) -> Inserted:
-        """
-        One transaction: the delivery with its action, or released by the first chosen
-        rule that still has a use left. A key that is taken changes nothing.
-        """
-        ...
-
-    async def is_edited(self, request_id: str) -> bool:
-        """Whether a person changed the words of something that was sent for this request before they agreed to it."""
-        ...
-
-
-class DecisionRecord(Protocol):
-    async def decide(
-        self, action_id: DeliveryId, judge: Judge, tried: DecisionTried | None = None
-    ) -> tuple[Action, Ruling] | None:
-        """
-        Judges the row under a lock and writes the ruling; None when there is no such action.
-
-        What was tried is kept with the question about it, whatever came of it.
-        """
-        ...
-
-    async def expire(self, now_us: int) -> int:
-        """Ends what nobody decided in time; how many there were."""
-        ...
-
-    async def unasked(self, limit: int) -> Sequence[Action]:
-        """Pending actions whose person has not been told yet, the oldest first."""
-        ...
-
-    async def asked(self, action_id: DeliveryId, now_us: int) -> None: ...
-
-
-class ActionReader(Protocol):
-    async def action(self, action_id: DeliveryId) -> Action | None: ...
-
-    async def page(self, status: ActionStatus | None, before: str | None, limit: int) -> Sequence[Action]:
-        """Newest first; `before` is the id the page before ended with."""
-        ...
-
-    async def events(self, action_id: DeliveryId) -> Sequence[ApprovalEvent]: ...
-
-
-class RuleRecord(Protocol):
-    async def add_rule(self, rule: StandingRule) -> None: ...
-
-    async def revoke_rule(self, rule_id: str, actor: str, now_us: int) -> StandingRule | None:
-        """The rule as it is now; None when there is no such rule."""
-        ...
-
-    async def rules(self) -> Sequence[StandingRule]: ...
-
-
-# How much harm a message could do if it left unseen.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RiskPolicy:
-    default: Risk = Risk.MEDIUM
-    by_channel: Mapping[str, Risk] = field(default_factory=dict)
-
-    def of_channel(self, channel: str) -> Risk:
-        return self.by_channel.get(channel, self.default)
-
-    @property
-    def worst(self) -> Risk:
-        return max([self.default, *self.by_channel.values()], key=lambda risk: risk.rank)
-
-
-def risk_of(content: Content, policy: RiskPolicy) -> Risk:
-    """
-    A reaction says little; a text that hides something says that somebody has something to hide.
-
-    A file is one step more than its message, for fewer people look into it.
-    """
-    base = policy.of_channel(content.channel)
-    if content.attachments:
-        base = list(Risk)[min(base.rank + 1, len(Risk) - 1)]
-    if deceptive(content):
-        return max(base, Risk.HIGH, key=lambda risk: risk.rank)
-    if content.intent is Intent.REACT and not base.is_high:
-        return Risk.LOW
-    return base
-
-
-def always_asks(content: Content) -> bool:
-    """Whatever the recipient and the standing rules: archives, and what a machine may run."""
-    return any(is_dangerous(one.media_type, one.name) for one in content.attachments)
-
-
-def deceptive(content: Content) -> bool:
-    names = (one.name for one in content.attachments)
-    shown = (content.address, content.thread, content.subject, content.message, content.emoji, content.buttons, *names)
-    return any(findings(text) for text in shown if text) or any(link.misleading for link in links_of(content))
-
-
-# Everything the approval subsystem goes by, in one place.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalPolicy:
-    expiry_hours: float = 48.0
-    risk: RiskPolicy = field(default_factory=RiskPolicy)
-    replies_pass: bool = True  # into a thread somebody really wrote from; never on a payload's word
-    most_pending_per_origin: int = 100
-    sweep_seconds: float = 30.0
-    phone: Risk | None = Risk.MEDIUM  # the highest that may be decided outside the console
-
-    @property
-    def expiry_us(self) -> int:
-        return seconds(self.expiry_hours * 3600)
-
-
-# A rule as a person asks for it.
-
-
-_LONGEST_DESCRIPTION: Final = 500
-_MOST_USES: Final = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleRequest:
-    """`constraints` None takes the suggestion made from an action."""
-
-    constraints: Mapping[str, Constraint] | None = None
-    description: str = ""
-    expires_at_us: int | None = None
-    max_uses: int | None = None
-
-    def to_rule(
-        self,
-        *,
-        rule_id: str,
-        actor: str,
-        now_us: int,
-        suggestion: Mapping[str, Constraint] | None = None,
-        created_from: DeliveryId | None = None,
-    ) -> StandingRule:
-        return StandingRule(
-            id=rule_id,
-            constraints=dict(self.constraints if self.constraints is not None else suggestion or {}),
-            description=self.description,
-            created_by=actor,
-            created_at_us=now_us,
-            created_from=created_from,
-            expires_at_us=self.expires_at_us,
-            max_uses=self.max_uses,
-        )
-
-    def once(self, rule: StandingRule) -> StandingRule:
-        """Where an unbounded rule would be refused, agreeing "and the next one too" is still a sensible wish."""
-        return replace(rule, max_uses=1)
-
-
-def wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
-    """The rule that comes with an approval: none, the one that suggests itself, or one with bounds of its own."""
-    if isinstance(create_rule, bool):
-        return RuleRequest() if create_rule else None
-    return parse_rule_request(create_rule)
-
-
-def parse_rule_request(payload: object) -> RuleRequest:
-    fields = Fields(payload, whole="create_rule")
-    fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
-    request = RuleRequest(
-        description=fields.text("description", maximum=_LONGEST_DESCRIPTION, required=False, blank=True).strip(),
-        expires_at_us=_moment(fields),
-        max_uses=_uses(fields),
-    )
-    fields.finish()
-    if not fields.has("constraints"):
-        return request
-    return replace(request, constraints=parse_constraints(fields.raw("constraints")))
-
-
-def _moment(fields: Fields) -> int | None:
-    text = fields.optional_text("expires_at", maximum=64)
-    try:
-        return parse_text(text) if text else None
-    except (ValueError, OverflowError):
-        fields.complain("expires_at", "must be an RFC 3339 time with an offset", "rfc3339_string_required")
-        return None
-
-
-def _uses(fields: Fields) -> int | None:
-    value: Any = fields.raw("max_uses")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_USES:
-        fields.complain("max_uses", f"must be a whole number from 1 to {_MOST_USES}", "out_of_range")
-        return None
-    return value
-
-
-# Standing rules: what they may say, what they match, and which one is asked first.
-
-
-CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")
-_SPECIFICITY: Final = {ConstraintKind.EXACT: 2, ConstraintKind.PATTERN: 1, ConstraintKind.ANY: 0}
-_LONGEST_VALUE: Final = 500
-_WILDCARDS_ONLY: Final = re.compile(r"[*?]*")
+# ---- standing rules ----
 
 
 def parse_constraints(payload: object) -> dict[str, Constraint]:
@@ -385,7 +230,7 @@ def _narrows(constraint: Constraint) -> bool:
     return constraint.kind is ConstraintKind.EXACT
 
 
-def is_strict(rule: StandingRule) -> bool:
+def _is_strict(rule: StandingRule) -> bool:
     """Good enough for what is dangerous: it says for what, and it ends by itself."""
     return specificity(rule) > 0 and rule.bounded
 
@@ -397,7 +242,7 @@ def standing(
     fitting = [
         rule
         for rule in rules
-        if rule.active(now_us) and (is_strict(rule) or not risk.is_high) and matches(rule, arguments)
+        if rule.active(now_us) and (_is_strict(rule) or not risk.is_high) and matches(rule, arguments)
     ]
     return sorted(fitting, key=lambda rule: (-specificity(rule), not rule.bounded, -rule.created_at_us, rule.id))
 
@@ -435,3 +280,80 @@ def suggested(content: Content, origin_butler: str) -> dict[str, Constraint]:
         "intent": str(content.intent),
     }
     return {name: Constraint(ConstraintKind.EXACT, value) for name, value in exact.items()}
+
+
+# ---- a rule as a person asks for it ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRequest:
+    """`constraints` None takes the suggestion made from an action."""
+
+    constraints: Mapping[str, Constraint] | None = None
+    description: str = ""
+    expires_at_us: int | None = None
+    max_uses: int | None = None
+
+    def to_rule(
+        self,
+        *,
+        rule_id: str,
+        actor: str,
+        now_us: int,
+        suggestion: Mapping[str, Constraint] | None = None,
+        created_from: DeliveryId | None = None,
+    ) -> StandingRule:
+        return StandingRule(
+            id=rule_id,
+            constraints=dict(self.constraints if self.constraints is not None else suggestion or {}),
+            description=self.description,
+            created_by=actor,
+            created_at_us=now_us,
+            created_from=created_from,
+            expires_at_us=self.expires_at_us,
+            max_uses=self.max_uses,
+        )
+
+    def once(self, rule: StandingRule) -> StandingRule:
+        """Where an unbounded rule would be refused, agreeing "and the next one too" is still a sensible wish."""
+        return replace(rule, max_uses=1)
+
+
+def wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
+    """The rule that comes with an approval: none, the one that suggests itself, or one with bounds of its own."""
+    if isinstance(create_rule, bool):
+        return RuleRequest() if create_rule else None
+    return parse_rule_request(create_rule)
+
+
+def parse_rule_request(payload: object) -> RuleRequest:
+    fields = Fields(payload, whole="create_rule")
+    fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
+    request = RuleRequest(
+        description=fields.text("description", maximum=_LONGEST_DESCRIPTION, required=False, blank=True).strip(),
+        expires_at_us=_moment(fields),
+        max_uses=_uses(fields),
+    )
+    fields.finish()
+    if not fields.has("constraints"):
+        return request
+    return replace(request, constraints=parse_constraints(fields.raw("constraints")))
+
+
+def _moment(fields: Fields) -> int | None:
+    text = fields.optional_text("expires_at", maximum=64)
+    try:
+        return parse_text(text) if text else None
+    except (ValueError, OverflowError):
+        fields.complain("expires_at", "must be an RFC 3339 time with an offset", "rfc3339_string_required")
+        return None
+
+
+def _uses(fields: Fields) -> int | None:
+    value: Any = fields.raw("max_uses")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_USES:
+        fields.complain("max_uses", f"must be a whole number from 1 to {_MOST_USES}", "out_of_range")
+        return None
+    return value

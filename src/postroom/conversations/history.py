@@ -36,8 +36,8 @@ from postroom.message.inbound import InboundMessage
 from postroom.people.model import Person
 from postroom.people.store.tables import person_addresses
 from postroom.questions.model import Question
-from postroom.questions.rules.cards import asked_line, asker_name, one_line
 from postroom.questions.rules.reading import answer_words
+from postroom.questions.rules.words import asked_line, asker_name, one_line
 from postroom.questions.store import steps
 from postroom.questions.store.tables import presentations, question_people, questions
 

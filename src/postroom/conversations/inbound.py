@@ -31,7 +31,8 @@ from postroom.message.inbound import (
 )
 from postroom.message.outgoing import said_back
 from postroom.people.model import Person
-from postroom.questions.hearing import Listening, Marks
+from postroom.questions.telling import Marks
+from postroom.questions.timekeeper import Listening
 
 AGE_SECONDS: Final = 60.0  # until then it may be in hand
 

@@ -286,6 +286,21 @@ def kept_of(row: Row[Any]) -> KeptMessage:
     return read(KeptMessage, row, message=message, received_us=row.received_at, changed_us=row.changed_at)
 
 
+class WrittenMessages:
+    """For those who hold a connection already: what people wrote, wherever they did."""
+
+    def is_known(self, connection: Connection, channel: str, event_id: str) -> bool:
+        same = (inbound_messages.c.channel == channel, inbound_messages.c.event_id == event_id)
+        return connection.execute(select(inbound_messages.c.id).where(*same).limit(1)).first() is not None
+
+    def last_us(self, connection: Connection, person: str, channel: str, place: str) -> int | None:
+        """When they last wrote there; a message that is being heard has no person yet."""
+        table = inbound_messages.c
+        theirs = (table.person == person, table.channel == channel, table.place == place)
+        last = select(table.received_at).where(*theirs).order_by(table.id.desc()).limit(1)
+        return connection.execute(last).scalar()
+
+
 # Whether anything about what people write has changed, for pages that are open.
 
 

@@ -69,11 +69,12 @@ from postroom.questions.model import (
     Verdict,
     Wording,
 )
-from postroom.questions.questions import Questions, opened
+from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker, request_id_of
+from postroom.questions.rules.changes import opened
 from postroom.questions.rules.plan import Channels, next_at
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, QuestionRequest
-from postroom.questions.timekeeper import ShownCards
+from postroom.questions.store.presentations import StoredPresentations
 
 _PUT = (StepKind.ASK, StepKind.ESCALATE)
 _NUDGES = (StepKind.REMIND, StepKind.ESCALATE)
@@ -87,7 +88,7 @@ class AskedBefore(Protocol):
 class QuestionCards:
     questions: Questions
     store: AskedBefore
-    shown: ShownCards
+    shown: StoredPresentations
     cards: CardMaker
     outbound: Outbound
     people: AskedPeople

@@ -29,9 +29,9 @@ from postroom.questions.model import (
     is_left_open,
     was_seen,
 )
-from postroom.questions.rules.cards import about_line, asked_line, asker_name, one_line
 from postroom.questions.rules.reading import answer_words
-from postroom.questions.waiting import QuestionStory
+from postroom.questions.rules.words import about_line, asked_line, asker_name, one_line
+from postroom.questions.telling import QuestionStory
 
 _K, _S = DecisionKind, NoticeState
 REASONS: Final = {

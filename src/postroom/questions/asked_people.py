@@ -11,9 +11,10 @@ from postroom.kernel.values.fields import nearest
 from postroom.kernel.values.principal import OWNER, Principal, Role
 from postroom.people.model import Person, PersonRole
 from postroom.questions.model import AskedPerson, Presentation, PresentationStatus, Preview, Question, was_seen
-from postroom.questions.rules.cards import is_hidden, request_id_of
+from postroom.questions.rules.cards import request_id_of
 from postroom.questions.rules.form import properties
-from postroom.questions.waiting import QuestionView
+from postroom.questions.rules.words import is_hidden
+from postroom.questions.telling import QuestionView
 
 _MOST_LISTED: Final = 5
 
@@ -49,6 +50,21 @@ async def found_people(people: AskedPeople, asker: Principal, names: Sequence[st
     return tuple({person.id: person for person in found}.values())
 
 
+async def _one(people: AskedPeople, asker: Principal, name: str, field: str) -> Person:
+    found = await in_reach(asker, await people.find(name), people.find)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise _wrong(field, several(name, found), "ambiguous_person")
+    near = nearest(name, await people.names()) if asker.serves == OWNER else None
+    hint = f"; did you mean “{near}”?" if near else ""
+    raise _wrong(field, f"no person is called “{name}”{hint}", "unknown_person")
+
+
+def _wrong(field: str, error: str, code: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, error, code)])
+
+
 async def in_reach(
     asker: Principal, found: Sequence[Person], find: Callable[[str], Awaitable[Sequence[Person]]]
 ) -> list[Person]:
@@ -76,22 +92,7 @@ def several(name: str, found: Sequence[Person]) -> str:
     return f"“{name}” is the name of several people: {listed}; name one by id"
 
 
-async def _one(people: AskedPeople, asker: Principal, name: str, field: str) -> Person:
-    found = await in_reach(asker, await people.find(name), people.find)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise _wrong(field, several(name, found), "ambiguous_person")
-    near = nearest(name, await people.names()) if asker.serves == OWNER else None
-    hint = f"; did you mean “{near}”?" if near else ""
-    raise _wrong(field, f"no person is called “{name}”{hint}", "unknown_person")
-
-
-def _wrong(field: str, error: str, code: str) -> ValidationError:
-    return ValidationError.of([FieldError(field, error, code)])
-
-
-# What somebody may read whose messages need an approval: the words that were agreed to and reached them, no others.
+# ---- what somebody may read whose messages need an approval: the words that were agreed to, no others ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

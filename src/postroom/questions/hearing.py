@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, runtime_checkable
@@ -11,7 +10,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from postroom.delivery.files.taking import FileTaking
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import PostroomError
-from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds
+from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
 from postroom.message.channel import Outbound
 from postroom.message.delivery import Intent, Message, Receipt
@@ -31,23 +30,11 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.questions import Questions
-from postroom.questions.rules.cards import (
-    MORE,
-    ORIGIN,
-    CardMaker,
-    answer_words,
-    asked_line,
-    ends_with_new_words,
-    hash_of,
-    is_hidden,
-    made,
-    one_line,
-    request_id_of,
-    unfolded,
-    unsaid,
-)
+from postroom.questions.rules.cards import MORE, ORIGIN, CardMaker, hash_of, made, request_id_of, unfolded
 from postroom.questions.rules.judge import NOT_AN_ANSWER, UNSURE
-from postroom.questions.store.questions import Cards, QuestionRecord
+from postroom.questions.rules.words import answer_words, asked_line, ends_with_new_words, is_hidden, one_line, unsaid
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
 
 NOT_VALID: Final = "This button is no longer valid."
 _SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "anonymous", "automatic"})
@@ -88,8 +75,8 @@ class Hearing:
     """`bots` answer presses, by channel. Everything that is sent from here has the event in its key."""
 
     questions: Questions
-    store: QuestionRecord
-    shown: Cards
+    store: StoredQuestions
+    shown: StoredPresentations
     people: AskedPeople
     cards: CardMaker
     outbound: Outbound
@@ -277,7 +264,7 @@ class Hearing:
 
     async def _files_for_asker(self, words: InboundMessage, shown: Presentation) -> tuple[Attachment, ...]:
         question = await self.store.get(shown.question_id) if words.files else None
-        return await self.files.hand_on(words.files, uploader(question.asker)) if question and self.files else ()
+        return await self.files.hand_on(words.files, _uploader(question.asker)) if question and self.files else ()
 
     async def _attempt(
         self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance
@@ -400,96 +387,6 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def uploader(asker: str) -> str:
+def _uploader(asker: str) -> str:
     """In whose name an asker hands in files, and sends them on."""
     return asker.removeprefix("butler:")
-
-
-# How far what people sent has been read, and for how long we did not listen.
-
-
-GAP_SECONDS: Final = 120.0  # no channel is known to keep a press for longer than 150 seconds
-_NOTE_SECONDS: Final = 10.0
-
-
-class Marks(Protocol):
-    async def offset(self, source: str) -> int | None: ...
-
-    async def save_offset(self, source: str, position: int) -> None: ...
-
-
-class QuestionAgenda(Protocol):
-    async def next_due(self, after_us: int) -> int | None:
-        """When the first question after that moment is to be reminded of, escalated or ended."""
-        ...
-
-
-Repair = Callable[[str, int, int], Awaitable[None]]  # channel, from when, until when
-CaughtUp = Callable[[], None]
-
-
-class Listening:
-    """
-    Told of every look into a channel.
-
-    Nothing ends before what was sent in time has been read, so a look that would last beyond a deadline is cut short.
-    After a gap what repairs it is called once; the mark moves on only afterwards.
-    """
-
-    def __init__(self, marks: Marks, agenda: QuestionAgenda, clock: Clock, caught_up: CaughtUp) -> None:
-        self._marks = marks
-        self._agenda = agenda
-        self._clock = clock
-        self._tell = caught_up
-        self._repairs: list[Repair] = []
-        self._read_until: dict[str, int] = {}
-        self._heard_at: dict[str, int] = {}
-        self._noted_at: dict[str, int] = {}
-
-    def expect(self, channel: str) -> None:
-        """It is listened to from now on; until the first look nothing is known of it."""
-        self._read_until.setdefault(channel, 0)
-
-    def after_a_gap(self, repair: Repair) -> None:
-        self._repairs.append(repair)
-
-    def caught_up(self) -> int | None:
-        """Until when everything has been read on every channel; None when none is listened to."""
-        return min(self._read_until.values(), default=None)
-
-    async def patience(self, channel: str, longest_seconds: float) -> float:
-        """How long the next look may wait for something to come: the first one not at all, so that a gap is known."""
-        if channel not in self._heard_at:
-            await self._begin(channel)
-            return 0
-        due_us = await self._agenda.next_due(self._read_until.get(channel, 0))
-        if due_us is None:
-            return longest_seconds
-        left = math.ceil((due_us - self._clock.now_us()) / SECOND_US)
-        return min(longest_seconds, max(0, left))
-
-    async def looked(self, channel: str, began_us: int, *, everything: bool) -> None:
-        """A look that began then is over, and what it brought has been heard."""
-        last_us = self._heard_at.get(channel) or await self._marks.offset(_mark(channel))
-        if last_us is not None and began_us - last_us > seconds(GAP_SECONDS):
-            for repair in self._repairs:
-                await repair(channel, last_us, began_us)
-        await self._note(channel, self._clock.now_us())
-        if everything:
-            self._read_until[channel] = began_us
-            self._tell()
-
-    async def _begin(self, channel: str) -> None:
-        """From the first look ever people can press buttons, so a gap may begin during it."""
-        if await self._marks.offset(_mark(channel)) is None:
-            await self._marks.save_offset(_mark(channel), self._clock.now_us())
-
-    async def _note(self, channel: str, now_us: int) -> None:
-        self._heard_at[channel] = now_us
-        if now_us - self._noted_at.get(channel, 0) >= seconds(_NOTE_SECONDS):
-            await self._marks.save_offset(_mark(channel), now_us)
-            self._noted_at[channel] = now_us
-
-
-def _mark(channel: str) -> str:
-    return f"{channel}:listened"

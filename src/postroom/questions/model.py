@@ -1,4 +1,4 @@
-"""One thing a person did about a question, wherever they did it, and what came of it."""
+"""A question to people: what it asks and whom, where it is shown, what they did about it, and its moves."""
 
 from __future__ import annotations
 
@@ -13,335 +13,13 @@ from postroom.message.delivery import Format
 from postroom.message.inbound import Assurance, Flag
 from postroom.message.wishes import Urgency
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """
-    Exactly one of these; a `toggle` ticks or unticks one option and `send` ends the ticking.
-
-    `comment`, `details` and `files` are said beside it: they are kept with the answer and decide nothing.
-    """
-
-    value: str | None = None
-    text: str | None = None
-    selected: tuple[str, ...] | None = None
-    fields: Mapping[str, Any] | None = None
-    declined: bool = False
-    toggle: str | None = None
-    send: bool = False
-    comment: str | None = None
-    details: Mapping[str, Any] | None = None
-    files: tuple[Attachment, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """
-    `person_id` is whom the channel's own proof names, None when it names no one we know.
-
-    `actor` is the principal behind a token, `operator` the console's. `said_at_us` is the provider's time, when the
-    provider dates what it brings. `revision` is the wording the person had before them; without it, the card's.
-    """
-
-    id: str
-    question_id: str
-    channel: str
-    provider_event_id: str
-    said: Said
-    heard_at_us: int
-    person_id: str | None = None
-    person_name: str = ""
-    assurance: Assurance = Assurance.NONE
-    actor: str | None = None
-    operator: bool = False
-    said_at_us: int | None = None
-    presentation_id: str | None = None
-    revision: int | None = None
-    flags: frozenset[Flag] = frozenset()
-
-
-class VerdictKind(StrEnum):
-    ACCEPTED = "accepted"
-    NOT_YET = "not_yet"  # ticked, nothing decided
-    LATE = "late"
-    LOST_RACE = "lost_race"
-    INVALID = "invalid"
-    UNAUTHORISED = "unauthorised"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """`reason` is a sentence for the person who tried; `code` is for programs."""
-
-    kind: VerdictKind
-    code: str = ""
-    reason: str = ""
-    answer: QuestionAnswer | None = None
-    declined: bool = False
-    toggles: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    """The verdict, and the question as it left it; `repeated` when this very event had been heard before."""
-
-    verdict: Verdict
-    question: Question
-    repeated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptAttempt:
-    """An attempt as it is kept, with its verdict; of a secret the words are not."""
-
-    attempt: Attempt
-    verdict: Verdict
-
-
-# What a question was answered with, and by whom.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionAnswer:
-    """`value` of one option, `selected` of several, `text` in the person's words, `fields` of a form."""
-
-    value: str | None = None
-    text: str | None = None
-    selected: tuple[str, ...] = ()
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[Attachment, ...] = ()
-    """What came with the answer, as uploads of the asker's."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredBy:
-    """Who acted, as it was attested; never what a payload claims."""
-
-    person_id: str
-    name: str
-    channel: str
-    assurance: Assurance
-
-
-BY_DEFAULT: Final = AnsweredBy(
-    person_id="system:default", name="the default", channel="system", assurance=Assurance.NONE
-)
-
-# The one table of moves a question and its presentations may make.
-
-
 ALLOW: Final = "allow"
 APPROVE: Final = "approve"
 DENY: Final = "deny"
-
-
-class QuestionStatus(StrEnum):
-    OPEN = "open"
-    ANSWERED = "answered"
-    DECLINED = "declined"
-    EXPIRED = "expired"
-    CANCELLED = "cancelled"
-    SUPERSEDED = "superseded"
-
-
-class QuestionMove(StrEnum):
-    REVISE = "revise"  # another wording; what was pressed under the old one no longer counts
-    ANSWER = "answer"
-    DECLINE = "decline"  # a person would rather not say
-    EXPIRE = "expire"
-    CANCEL = "cancel"  # the asker no longer wants to know
-    SUPERSEDE = "supersede"  # another question took its place
-
-
-QUESTION_MOVES: Final[dict[tuple[QuestionStatus, QuestionMove], QuestionStatus]] = {
-    (QuestionStatus.OPEN, QuestionMove.REVISE): QuestionStatus.OPEN,
-    (QuestionStatus.OPEN, QuestionMove.ANSWER): QuestionStatus.ANSWERED,
-    (QuestionStatus.OPEN, QuestionMove.DECLINE): QuestionStatus.DECLINED,
-    (QuestionStatus.OPEN, QuestionMove.EXPIRE): QuestionStatus.EXPIRED,
-    (QuestionStatus.OPEN, QuestionMove.CANCEL): QuestionStatus.CANCELLED,
-    (QuestionStatus.OPEN, QuestionMove.SUPERSEDE): QuestionStatus.SUPERSEDED,
-}
-ENDED: Final = frozenset(QuestionStatus) - {before for before, _ in QUESTION_MOVES}
-
-
-class PresentationStatus(StrEnum):
-    PLANNED = "planned"
-    SHOWN = "shown"
-    UNCERTAIN = "uncertain"
-    FAILED = "failed"
-    CLOSING = "closing"
-    CLOSED = "closed"
-    LEFT = "left"
-
-
-class PresentationMove(StrEnum):
-    SHOW = "show"
-    DOUBT = "doubt"  # it may have arrived
-    FAIL = "fail"  # it cannot be shown, or is gone from where it was
-    DROP = "drop"  # the question ended before it was shown
-    END = "end"  # the question is over, the card not yet
-    CLOSE = "close"
-    LEAVE = "leave"  # the card cannot be changed any more
-
-
-PRESENTATION_MOVES: Final[dict[tuple[PresentationStatus, PresentationMove], PresentationStatus]] = {
-    (PresentationStatus.PLANNED, PresentationMove.SHOW): PresentationStatus.SHOWN,
-    (PresentationStatus.PLANNED, PresentationMove.DOUBT): PresentationStatus.UNCERTAIN,
-    (PresentationStatus.PLANNED, PresentationMove.FAIL): PresentationStatus.FAILED,
-    (PresentationStatus.PLANNED, PresentationMove.DROP): PresentationStatus.LEFT,
-    (PresentationStatus.UNCERTAIN, PresentationMove.SHOW): PresentationStatus.SHOWN,
-    (PresentationStatus.UNCERTAIN, PresentationMove.FAIL): PresentationStatus.FAILED,
-    (PresentationStatus.UNCERTAIN, PresentationMove.END): PresentationStatus.CLOSING,
-    (PresentationStatus.SHOWN, PresentationMove.FAIL): PresentationStatus.FAILED,
-    (PresentationStatus.SHOWN, PresentationMove.END): PresentationStatus.CLOSING,
-    (PresentationStatus.CLOSING, PresentationMove.CLOSE): PresentationStatus.CLOSED,
-    (PresentationStatus.CLOSING, PresentationMove.LEAVE): PresentationStatus.LEFT,
-}
-SETTLED: Final = frozenset(PresentationStatus) - {before for before, _ in PRESENTATION_MOVES}
-
-
-def after(status: QuestionStatus, move: QuestionMove) -> QuestionStatus:
-    """Raises KeyError on a move that is not in the table: that is a bug, not an outcome."""
-    return QUESTION_MOVES[status, move]
-
-
-def after_showing(status: PresentationStatus, move: PresentationMove) -> PresentationStatus:
-    """The same for a presentation."""
-    return PRESENTATION_MOVES[status, move]
-
-
-# A question as it is shown to one person on one channel.
-
-
-ENDED_FIRST: Final = "the question ended before it was shown"
-WAITS: Final = "waits for an approval"
-IN_LINE: Final = "other approvals are to be decided first"
-
-
-class TokenAction(StrEnum):
-    """What a button on a card does."""
-
-    OPTION = "option"
-    TOGGLE = "toggle"
-    SEND = "send"  # ends a multiple choice
-    OTHER = "other"  # wants to answer in own words
-    DECLINE = "decline"
-    OPEN = "open"  # leads to the page or the console
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Presentation:
-    """
-    `revision` is the wording the card shows, 0 as long as there is none. `provider_ids` are those of
-    all parts of the message, and `toggles` what is ticked in a multiple choice.
-    """
-
-    id: str
-    question_id: str
-    person_id: str
-    channel: str
-    address: str
-    status: PresentationStatus = PresentationStatus.PLANNED
-    revision: int = 0
-    delivery_id: str | None = None
-    provider_ids: tuple[str, ...] = ()
-    reason: str | None = None
-    toggles: tuple[str, ...] = ()
-    due_at_us: int | None = None  # when there is something to do about it
-    created_at_us: int
-    updated_at_us: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedPresentation:
-    """
-    Where one person is to be shown a question; with `failure`, why that cannot be done.
-
-    `after_seconds`: so much later, if no one has answered by then.
-    """
-
-    person_id: str
-    channel: str
-    address: str
-    failure: str | None = None
-    after_seconds: float = 0
-
-    def under(self, id: str, question_id: str, now_us: int) -> Presentation:
-        """As it begins."""
-        return Presentation(
-            id=id,
-            question_id=question_id,
-            person_id=self.person_id,
-            channel=self.channel,
-            address=self.address,
-            status=PresentationStatus.PLANNED if self.failure is None else PresentationStatus.FAILED,
-            reason=self.failure,
-            due_at_us=now_us + seconds(self.after_seconds) if self.failure is None else None,
-            created_at_us=now_us,
-            updated_at_us=now_us,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PresentationClaim:
-    """The right to work on a presentation until the lease runs out; a newer claim has a higher fence."""
-
-    presentation: Presentation
-    question: Question
-    fence: int
-
-    @property
-    def taken_up(self) -> bool:
-        """An earlier claim was not settled: its message may be on its way."""
-        return self.presentation.status is PresentationStatus.PLANNED and self.fence > 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
-    """One button of one card; only the hash of it is kept."""
-
-    hash: str
-    presentation_id: str
-    action: TokenAction
-    option: str | None
-    revision: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PressedToken:
-    """What a token that came back stands for."""
-
-    token: Token
-    presentation: Presentation
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """How showing or closing went; `revision` is the wording that the card now has."""
-
-    move: PresentationMove
-    revision: int = 0
-    provider_ids: Sequence[str] = ()
-    reason: str | None = None
-
-
-_SEEN: Final = (PresentationStatus.SHOWN, PresentationStatus.CLOSING, PresentationStatus.CLOSED)
-
-
-def was_seen(one: Presentation) -> bool:
-    """It has arrived where the person is, whatever became of it then."""
-    return one.status in _SEEN or is_left_open(one)
-
-
-def is_left_open(one: Presentation) -> bool:
-    """It was shown, and could not be closed."""
-    return one.status is PresentationStatus.LEFT and one.revision > 0 and one.reason != ENDED_FIRST
-
-
-# A question to people: what it asks, whom, until when, and how it ended.
-
-
 RATHER_NOT: Final = "Rather not"  # the button, and the word, that declines
+
+
+# ---- what is asked ----
 
 
 class QuestionKind(StrEnum):
@@ -447,6 +125,42 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswer:
+    """`value` of one option, `selected` of several, `text` in the person's words, `fields` of a form."""
+
+    value: str | None = None
+    text: str | None = None
+    selected: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[Attachment, ...] = ()
+    """What came with the answer, as uploads of the asker's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredBy:
+    """Who acted, as it was attested; never what a payload claims."""
+
+    person_id: str
+    name: str
+    channel: str
+    assurance: Assurance
+
+
+BY_DEFAULT: Final = AnsweredBy(
+    person_id="system:default", name="the default", channel="system", assurance=Assurance.NONE
+)
+
+
+class QuestionStatus(StrEnum):
+    OPEN = "open"
+    ANSWERED = "answered"
+    DECLINED = "declined"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """
     `asker` is a principal's text. `fingerprint` is of the question as it was first
@@ -492,7 +206,295 @@ class Question:
         return any(person.id == person_id for person in self.people)
 
 
-# A change of a question with the line it leaves in the feed.
+def is_approval(question: Question) -> bool:
+    return question.subject is not None and question.subject.kind is SubjectKind.APPROVAL
+
+
+# ---- where it is shown: one presentation for each person and channel ----
+
+
+ENDED_FIRST: Final = "the question ended before it was shown"
+WAITS: Final = "waits for an approval"
+IN_LINE: Final = "other approvals are to be decided first"
+
+
+class PresentationStatus(StrEnum):
+    PLANNED = "planned"
+    SHOWN = "shown"
+    UNCERTAIN = "uncertain"
+    FAILED = "failed"
+    CLOSING = "closing"
+    CLOSED = "closed"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """
+    `revision` is the wording the card shows, 0 as long as there is none. `provider_ids` are those of
+    all parts of the message, and `toggles` what is ticked in a multiple choice.
+    """
+
+    id: str
+    question_id: str
+    person_id: str
+    channel: str
+    address: str
+    status: PresentationStatus = PresentationStatus.PLANNED
+    revision: int = 0
+    delivery_id: str | None = None
+    provider_ids: tuple[str, ...] = ()
+    reason: str | None = None
+    toggles: tuple[str, ...] = ()
+    due_at_us: int | None = None  # when there is something to do about it
+    created_at_us: int
+    updated_at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPresentation:
+    """
+    Where one person is to be shown a question; with `failure`, why that cannot be done.
+
+    `after_seconds`: so much later, if no one has answered by then.
+    """
+
+    person_id: str
+    channel: str
+    address: str
+    failure: str | None = None
+    after_seconds: float = 0
+
+    def under(self, id: str, question_id: str, now_us: int) -> Presentation:
+        """As it begins."""
+        return Presentation(
+            id=id,
+            question_id=question_id,
+            person_id=self.person_id,
+            channel=self.channel,
+            address=self.address,
+            status=PresentationStatus.PLANNED if self.failure is None else PresentationStatus.FAILED,
+            reason=self.failure,
+            due_at_us=now_us + seconds(self.after_seconds) if self.failure is None else None,
+            created_at_us=now_us,
+            updated_at_us=now_us,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentationClaim:
+    """The right to work on a presentation until the lease runs out; a newer claim has a higher fence."""
+
+    presentation: Presentation
+    question: Question
+    fence: int
+
+    @property
+    def taken_up(self) -> bool:
+        """An earlier claim was not settled: its message may be on its way."""
+        return self.presentation.status is PresentationStatus.PLANNED and self.fence > 1
+
+
+_SEEN: Final = (PresentationStatus.SHOWN, PresentationStatus.CLOSING, PresentationStatus.CLOSED)
+
+
+def was_seen(one: Presentation) -> bool:
+    """It has arrived where the person is, whatever became of it then."""
+    return one.status in _SEEN or is_left_open(one)
+
+
+def is_left_open(one: Presentation) -> bool:
+    """It was shown, and could not be closed."""
+    return one.status is PresentationStatus.LEFT and one.revision > 0 and one.reason != ENDED_FIRST
+
+
+class TokenAction(StrEnum):
+    """What a button on a card does."""
+
+    OPTION = "option"
+    TOGGLE = "toggle"
+    SEND = "send"  # ends a multiple choice
+    OTHER = "other"  # wants to answer in own words
+    DECLINE = "decline"
+    OPEN = "open"  # leads to the page or the console
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """One button of one card; only the hash of it is kept."""
+
+    hash: str
+    presentation_id: str
+    action: TokenAction
+    option: str | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PressedToken:
+    """What a token that came back stands for."""
+
+    token: Token
+    presentation: Presentation
+
+
+# ---- the moves of both ----
+
+
+class QuestionMove(StrEnum):
+    REVISE = "revise"  # another wording; what was pressed under the old one no longer counts
+    ANSWER = "answer"
+    DECLINE = "decline"  # a person would rather not say
+    EXPIRE = "expire"
+    CANCEL = "cancel"  # the asker no longer wants to know
+    SUPERSEDE = "supersede"  # another question took its place
+
+
+QUESTION_MOVES: Final[dict[tuple[QuestionStatus, QuestionMove], QuestionStatus]] = {
+    (QuestionStatus.OPEN, QuestionMove.REVISE): QuestionStatus.OPEN,
+    (QuestionStatus.OPEN, QuestionMove.ANSWER): QuestionStatus.ANSWERED,
+    (QuestionStatus.OPEN, QuestionMove.DECLINE): QuestionStatus.DECLINED,
+    (QuestionStatus.OPEN, QuestionMove.EXPIRE): QuestionStatus.EXPIRED,
+    (QuestionStatus.OPEN, QuestionMove.CANCEL): QuestionStatus.CANCELLED,
+    (QuestionStatus.OPEN, QuestionMove.SUPERSEDE): QuestionStatus.SUPERSEDED,
+}
+ENDED: Final = frozenset(QuestionStatus) - {before for before, _ in QUESTION_MOVES}
+
+
+class PresentationMove(StrEnum):
+    SHOW = "show"
+    DOUBT = "doubt"  # it may have arrived
+    FAIL = "fail"  # it cannot be shown, or is gone from where it was
+    DROP = "drop"  # the question ended before it was shown
+    END = "end"  # the question is over, the card not yet
+    CLOSE = "close"
+    LEAVE = "leave"  # the card cannot be changed any more
+
+
+PRESENTATION_MOVES: Final[dict[tuple[PresentationStatus, PresentationMove], PresentationStatus]] = {
+    (PresentationStatus.PLANNED, PresentationMove.SHOW): PresentationStatus.SHOWN,
+    (PresentationStatus.PLANNED, PresentationMove.DOUBT): PresentationStatus.UNCERTAIN,
+    (PresentationStatus.PLANNED, PresentationMove.FAIL): PresentationStatus.FAILED,
+    (PresentationStatus.PLANNED, PresentationMove.DROP): PresentationStatus.LEFT,
+    (PresentationStatus.UNCERTAIN, PresentationMove.SHOW): PresentationStatus.SHOWN,
+    (PresentationStatus.UNCERTAIN, PresentationMove.FAIL): PresentationStatus.FAILED,
+    (PresentationStatus.UNCERTAIN, PresentationMove.END): PresentationStatus.CLOSING,
+    (PresentationStatus.SHOWN, PresentationMove.FAIL): PresentationStatus.FAILED,
+    (PresentationStatus.SHOWN, PresentationMove.END): PresentationStatus.CLOSING,
+    (PresentationStatus.CLOSING, PresentationMove.CLOSE): PresentationStatus.CLOSED,
+    (PresentationStatus.CLOSING, PresentationMove.LEAVE): PresentationStatus.LEFT,
+}
+SETTLED: Final = frozenset(PresentationStatus) - {before for before, _ in PRESENTATION_MOVES}
+
+
+def after(status: QuestionStatus, move: QuestionMove) -> QuestionStatus:
+    """Raises KeyError on a move that is not in the table: that is a bug, not an outcome."""
+    return QUESTION_MOVES[status, move]
+
+
+def after_showing(status: PresentationStatus, move: PresentationMove) -> PresentationStatus:
+    """The same for a presentation."""
+    return PRESENTATION_MOVES[status, move]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How showing or closing went; `revision` is the wording that the card now has."""
+
+    move: PresentationMove
+    revision: int = 0
+    provider_ids: Sequence[str] = ()
+    reason: str | None = None
+
+
+# ---- what a person did about it ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """
+    Exactly one of these; a `toggle` ticks or unticks one option and `send` ends the ticking.
+
+    `comment`, `details` and `files` are said beside it: they are kept with the answer and decide nothing.
+    """
+
+    value: str | None = None
+    text: str | None = None
+    selected: tuple[str, ...] | None = None
+    fields: Mapping[str, Any] | None = None
+    declined: bool = False
+    toggle: str | None = None
+    send: bool = False
+    comment: str | None = None
+    details: Mapping[str, Any] | None = None
+    files: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """
+    `person_id` is whom the channel's own proof names, None when it names no one we know.
+
+    `actor` is the principal behind a token, `operator` the console's. `said_at_us` is the provider's time, when the
+    provider dates what it brings. `revision` is the wording the person had before them; without it, the card's.
+    """
+
+    id: str
+    question_id: str
+    channel: str
+    provider_event_id: str
+    said: Said
+    heard_at_us: int
+    person_id: str | None = None
+    person_name: str = ""
+    assurance: Assurance = Assurance.NONE
+    actor: str | None = None
+    operator: bool = False
+    said_at_us: int | None = None
+    presentation_id: str | None = None
+    revision: int | None = None
+    flags: frozenset[Flag] = frozenset()
+
+
+class VerdictKind(StrEnum):
+    ACCEPTED = "accepted"
+    NOT_YET = "not_yet"  # ticked, nothing decided
+    LATE = "late"
+    LOST_RACE = "lost_race"
+    INVALID = "invalid"
+    UNAUTHORISED = "unauthorised"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """`reason` is a sentence for the person who tried; `code` is for programs."""
+
+    kind: VerdictKind
+    code: str = ""
+    reason: str = ""
+    answer: QuestionAnswer | None = None
+    declined: bool = False
+    toggles: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """The verdict, and the question as it left it; `repeated` when this very event had been heard before."""
+
+    verdict: Verdict
+    question: Question
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAttempt:
+    """An attempt as it is kept, with its verdict; of a secret the words are not."""
+
+    attempt: Attempt
+    verdict: Verdict
+
+
+# ---- its changes, and the lines they leave in the feed ----
 
 
 class QuestionEventType(StrEnum):
@@ -582,10 +584,3 @@ def decided(question: Question, attempt: Attempt, verdict: Verdict) -> QuestionC
     )
     move = QuestionMove.DECLINE if verdict.declined else QuestionMove.ANSWER
     return ended(question, move, attempt.heard_at_us, answer=verdict.answer, answered_by=by)
-
-
-# Which questions are approvals.
-
-
-def is_approval(question: Question) -> bool:
-    return question.subject is not None and question.subject.kind is SubjectKind.APPROVAL

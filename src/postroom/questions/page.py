@@ -1,4 +1,4 @@
-"""What a person did on the page of a question, as an answer to it."""
+"""What agents ask, as pages: first what waits for the person who is signed in, and how each question ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -23,52 +23,31 @@ from postroom.overview.why_held import ending, name_of, sentences
 from postroom.people.names.matching import Concerned
 from postroom.questions.model import Question, QuestionKind, QuestionStatus, SubjectKind, VerdictKind, Wording
 from postroom.questions.questions import Asking
-from postroom.questions.rules.cards import asker_name, made, one_line
+from postroom.questions.rules.cards import made
 from postroom.questions.rules.form import choices, properties
 from postroom.questions.rules.judge import CONSOLE, may_answer
 from postroom.questions.rules.reading import Given, answer_words
-from postroom.questions.waiting import HeardAnswer, QuestionView
+from postroom.questions.rules.words import asker_name, one_line
+from postroom.questions.store.questions import QuestionFigures
+from postroom.questions.telling import HeardAnswer, QuestionView
 
-_NOT_SAID: Final = frozenset({TOKEN_FIELD, "back"})
+_PAGE_SIZE: Final = 20
+_IN_PLACE: Final = 5  # so many stand on other pages
+_ALL: Final = "all"
+_MOST_WAITING: Final = 100
+_LONGEST_ID: Final = 64
+_LONGEST_NAME: Final = 255
 _LONGEST_REVISION: Final = 9
-
-
-def given_of(wording: Wording, form: Form, zone: str) -> Given:
-    """Total: what makes no sense is an answer that will be refused."""
-    if form.all("declined"):
-        return Given(declined=True)
-    if form.all("text"):
-        return Given(text=form.get("text").replace("\r\n", "\n"))
-    if wording.kind is QuestionKind.FORM:
-        return Given(fields=given_fields(wording, form, zone))
-    if wording.multiple:
-        return Given(selected=tuple(form.all("selected")))
-    return Given(value=form.get("value"))
-
-
-def revision_of(form: Form) -> int:
-    """Of the wording the person had before them; 0, which no wording has, when the page does not say."""
-    typed = form.get("revision")
-    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) <= _LONGEST_REVISION else 0
-
-
-def event_of(session_secret: str, ask_id: str, form: Form) -> str:
-    """
-    The same press of the same session is one event, however often the browser sends it.
-
-    Keyed with the session, so that what was said cannot be guessed from it.
-    """
-    said = [ask_id, *(f"{name}={value}" for name, value in form.fields if name not in _NOT_SAID)]
-    return hmac.new(session_secret.encode(), "\x1f".join(said).encode(), hashlib.sha256).hexdigest()
-
-
-# The fields of a form that a question asks to be filled in: as a page offers them, and as it sends them back.
-
-
+_MOST_SAID: Final = 200
+_MOST_RADIOS: Final = 6
+_BACK: Final = {"today": "/", "inbox": "/inbox", "questions": "/questions"}
+_NOT_SAID: Final = frozenset({TOKEN_FIELD, "back"})
 _PREFIX: Final = "field."  # so that no name of a field is one of the page's own
 _INPUTS: Final = {"email": "email", "uri": "url", "date": "date", "date-time": "datetime-local"}
 _YES_OR_NO: Final = (("true", "Yes"), ("false", "No"))
-_MOST_RADIOS: Final = 6
+
+
+# ---- one question on a page, and its form ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,124 +72,6 @@ class QuestionField:
     @property
     def text(self) -> str:
         return self.value[0] if self.value else ""
-
-
-def form_fields(wording: Wording, zone: str, typed: Form | None = None) -> Sequence[QuestionField]:
-    """Filled with what was typed before; at first with the form's own defaults. A secret is never filled in."""
-    form = wording.form
-    if form is None:
-        return ()
-    required = form.get("required", [])
-    return [
-        QuestionField(
-            name=name,
-            title=str(field.get("title") or name),
-            hint=_hint(field, zone),
-            shape=_shape(field, secret=wording.secret),
-            offered=_offered(field),
-            is_required=name in required,
-            minimum=field.get("minimum"),
-            maximum=field.get("maximum"),
-            longest=field.get("maxLength"),
-            value=_value(name, field, typed, secret=wording.secret),
-        )
-        for name, field in properties(form).items()
-    ]
-
-
-def given_fields(wording: Wording, form: Form, zone: str) -> dict[str, Any]:
-    """What was filled in, typed as the form wants it; what cannot be read is left to the one who judges it."""
-    found = {
-        name: _read(field, form.all(_PREFIX + name), zone) for name, field in properties(wording.form or {}).items()
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _shape(field: Mapping[str, Any], *, secret: bool) -> str:
-    if field["type"] == "array":
-        return "ticks"
-    if offered := _offered(field):
-        return "radios" if len(offered) <= _MOST_RADIOS else "select"
-    if field["type"] in ("integer", "number"):
-        return "number" if field["type"] == "integer" else "decimal"
-    return "password" if secret else _INPUTS.get(field.get("format", ""), "text")
-
-
-def _offered(field: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    if field["type"] == "boolean":
-        return _YES_OR_NO
-    return [(str(value), str(title)) for value, title in choices(field)]
-
-
-def _hint(field: Mapping[str, Any], zone: str) -> str:
-    whose = f"Time in {zone}." if field.get("format") == "date-time" else ""
-    return " ".join(filter(None, [str(field.get("description", "")), whose]))
-
-
-def _value(name: str, field: Mapping[str, Any], typed: Form | None, *, secret: bool) -> Sequence[str]:
-    if secret:
-        return ()
-    if typed is not None:
-        return typed.all(_PREFIX + name)
-    default = field.get("default")
-    if default is None:
-        return ()
-    if isinstance(default, bool):
-        return ("true" if default else "false",)
-    return [str(one) for one in default] if isinstance(default, list) else (str(default),)
-
-
-def _read(field: Mapping[str, Any], words: Sequence[str], zone: str) -> Any:
-    """None when it was left empty."""
-    if field["type"] == "array":
-        return list(words) or None
-    text = words[-1] if words else ""
-    if not text.strip():
-        return None
-    match field["type"]:
-        case "boolean":
-            return {"true": True, "false": False}.get(text, text)
-        case "integer" | "number":
-            return _number(text.strip(), whole=field["type"] == "integer")
-        case _ if field.get("format") == "date-time":
-            return _moment(text, zone)
-        case _:
-            return text
-
-
-def _moment(text: str, zone: str) -> str:
-    """A browser writes what the clock on the wall shows."""
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return text if at.tzinfo is not None else at.replace(tzinfo=known_zone(zone)).isoformat()
-
-
-def _number(text: str, *, whole: bool) -> Any:
-    try:
-        return int(text) if whole or text.lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        return text
-
-
-# What agents ask: first what waits for the person who is signed in, and how each question ended.
-
-
-PAGE_SIZE: Final = 20
-IN_PLACE: Final = 5  # so many stand on other pages
-ALL: Final = "all"
-_MOST_WAITING: Final = 100
-_LONGEST_ID: Final = 64
-_LONGEST_NAME: Final = 255
-_MOST_SAID: Final = 200
-_BACK: Final = {"today": "/", "inbox": "/inbox", "questions": "/questions"}
-
-
-class QuestionCounts(Protocol):
-    async def waiting_for(self, person_id: str) -> int: ...
-
-    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,10 +133,166 @@ class QuestionCard:
         return name_of(self.question, person_id)
 
 
+async def _card(visit: Visit, view: QuestionView, typed: Form | None = None, complaint: str = "") -> QuestionCard:
+    question = view.question
+    asked, context = await made(question, _readable, question)
+    return QuestionCard(
+        question=question,
+        can_answer=may_answer(visit.principal, question, visit.now_us),
+        asks_me=question.asks(person_id_of(visit.principal) or ""),
+        now_us=visit.now_us,
+        zone=visit.zone,
+        words=asked,
+        context=context,
+        typed=typed,
+        complaint=complaint,
+    )
+
+
+def _readable(question: Question) -> tuple[str, str]:
+    wording = question.wording
+    context = wording.context or "" if question.is_open else ""
+    return plain_words(wording.question, wording.format), plain_words(context, wording.format)
+
+
+def form_fields(wording: Wording, zone: str, typed: Form | None = None) -> Sequence[QuestionField]:
+    """Filled with what was typed before; at first with the form's own defaults. A secret is never filled in."""
+    form = wording.form
+    if form is None:
+        return ()
+    required = form.get("required", [])
+    return [
+        QuestionField(
+            name=name,
+            title=str(field.get("title") or name),
+            hint=_hint(field, zone),
+            shape=_shape(field, secret=wording.secret),
+            offered=_offered(field),
+            is_required=name in required,
+            minimum=field.get("minimum"),
+            maximum=field.get("maximum"),
+            longest=field.get("maxLength"),
+            value=_value(name, field, typed, secret=wording.secret),
+        )
+        for name, field in properties(form).items()
+    ]
+
+
+def _shape(field: Mapping[str, Any], *, secret: bool) -> str:
+    if field["type"] == "array":
+        return "ticks"
+    if offered := _offered(field):
+        return "radios" if len(offered) <= _MOST_RADIOS else "select"
+    if field["type"] in ("integer", "number"):
+        return "number" if field["type"] == "integer" else "decimal"
+    return "password" if secret else _INPUTS.get(field.get("format", ""), "text")
+
+
+def _offered(field: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    if field["type"] == "boolean":
+        return _YES_OR_NO
+    return [(str(value), str(title)) for value, title in choices(field)]
+
+
+def _hint(field: Mapping[str, Any], zone: str) -> str:
+    whose = f"Time in {zone}." if field.get("format") == "date-time" else ""
+    return " ".join(filter(None, [str(field.get("description", "")), whose]))
+
+
+def _value(name: str, field: Mapping[str, Any], typed: Form | None, *, secret: bool) -> Sequence[str]:
+    if secret:
+        return ()
+    if typed is not None:
+        return typed.all(_PREFIX + name)
+    default = field.get("default")
+    if default is None:
+        return ()
+    if isinstance(default, bool):
+        return ("true" if default else "false",)
+    return [str(one) for one in default] if isinstance(default, list) else (str(default),)
+
+
+# ---- what a person did there, as an answer ----
+
+
+def given_of(wording: Wording, form: Form, zone: str) -> Given:
+    """Total: what makes no sense is an answer that will be refused."""
+    if form.all("declined"):
+        return Given(declined=True)
+    if form.all("text"):
+        return Given(text=form.get("text").replace("\r\n", "\n"))
+    if wording.kind is QuestionKind.FORM:
+        return Given(fields=given_fields(wording, form, zone))
+    if wording.multiple:
+        return Given(selected=tuple(form.all("selected")))
+    return Given(value=form.get("value"))
+
+
+def given_fields(wording: Wording, form: Form, zone: str) -> dict[str, Any]:
+    """What was filled in, typed as the form wants it; what cannot be read is left to the one who judges it."""
+    found = {
+        name: _read(field, form.all(_PREFIX + name), zone) for name, field in properties(wording.form or {}).items()
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _read(field: Mapping[str, Any], words: Sequence[str], zone: str) -> Any:
+    """None when it was left empty."""
+    if field["type"] == "array":
+        return list(words) or None
+    text = words[-1] if words else ""
+    if not text.strip():
+        return None
+    match field["type"]:
+        case "boolean":
+            return {"true": True, "false": False}.get(text, text)
+        case "integer" | "number":
+            return _number(text.strip(), whole=field["type"] == "integer")
+        case _ if field.get("format") == "date-time":
+            return _moment(text, zone)
+        case _:
+            return text
+
+
+def _moment(text: str, zone: str) -> str:
+    """A browser writes what the clock on the wall shows."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return text if at.tzinfo is not None else at.replace(tzinfo=known_zone(zone)).isoformat()
+
+
+def _number(text: str, *, whole: bool) -> Any:
+    try:
+        return int(text) if whole or text.lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        return text
+
+
+def revision_of(form: Form) -> int:
+    """Of the wording the person had before them; 0, which no wording has, when the page does not say."""
+    typed = form.get("revision")
+    return int(typed) if typed.isascii() and typed.isdecimal() and len(typed) <= _LONGEST_REVISION else 0
+
+
+def event_of(session_secret: str, ask_id: str, form: Form) -> str:
+    """
+    The same press of the same session is one event, however often the browser sends it.
+
+    Keyed with the session, so that what was said cannot be guessed from it.
+    """
+    said = [ask_id, *(f"{name}={value}" for name, value in form.fields if name not in _NOT_SAID)]
+    return hmac.new(session_secret.encode(), "\x1f".join(said).encode(), hashlib.sha256).hexdigest()
+
+
+# ---- the pages ----
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPages:
     asking: Asking
-    figures: QuestionCounts
+    figures: QuestionFigures
     concerned: Concerned
 
     async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
@@ -287,7 +304,7 @@ class QuestionPages:
         return await self.figures.waiting_for(person_id)
 
     async def cards(
-        self, visit: Visit, most: int = IN_PLACE, *, besides: SubjectKind | None = None
+        self, visit: Visit, most: int = _IN_PLACE, *, besides: SubjectKind | None = None
     ) -> Sequence[QuestionCard]:
         """What is open and asks this person, the newest first."""
         found = await self.asking.listing(
@@ -301,18 +318,20 @@ class QuestionPages:
 
     async def show(self, visit: Visit) -> Response:
         chosen = visit.query.get("status", "")
-        chosen = chosen if chosen in (*QuestionStatus, ALL) else str(QuestionStatus.OPEN)
+        chosen = chosen if chosen in (*QuestionStatus, _ALL) else str(QuestionStatus.OPEN)
         after = visit.query.get("cursor", "")[:_LONGEST_ID] or None
-        status = None if chosen == ALL else QuestionStatus(chosen)
+        status = None if chosen == _ALL else QuestionStatus(chosen)
         words, about = await self._about(visit)
-        found = await self.asking.listing(visit.principal, status=status, about=about, after=after, limit=PAGE_SIZE + 1)
-        cards = [await _card(visit, one) for one in found[:PAGE_SIZE]]
+        found = await self.asking.listing(
+            visit.principal, status=status, about=about, after=after, limit=_PAGE_SIZE + 1
+        )
+        cards = [await _card(visit, one) for one in found[:_PAGE_SIZE]]
         is_open = chosen == QuestionStatus.OPEN and not words
         mine = await self.cards(visit, _MOST_WAITING) if is_open and after is None else []
         return visit.show(
             "questions.html",
             chosen=chosen,
-            statuses=[*map(str, QuestionStatus), ALL],
+            statuses=[*map(str, QuestionStatus), _ALL],
             words=words,
             can_search=visit.principal.is_owner,
             mine=mine,
@@ -320,7 +339,7 @@ class QuestionPages:
             cards=[card for card in cards if not (is_open and card.asks_me)],
             waiting=await self.waiting(visit.principal),
             is_first=after is None,
-            next_cursor=cards[-1].question.id if len(found) > PAGE_SIZE else None,
+            next_cursor=cards[-1].question.id if len(found) > _PAGE_SIZE else None,
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
 
@@ -384,37 +403,15 @@ def questions_section(pages: QuestionPages) -> ConsoleSection:
         name="Questions",
         group=NavigationGroup.YOURS,
         pages=(
-            ConsolePage("/questions", pages.show, open_to=can_be_asked),
-            ConsolePage("/questions/{id}", pages.one, open_to=can_be_asked),
-            ConsolePage("/questions/{id}/answer", pages.answer, "POST", open_to=can_be_asked),
+            ConsolePage("/questions", pages.show, open_to=_can_be_asked),
+            ConsolePage("/questions/{id}", pages.one, open_to=_can_be_asked),
+            ConsolePage("/questions/{id}/answer", pages.answer, "POST", open_to=_can_be_asked),
         ),
     )
 
 
-def can_be_asked(who: Principal) -> bool:
+def _can_be_asked(who: Principal) -> bool:
     return person_id_of(who) is not None
-
-
-async def _card(visit: Visit, view: QuestionView, typed: Form | None = None, complaint: str = "") -> QuestionCard:
-    question = view.question
-    asked, context = await made(question, _readable, question)
-    return QuestionCard(
-        question=question,
-        can_answer=may_answer(visit.principal, question, visit.now_us),
-        asks_me=question.asks(person_id_of(visit.principal) or ""),
-        now_us=visit.now_us,
-        zone=visit.zone,
-        words=asked,
-        context=context,
-        typed=typed,
-        complaint=complaint,
-    )
-
-
-def _readable(question: Question) -> tuple[str, str]:
-    wording = question.wording
-    context = wording.context or "" if question.is_open else ""
-    return plain_words(wording.question, wording.format), plain_words(context, wording.format)
 
 
 def _people(cards: Sequence[QuestionCard]) -> set[str]:

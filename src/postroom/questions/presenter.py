@@ -1,4 +1,4 @@
-"""Shows what is planned and closes what has ended: each card is a delivery, and follows it."""
+"""Shows questions where their people are and closes what has ended: each card is a delivery, and follows it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from postroom.attention.rules.policy import PolicyBook
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ErrorClass, PostroomError
-from postroom.kernel.values.ids import DeliveryId, seconds
+from postroom.kernel.values.ids import SECOND_US, DeliveryId, seconds
 from postroom.message.delivery import Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
+from postroom.people.model import Person
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import (
     ENDED_FIRST,
     IN_LINE,
     WAITS,
+    PlannedPresentation,
     Presentation,
     PresentationClaim,
     PresentationMove,
@@ -32,19 +35,80 @@ from postroom.questions.model import (
     Token,
     is_approval,
 )
-from postroom.questions.questions import QUIET, QUIET_SECONDS, Planning
 from postroom.questions.rules.cards import Card, CardMaker, Made, made, request_id_of
-from postroom.questions.store.questions import Claims
+from postroom.questions.rules.plan import GONE, Channels, Turns, nowhere, places
+from postroom.questions.store.presentations import StoredPresentations
 
-WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
+_NEXT_CHANNEL_SECONDS: Final = 300.0
+QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
+_QUIET: Final = "it is quiet for them"
+_WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
 LEASE_SECONDS: Final = 60.0
-AGAIN_SECONDS: Final = 10.0
+_AGAIN_SECONDS: Final = 10.0
 PARKED_SECONDS: Final = 600.0  # a decision rings at once; this is for one that was not heard
-COUNT_SECONDS: Final = 3.0
-LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
+_COUNT_SECONDS: Final = 3.0
+_LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
+_AT_A_TIME: Final = 50
 _IN_HAND: Final = 50
 NO_EDITS: Final = "what was sent on this channel cannot be changed"
 _log = structlog.get_logger("postroom.questions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    """`times` know of channels that a person wishes to be asked on, and when."""
+
+    plans: StoredPresentations
+    people: AskedPeople
+    channels: Channels
+    clock: Clock
+    next_channel_seconds: float = _NEXT_CHANNEL_SECONDS
+    times: QuestionTimes | None = None
+
+    async def plan(self, question: Question, people: Sequence[str] | None = None) -> Sequence[Presentation]:
+        """For these people of it, or for all for whom it was not done yet."""
+        ids = sorted(await self.plans.unplanned(question.id) if people is None else people)
+        chosen = [place for one in ids for place in await self._places(question, one)]
+        return await self.plans.plan(question.id, ids, chosen, self.clock.now_us())
+
+    def chosen(self, question: Question, people: Sequence[Person], mint: Callable[[int], str]) -> list[Presentation]:
+        """For people who are known already, so that it can be stored with the question."""
+        now_us, in_order = question.created_at_us, sorted(people, key=lambda one: one.id)
+        found = [one for person in in_order for one in self._on_channels(question, person)]
+        return [one.under(mint(now_us), question.id, now_us) for one in found]
+
+    async def take_up(self) -> int:
+        """What was asked and not planned, by a process that died or because people were added; how many it was."""
+        found = await self.plans.to_plan(_AT_A_TIME)
+        for question in found:
+            await self.plan(question)
+        return len(found)
+
+    async def _places(self, question: Question, person_id: str) -> list[PlannedPresentation]:
+        found = await self.people.find(person_id)
+        person = next((one for one in found if one.id == person_id), None)
+        return self._on_channels(question, person) if person else [nowhere(person_id, GONE)]
+
+    def _on_channels(self, question: Question, person: Person) -> list[PlannedPresentation]:
+        return places(person, question.channels, self.channels, self._turns(person.id))
+
+    async def turn_us(self, question: Question, shown: Presentation, now_us: int) -> int | None:
+        """When this channel has its turn, if the person's channel before it came up late; None when that is now."""
+        if question.channels is not None or now_us - shown.created_at_us < SECOND_US:  # it is the first
+            return None
+        mine = [one for one in await self.plans.of(question.id) if one.person_id == shown.person_id]
+        before = [one for one in mine if one.id < shown.id and one.status is not PresentationStatus.FAILED][-1:]
+        gap_us = seconds(self._turns(shown.person_id).gap(shown.channel))
+        for one in before:
+            is_held = one.status is PresentationStatus.PLANNED and one.reason == _QUIET
+            at_us = (now_us if is_held else one.updated_at_us) + gap_us
+            if at_us > now_us and (is_held or one.status is PresentationStatus.SHOWN):
+                return at_us
+        return None
+
+    def _turns(self, person_id: str) -> Turns:
+        steps = self.times.channels_after(person_id) if self.times is not None else ()
+        return Turns(seconds=self.next_channel_seconds, steps=steps)
 
 
 class Post(Protocol):
@@ -78,7 +142,7 @@ class Presenter:
     """
 
     planning: Planning
-    claims: Claims
+    claims: StoredPresentations
     cards: CardMaker
     post: Post
     clock: Clock
@@ -96,7 +160,7 @@ class Presenter:
         if await self.planning.take_up():
             await self._begin_what_is_due()
         self._count()
-        return self.clock.now_us() + seconds(LOOK_SECONDS)
+        return self.clock.now_us() + seconds(_LOOK_SECONDS)
 
     async def _follow_policies(self) -> None:
         """What was quiet for someone may not be any more."""
@@ -104,7 +168,7 @@ class Presenter:
             return
         before, self._policies = self._policies, await self.times.policies()
         if before is not None and before != self._policies:
-            await self.claims.again(QUIET, self.clock.now_us())
+            await self.claims.again(_QUIET, self.clock.now_us())
 
     async def idle(self) -> None:
         while self._tasks:
@@ -170,7 +234,7 @@ class Presenter:
         elif delivery_id is None and (line := await self._line(claim)) and not _is_first_in(line, claim):
             await self._stand_in_line(claim)
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
-            await self.claims.later(claim, quiet_us, QUIET)
+            await self.claims.later(claim, quiet_us, _QUIET)
         elif delivery_id is None:
             card = partial(self.cards.asking, behind=max(0, len(line) - 1))
             await self._send(claim, await _made(claim, card), issued=_is_first(claim))
@@ -196,7 +260,7 @@ class Presenter:
     def _count(self) -> None:
         """Now and then, however many come."""
         now_us = self.clock.now_us()
-        if now_us < self._counted_us + seconds(COUNT_SECONDS):
+        if now_us < self._counted_us + seconds(_COUNT_SECONDS):
             return
         for first in list(self._uncounted.values())[: self._room()]:
             self._counted_us = now_us
@@ -248,7 +312,7 @@ class Presenter:
             await self._send(claim, await _made(claim, self.cards.anew))
             return
         await self.claims.issue(card.tokens)
-        outcome = await self._submit(claim, card.outgoing, WAIT_SECONDS)
+        outcome = await self._submit(claim, card.outgoing, _WAIT_SECONDS)
         if outcome.status is AnswerStatus.OK:
             parts = await self.post.parts(card.outgoing.revises)  # a longer text may have added some
             await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=question.revision, provider_ids=parts))
@@ -281,7 +345,7 @@ class Presenter:
             return
         outcome = stored or await self.post.outcome(delivery_id, 0)
         if outcome is None or outcome.status is AnswerStatus.ACCEPTED:
-            outcome = await self.post.outcome(delivery_id, WAIT_SECONDS)
+            outcome = await self.post.outcome(delivery_id, _WAIT_SECONDS)
         if outcome is None or _is_under_way(outcome):
             await self._later(claim, outcome)
         elif outcome.status is AnswerStatus.OK:
@@ -299,7 +363,7 @@ class Presenter:
             await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
             return
         for closing in await _made(claim, self.cards.closings):
-            outcome = await self._submit(claim, closing, WAIT_SECONDS)
+            outcome = await self._submit(claim, closing, _WAIT_SECONDS)
             if outcome.status is not AnswerStatus.PENDING_APPROVAL:
                 break
         if outcome.status is AnswerStatus.OK:
@@ -337,7 +401,7 @@ class Presenter:
 
     async def _later(self, claim: PresentationClaim, outcome: Outcome | None) -> None:
         is_parked = outcome is not None and outcome.status is AnswerStatus.PENDING_APPROVAL
-        pause = PARKED_SECONDS if is_parked else AGAIN_SECONDS
+        pause = PARKED_SECONDS if is_parked else _AGAIN_SECONDS
         await self.claims.later(claim, self.clock.now_us() + seconds(pause), _reason(outcome))
 
     async def _tell(self, claim: PresentationClaim, shown: Shown) -> None:

@@ -1,4 +1,4 @@
-"""What every door calls: ask people, wait for them, and answer as one of them."""
+"""Questions from beginning to end, and what every door calls: ask people, wait for them, and answer as one of them."""
 
 from __future__ import annotations
 
@@ -15,50 +15,193 @@ from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, Principal, Role, person_id_of
 from postroom.message.inbound import Assurance
 from postroom.people.model import Person
-from postroom.questions.asked_people import AskedPeople, Strangers, asked, asked_people, found_people
+from postroom.questions.asked_people import Strangers, asked, asked_people, found_people
 from postroom.questions.model import (
-    BY_DEFAULT,
-    Added,
     Asked,
-    AskedPerson,
     Attempt,
     Heard,
-    PlannedPresentation,
     Presentation,
     PresentationStatus,
     Question,
     QuestionChange,
+    QuestionEvent,
     QuestionEventType,
-    QuestionMove,
     QuestionStatus,
     Resume,
     Subject,
     SubjectKind,
     Verdict,
     Wording,
-    after,
-    ended,
 )
+from postroom.questions.presenter import Planning
+from postroom.questions.rules.changes import cancelled, opened, postponed, reminded, revised, superseded, taken
 from postroom.questions.rules.judge import AnswerPolicy, judge, refused
-from postroom.questions.rules.plan import (
-    GONE,
-    Channels,
-    Plan,
-    QuestionStep,
-    Turns,
-    due,
-    next_at,
-    nowhere,
-    places,
-    refuse_unknown_channels,
-)
+from postroom.questions.rules.plan import Plan, QuestionStep, due, next_at, refuse_unknown_channels
 from postroom.questions.rules.reading import Given
-from postroom.questions.rules.request import QuestionRequest, check_revision, fingerprint
-from postroom.questions.store.questions import Decide, Plans, QuestionRecord, QuestionStore
-from postroom.questions.waiting import AnswersPage, Bells, HeardAnswer, Progress, QuestionStory, QuestionView, Waiting
+from postroom.questions.rules.request import QuestionRequest, check_revision
+from postroom.questions.store.questions import Decide, StoredQuestions
+from postroom.questions.telling import (
+    AnswersPage,
+    Bells,
+    HeardAnswer,
+    Progress,
+    QuestionStory,
+    QuestionView,
+    Waiting,
+    for_others,
+)
 
-MAX_PAGE: Final = 200
+_MAX_PAGE: Final = 200
 _HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the question does not exist
+_QUESTIONS_AT_A_TIME: Final = 100
+_LINES_AT_A_TIME: Final = 100
+_EVER: Final = -1  # before all that can be due
+_AGAIN_SECONDS: Final = 60.0
+_ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
+_Changed = Callable[[Question], None]
+_CaughtUp = Callable[[], int | None]
+
+
+class KeyReused(ValidationError):
+    """The caller's key stands for another question."""
+
+    def __init__(self, ask_id: str) -> None:
+        told = FieldError("idempotency_key", f"was already used for another question, {ask_id}", "key_reused")
+        super().__init__(f"{told.field}: {told.error}", fields=[told])
+        self.ask_id = ask_id
+
+
+class TooManyOpen(OverloadRejected):
+    """The asker waits for more answers than people can give."""
+
+    def __init__(self) -> None:
+        told = (
+            "too many of your questions are open: wait for answers, or cancel some that nobody needs to answer any more"
+        )
+        super().__init__(told, limit_type="open_questions", retry_after_seconds=_AGAIN_SECONDS)
+        self.code = Code.TOO_MANY_OPEN
+
+
+# ---- the engine: asked once, heard by one rule, ended once ----
+
+
+def _nothing(_question: Question) -> None:
+    return None
+
+
+def _caught_up() -> int | None:
+    return None
+
+
+class Questions:
+    """
+    `changed` is rung after every commit, with the question as it is then.
+
+    `caught_up` says until when everything that people sent has been read; None when nothing can be on its way.
+    """
+
+    def __init__(
+        self,
+        store: StoredQuestions,
+        clock: Clock,
+        *,
+        policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
+        changed: _Changed = _nothing,
+        caught_up: _CaughtUp = _caught_up,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._policy = policy
+        self._changed = changed
+        self._caught_up = caught_up
+        self._awake_us = self._awake_since_us = 0
+
+    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
+        """With the places where it is shown, or left to be planned. Raises KeyReused and TooManyOpen."""
+        asked = await self._store.ask(question, planned)
+        if asked.refused:
+            raise TooManyOpen
+        if asked.conflict:
+            raise KeyReused(asked.question.id)
+        if asked.created:
+            self._changed(asked.question)
+        return asked
+
+    async def hear(self, attempt: Attempt) -> Heard | None:
+        """It is heard now, whatever it says; None when there is no such question."""
+        heard = await self._store.hear(replace(attempt, heard_at_us=self._clock.now_us()), self._judge)
+        if heard is not None and not heard.repeated:
+            self._changed(heard.question)
+        return heard
+
+    def refusal(self, question: Question, attempt: Attempt) -> Verdict | None:
+        """Of whoever wants to answer and has not said anything yet; nothing of it is kept."""
+        return refused(question, attempt, self._clock.now_us(), self._policy)
+
+    async def cancel(self, question_id: str, reason: str | None = None) -> Question | None:
+        return await self._change(question_id, partial(cancelled, reason=reason, now_us=self._clock.now_us()))
+
+    async def reminded(self, question_id: str) -> Question | None:
+        """Notes the first reminder that another than the timekeeper sent."""
+        return await self._change(question_id, partial(reminded, now_us=self._clock.now_us()))
+
+    async def postpone(self, question_id: str, step: QuestionStep, until_us: int) -> Question | None:
+        return await self._change(question_id, partial(postponed, step=step, until_us=until_us))
+
+    async def supersede(self, question_id: str, by: str) -> Question | None:
+        return await self._change(question_id, partial(superseded, by=by, now_us=self._clock.now_us()))
+
+    async def revise(self, question_id: str, wording: Wording, expires_at_us: int | None = None) -> Question | None:
+        now_us = self._clock.now_us()
+        decide = partial(revised, wording=wording, expires_at_us=expires_at_us, now_us=now_us)
+        return await self._change(question_id, decide)
+
+    async def next_step_us(self) -> int | None:
+        """When the first of them is to be reminded of, escalated or ended: most looks find only that."""
+        self._stay_awake(self._clock.now_us())
+        return await self._store.next_due(_EVER)
+
+    async def look(self) -> int | None:
+        """One round of reminding, escalating and ending; answers when to look again."""
+        now_us = self._clock.now_us()
+        waiting = await self._store.due(now_us, _QUESTIONS_AT_A_TIME)
+        again: list[int] = []
+        for question in waiting:
+            plan = self.due(question, now_us)
+            if plan.steps:
+                await self._change(question.id, partial(self._step, now_us=now_us))
+            if plan.next_at_us is not None:
+                again.append(plan.next_at_us)
+        later = now_us if len(waiting) == _QUESTIONS_AT_A_TIME else await self._store.next_due(now_us)
+        return min([*again, *([] if later is None else [later])], default=None)
+
+    def due(self, question: Question, now_us: int) -> Plan:
+        self._stay_awake(now_us)
+        return due(question, now_us, caught_up_until_us=self._caught_up(), awake_since_us=self._awake_since_us)
+
+    def _step(self, question: Question, now_us: int) -> QuestionChange:
+        """Planned again under the lock: an answer may have come meanwhile."""
+        return taken(question, self.due(question, now_us), now_us)
+
+    def _stay_awake(self, now_us: int) -> None:
+        """Asked every few seconds, unless the household was down, or its machine asleep."""
+        if now_us - self._awake_us > seconds(_ASLEEP_SECONDS):
+            self._awake_since_us = now_us
+        self._awake_us = now_us
+
+    def _judge(self, question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
+        return judge(question, attempt, attempt.heard_at_us, shown, self._policy)
+
+    async def _change(self, question_id: str, decide: Decide) -> Question | None:
+        change = await self._store.change(question_id, decide)
+        if change is None:
+            return None
+        if change.event is not None:
+            self._changed(change.question)
+        return change.question
+
+
+# ---- what callers may do ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +215,7 @@ class Asking:
     """
 
     questions: Questions
-    store: QuestionRecord
+    store: StoredQuestions
     planning: Planning
     bells: Bells
     clock: Clock
@@ -395,19 +538,13 @@ def _may_see(caller: Principal, question: Question) -> bool:
     return _is_asker(caller, question) or caller.is_owner or (person_id is not None and question.asks(person_id))
 
 
-def for_others(question: Question) -> Question:
-    """What the asker keeps for itself is not theirs, and a secret is not repeated to any screen."""
-    answer = None if question.wording.secret else question.answer
-    return replace(question, answer=answer, state=None, key=None, resume=None)
-
-
 def _whole_seconds(length_us: int) -> int:
     return -(-length_us // SECOND_US)
 
 
 def _check_page(limit: int) -> None:
-    if not 1 <= limit <= MAX_PAGE:
-        raise ValidationError.of([FieldError("limit", f"must be from 1 to {MAX_PAGE}", "out_of_range")])
+    if not 1 <= limit <= _MAX_PAGE:
+        raise ValidationError.of([FieldError("limit", f"must be from 1 to {_MAX_PAGE}", "out_of_range")])
 
 
 def _position(since: str | None) -> int:
@@ -421,346 +558,41 @@ def _not_found() -> Refused:
     return Refused(Code.NOT_FOUND, "there is no such question")
 
 
-# Every change of a question that is not a person's answer; each leaves one that has ended as it is.
+# ---- what happens to questions, line by line, for those who may see them ----
 
 
-NOT_CAUGHT_UP: Final = "not everything that was sent before the deadline could be read"
-
-
-def cancelled(question: Question, *, reason: str | None, now_us: int) -> QuestionChange:
-    return _ended(question, QuestionMove.CANCEL, now_us, reason=reason)
-
-
-def superseded(question: Question, *, by: str, now_us: int) -> QuestionChange:
-    return _ended(question, QuestionMove.SUPERSEDE, now_us, superseded_by=by)
-
-
-def expired(question: Question, *, caught_up: bool, now_us: int) -> QuestionChange:
-    """With the default as its answer, if there is one; no person acted, and it says so."""
-    default = question.wording.default
-    return _ended(
-        question,
-        QuestionMove.EXPIRE,
-        now_us,
-        answer=default,
-        answered_by=BY_DEFAULT if default else None,
-        reason=None if caught_up else NOT_CAUGHT_UP,
-    )
-
-
-def revised(question: Question, wording: Wording, *, expires_at_us: int | None = None, now_us: int) -> QuestionChange:
-    """Another wording, or only another deadline; whatever was shown before no longer counts when the words differ."""
-    if not question.is_open:
-        return QuestionChange(question=question)
-    mark = fingerprint(wording, (person.id for person in question.people if person.added is Added.ASKED))
-    same = mark == question.revision_hash
-    new = replace(question, wording=wording, revision_hash=mark, expires_at_us=expires_at_us or question.expires_at_us)
-    new = replace(new, revision=question.revision + (0 if same else 1), next_at_us=next_at(new))
-    if new == question:
-        return QuestionChange(question=question)
-    after(question.status, QuestionMove.REVISE)
-    return _noted(new, QuestionEventType.REVISED, now_us, revision=new.revision)
-
-
-def reminded(question: Question, *, now_us: int) -> QuestionChange:
-    if not question.is_open or question.reminded_at_us is not None:
-        return QuestionChange(question=question)
-    return _noted(_planned(replace(question, reminded_at_us=now_us)), QuestionEventType.REMINDED, now_us)
-
-
-def escalated(question: Question, *, now_us: int) -> QuestionChange:
-    """More people may answer; those who were asked still may."""
-    if not question.is_open or question.escalated_at_us is not None:
-        return QuestionChange(question=question)
-    more = tuple(person for person in question.escalate_to if not question.asks(person.id))
-    new = _planned(replace(question, people=question.people + more, escalated_at_us=now_us))
-    return _noted(new, QuestionEventType.ESCALATED, now_us, people=[person.id for person in more])
-
-
-def postponed(question: Question, step: QuestionStep, *, until_us: int) -> QuestionChange:
-    """It is quiet for those whom the step is about; no line in the feed, since nothing has happened."""
-    after_seconds = -((question.created_at_us - until_us) // SECOND_US)  # a whole second, and never too early
-    if not question.is_open or until_us <= question.created_at_us:
-        return QuestionChange(question=question)
-    if step is QuestionStep.REMIND:
-        return QuestionChange(question=_planned(replace(question, remind_after_seconds=after_seconds)))
-    return QuestionChange(question=_planned(replace(question, escalate_after_seconds=after_seconds)))
-
-
-def taken(question: Question, plan: Plan, now_us: int) -> QuestionChange:
-    """The first step of a plan; the others come with the next look."""
-    match plan.steps[:1]:
-        case (QuestionStep.REMIND,):
-            return reminded(question, now_us=now_us)
-        case (QuestionStep.ESCALATE,):
-            return escalated(question, now_us=now_us)
-        case (QuestionStep.EXPIRE,):
-            return expired(question, caught_up=plan.caught_up, now_us=now_us)
-        case _:
-            return QuestionChange(question=question)
-
-
-def _ended(question: Question, move: QuestionMove, now_us: int, **changes: object) -> QuestionChange:
-    if not question.is_open:
-        return QuestionChange(question=question)
-    return ended(question, move, now_us, **changes)
-
-
-def _planned(question: Question) -> Question:
-    return replace(question, next_at_us=next_at(question))
-
-
-def _noted(question: Question, event: QuestionEventType, now_us: int, **note: object) -> QuestionChange:
-    return QuestionChange(question=question, event=event, at_us=now_us, note=note)
-
-
-# A checked request becomes an open question, addressed to people.
-
-
-def opened(
-    request: QuestionRequest,
-    *,
-    id: str,
-    asker: str,
-    people: Sequence[AskedPerson],
-    escalate_to: Sequence[AskedPerson] = (),
-    resume: Resume | None = None,
-    subject: Subject | None = None,
-    now_us: int,
-) -> Question:
-    """`people` are those whom `to` names, found and fixed here: they, and those added later, may answer."""
-    mark = fingerprint(request.wording, (person.id for person in people))
-    question = Question(
-        id=id,
-        asker=asker,
-        key=request.key,
-        fingerprint=mark,
-        wording=request.wording,
-        people=tuple({person.id: person for person in people}.values()),
-        revision_hash=mark,
-        channels=request.channels,
-        urgency=request.urgency,
-        preview=request.preview,
-        state=request.state,
-        remind_after_seconds=request.remind_after_seconds,
-        escalate_to=tuple(replace(person, added=Added.ESCALATED) for person in escalate_to),
-        escalate_after_seconds=request.escalate_after_seconds,
-        resume=resume,
-        subject=subject,
-        created_at_us=now_us,
-        expires_at_us=request.expires_at_us or now_us + seconds(request.deadline_seconds),
-    )
-    return replace(question, next_at_us=next_at(question))
-
-
-# Chooses the places where the people of a question are shown it; choosing twice does no harm.
-
-
-NEXT_CHANNEL_SECONDS: Final = 300.0
-QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
-QUIET: Final = "it is quiet for them"
-_AT_A_TIME: Final = 50
+_SHOWN: Final = frozenset(QuestionEventType) - {QuestionEventType.REMINDED, QuestionEventType.ESCALATED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planning:
-    """`times` know of channels that a person wishes to be asked on, and when."""
+class FeedLine:
+    """One event, and the question as it is when it is read; without a view it is none of the reader's."""
 
-    plans: Plans
-    people: AskedPeople
-    channels: Channels
-    clock: Clock
-    next_channel_seconds: float = NEXT_CHANNEL_SECONDS
-    times: QuestionTimes | None = None
+    position: int
+    type: QuestionEventType
+    view: QuestionView | None
 
-    async def plan(self, question: Question, people: Sequence[str] | None = None) -> Sequence[Presentation]:
-        """For these people of it, or for all for whom it was not done yet."""
-        ids = sorted(await self.plans.unplanned(question.id) if people is None else people)
-        chosen = [place for one in ids for place in await self._places(question, one)]
-        return await self.plans.plan(question.id, ids, chosen, self.clock.now_us())
 
-    def chosen(self, question: Question, people: Sequence[Person], mint: Callable[[int], str]) -> list[Presentation]:
-        """For people who are known already, so that it can be stored with the question."""
-        now_us, in_order = question.created_at_us, sorted(people, key=lambda one: one.id)
-        found = [one for person in in_order for one in self._on_channels(question, person)]
-        return [one.under(mint(now_us), question.id, now_us) for one in found]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionFeed:
+    asking: Asking
+    lines: StoredQuestions
 
-    async def take_up(self) -> int:
-        """What was asked and not planned, by a process that died or because people were added; how many it was."""
-        found = await self.plans.to_plan(_AT_A_TIME)
-        for question in found:
-            await self.plan(question)
-        return len(found)
+    async def newest(self) -> int:
+        return await self.lines.last_position()
 
-    async def _places(self, question: Question, person_id: str) -> list[PlannedPresentation]:
-        found = await self.people.find(person_id)
-        person = next((one for one in found if one.id == person_id), None)
-        return self._on_channels(question, person) if person else [nowhere(person_id, GONE)]
+    async def since(self, reader: Principal, position: int) -> Sequence[FeedLine]:
+        """In the order of commits; an agent reads of its own questions, a person of theirs, the owner of all."""
+        only = str(reader) if person_id_of(reader) is None else None
+        found = await self.lines.events(since=position, limit=_LINES_AT_A_TIME, asker=only)
+        return [FeedLine(position=one.position, type=one.type, view=await self._view(reader, one)) for one in found]
 
-    def _on_channels(self, question: Question, person: Person) -> list[PlannedPresentation]:
-        return places(person, question.channels, self.channels, self._turns(person.id))
-
-    async def turn_us(self, question: Question, shown: Presentation, now_us: int) -> int | None:
-        """When this channel has its turn, if the person's channel before it came up late; None when that is now."""
-        if question.channels is not None or now_us - shown.created_at_us < SECOND_US:  # it is the first
+    async def _view(self, reader: Principal, event: QuestionEvent) -> QuestionView | None:
+        if event.type not in _SHOWN:
             return None
-        mine = [one for one in await self.plans.of(question.id) if one.person_id == shown.person_id]
-        before = [one for one in mine if one.id < shown.id and one.status is not PresentationStatus.FAILED][-1:]
-        gap_us = seconds(self._turns(shown.person_id).gap(shown.channel))
-        for one in before:
-            is_held = one.status is PresentationStatus.PLANNED and one.reason == QUIET
-            at_us = (now_us if is_held else one.updated_at_us) + gap_us
-            if at_us > now_us and (is_held or one.status is PresentationStatus.SHOWN):
-                return at_us
-        return None
-
-    def _turns(self, person_id: str) -> Turns:
-        steps = self.times.channels_after(person_id) if self.times is not None else ()
-        return Turns(seconds=self.next_channel_seconds, steps=steps)
-
-
-# Questions from beginning to end: asked once, heard by one rule, ended once.
-
-
-_QUESTIONS_AT_A_TIME: Final = 100
-_EVER: Final = -1  # before all that can be due
-_AGAIN_SECONDS: Final = 60.0
-_ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
-Changed = Callable[[Question], None]
-CaughtUp = Callable[[], int | None]
-
-
-class KeyReused(ValidationError):
-    """The caller's key stands for another question."""
-
-    def __init__(self, ask_id: str) -> None:
-        told = FieldError("idempotency_key", f"was already used for another question, {ask_id}", "key_reused")
-        super().__init__(f"{told.field}: {told.error}", fields=[told])
-        self.ask_id = ask_id
-
-
-class TooManyOpen(OverloadRejected):
-    """The asker waits for more answers than people can give."""
-
-    def __init__(self) -> None:
-        told = (
-            "too many of your questions are open: wait for answers, or cancel some that nobody needs to answer any more"
-        )
-        super().__init__(told, limit_type="open_questions", retry_after_seconds=_AGAIN_SECONDS)
-        self.code = Code.TOO_MANY_OPEN
-
-
-def _nothing(_question: Question) -> None:
-    return None
-
-
-def _caught_up() -> int | None:
-    return None
-
-
-class Questions:
-    """
-    `changed` is rung after every commit, with the question as it is then.
-
-    `caught_up` says until when everything that people sent has been read; None when nothing can be on its way.
-    """
-
-    def __init__(
-        self,
-        store: QuestionStore,
-        clock: Clock,
-        *,
-        policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
-        changed: Changed = _nothing,
-        caught_up: CaughtUp = _caught_up,
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._policy = policy
-        self._changed = changed
-        self._caught_up = caught_up
-        self._awake_us = self._awake_since_us = 0
-
-    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
-        """With the places where it is shown, or left to be planned. Raises KeyReused and TooManyOpen."""
-        asked = await self._store.ask(question, planned)
-        if asked.refused:
-            raise TooManyOpen
-        if asked.conflict:
-            raise KeyReused(asked.question.id)
-        if asked.created:
-            self._changed(asked.question)
-        return asked
-
-    async def hear(self, attempt: Attempt) -> Heard | None:
-        """It is heard now, whatever it says; None when there is no such question."""
-        heard = await self._store.hear(replace(attempt, heard_at_us=self._clock.now_us()), self._judge)
-        if heard is not None and not heard.repeated:
-            self._changed(heard.question)
-        return heard
-
-    def refusal(self, question: Question, attempt: Attempt) -> Verdict | None:
-        """Of whoever wants to answer and has not said anything yet; nothing of it is kept."""
-        return refused(question, attempt, self._clock.now_us(), self._policy)
-
-    async def cancel(self, question_id: str, reason: str | None = None) -> Question | None:
-        return await self._change(question_id, partial(cancelled, reason=reason, now_us=self._clock.now_us()))
-
-    async def reminded(self, question_id: str) -> Question | None:
-        """Notes the first reminder that another than the timekeeper sent."""
-        return await self._change(question_id, partial(reminded, now_us=self._clock.now_us()))
-
-    async def postpone(self, question_id: str, step: QuestionStep, until_us: int) -> Question | None:
-        return await self._change(question_id, partial(postponed, step=step, until_us=until_us))
-
-    async def supersede(self, question_id: str, by: str) -> Question | None:
-        return await self._change(question_id, partial(superseded, by=by, now_us=self._clock.now_us()))
-
-    async def revise(self, question_id: str, wording: Wording, expires_at_us: int | None = None) -> Question | None:
-        now_us = self._clock.now_us()
-        decide = partial(revised, wording=wording, expires_at_us=expires_at_us, now_us=now_us)
-        return await self._change(question_id, decide)
-
-    async def next_step_us(self) -> int | None:
-        """When the first of them is to be reminded of, escalated or ended: most looks find only that."""
-        self._stay_awake(self._clock.now_us())
-        return await self._store.next_due(_EVER)
-
-    async def look(self) -> int | None:
-        """One round of reminding, escalating and ending; answers when to look again."""
-        now_us = self._clock.now_us()
-        waiting = await self._store.due(now_us, _QUESTIONS_AT_A_TIME)
-        again: list[int] = []
-        for question in waiting:
-            plan = self.due(question, now_us)
-            if plan.steps:
-                await self._change(question.id, partial(self._step, now_us=now_us))
-            if plan.next_at_us is not None:
-                again.append(plan.next_at_us)
-        later = now_us if len(waiting) == _QUESTIONS_AT_A_TIME else await self._store.next_due(now_us)
-        return min([*again, *([] if later is None else [later])], default=None)
-
-    def due(self, question: Question, now_us: int) -> Plan:
-        self._stay_awake(now_us)
-        return due(question, now_us, caught_up_until_us=self._caught_up(), awake_since_us=self._awake_since_us)
-
-    def _step(self, question: Question, now_us: int) -> QuestionChange:
-        """Planned again under the lock: an answer may have come meanwhile."""
-        return taken(question, self.due(question, now_us), now_us)
-
-    def _stay_awake(self, now_us: int) -> None:
-        """Asked every few seconds, unless the household was down, or its machine asleep."""
-        if now_us - self._awake_us > seconds(_ASLEEP_SECONDS):
-            self._awake_since_us = now_us
-        self._awake_us = now_us
-
-    def _judge(self, question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
-        return judge(question, attempt, attempt.heard_at_us, shown, self._policy)
-
-    async def _change(self, question_id: str, decide: Decide) -> Question | None:
-        change = await self._store.change(question_id, decide)
-        if change is None:
+        try:
+            return await self.asking.read(reader, event.question_id)
+        except Refused as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
             return None
-        if change.event is not None:
-            self._changed(change.question)
-        return change.question

@@ -1,4 +1,4 @@
-"""The one shape in which every door tells what became of a question."""
+"""The one shape in which every door tells what became of a question, and what doors check of a call before."""
 
 from __future__ import annotations
 
@@ -27,12 +27,110 @@ from postroom.questions.model import (
 )
 from postroom.questions.questions import KeyReused, TooManyOpen
 from postroom.questions.rules.request import check_wait
-from postroom.questions.waiting import QuestionView
+from postroom.questions.telling import QuestionView
 
+_MAX_ID_CHARACTERS: Final = 64
+_MAX_REASON_CHARACTERS: Final = 500
+_MAX_CURSOR_CHARACTERS: Final = 64
+_DEFAULT_PAGE: Final = 50
 _NOT_SHOWN: Final = "not_shown"
 _STILL_OPEN: Final = (
     "Not answered yet. Call wait with this ask_id to go on waiting; do not ask again and do not make up an answer."
 )
+
+
+# ---- what callers send; every wrong field is named as the caller wrote it ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitCall:
+    ask_id: str | None
+    key: str | None
+    wait_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageCall:
+    since: str | None
+    limit: int
+
+
+def given(**arguments: Any) -> dict[str, Any]:
+    """What is null or an empty text was not given."""
+    return {name: value for name, value in arguments.items() if value is not None and value != ""}
+
+
+def check_wait_call(arguments: Mapping[str, Any]) -> WaitCall:
+    fields = Fields(arguments, whole="arguments")
+    call = WaitCall(
+        ask_id=fields.optional_text("ask_id", maximum=_MAX_ID_CHARACTERS),
+        key=fields.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS),
+        wait_seconds=check_wait(fields),
+    )
+    fields.finish()
+    return call
+
+
+def check_page_call(arguments: Mapping[str, Any]) -> PageCall:
+    """The bounds of `limit` and what a cursor looks like are the work's to judge."""
+    fields = Fields(arguments, whole="arguments")
+    limit = arguments.get("limit", _DEFAULT_PAGE)
+    if isinstance(limit, bool) or not isinstance(limit, int):
+        fields.complain("limit", "must be a whole number", "number_required")
+    since = fields.optional_text("since", maximum=_MAX_CURSOR_CHARACTERS)
+    fields.finish()
+    return PageCall(since=since, limit=limit)
+
+
+def check_id(arguments: Mapping[str, Any]) -> str:
+    fields = Fields(arguments, whole="arguments")
+    ask_id = fields.text("ask_id", maximum=_MAX_ID_CHARACTERS)
+    fields.finish()
+    return ask_id.strip()
+
+
+def check_reason(arguments: Mapping[str, Any]) -> str | None:
+    fields = Fields(arguments, whole="arguments")
+    fields.refuse_unknown(("reason",))
+    reason = fields.optional_text("reason", maximum=_MAX_REASON_CHARACTERS)
+    fields.finish()
+    return reason
+
+
+# ---- a question: for agents what became of it, for people also what was asked ----
+
+
+def document(view: QuestionView) -> dict[str, Any]:
+    """For MCP, REST, the command line, webhooks and streams alike; what a caller may not see is not in their view."""
+    return answer_shape(view.question, view.presentations, joined=view.joined)
+
+
+def shown(view: QuestionView) -> dict[str, Any]:
+    """The same with what was asked, for those who look at questions that they have not asked themselves."""
+    return document(view) | {"asked": _asked(view.question)}
+
+
+def _asked(question: Question) -> dict[str, Any]:
+    wording = question.wording
+    return {
+        "question": wording.question,
+        "kind": str(wording.kind),
+        "context": wording.context,
+        "format": str(wording.format),
+        "options": [
+            {"value": one.value, "label": one.label, "description": one.description} for one in wording.options
+        ],
+        "multiple": wording.multiple,
+        "form": dict(wording.form) if wording.form else None,
+        "allow_text": wording.allow_text,
+        "secret": wording.secret,
+        "urgency": str(question.urgency),
+        "asked_by": question.asker,
+        "asked_at": to_text(question.created_at_us),
+        "to": [{"person_id": person.id, "name": person.name} for person in question.people],
+        "revision": question.revision,
+        "reason": question.reason,
+    }
 
 
 def answer_shape(question: Question, shown: Sequence[Presentation], *, joined: bool = False) -> dict[str, Any]:
@@ -117,74 +215,26 @@ def _name(question: Question, person_id: str) -> str:
     return next((person.name for person in question.people if person.id == person_id), person_id)
 
 
-# What callers send about questions that exist, checked; every wrong field is named as the caller wrote it.
+# ---- answers of tools, and refusals of all doors ----
 
 
-MAX_ID_CHARACTERS: Final = 64
-MAX_REASON_CHARACTERS: Final = 500
-MAX_CURSOR_CHARACTERS: Final = 64
-DEFAULT_PAGE: Final = 50
+def question_result(view: QuestionView) -> CallToolResult:
+    shown = document(view)
+    return result(f"Question {shown['ask_id']} is {shown['status']}. {shown['next']}", shown)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitCall:
-    ask_id: str | None
-    key: str | None
-    wait_seconds: float
+def refused(error: PostroomError) -> CallToolResult:
+    told = _refusal(error)
+    return result(f"Nothing was done. {told['error_message']}", told)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageCall:
-    since: str | None
-    limit: int
+def result(said: str, shown: dict[str, Any]) -> CallToolResult:
+    """In words what to do next; and the whole once more as text, for clients that show a model nothing else."""
+    content = [TextContent(type="text", text=text) for text in (said, strict_json(shown, ensure_ascii=False))]
+    return CallToolResult(content=list(content), structured_content=shown)
 
 
-def given(**arguments: Any) -> dict[str, Any]:
-    """What is null or an empty text was not given."""
-    return {name: value for name, value in arguments.items() if value is not None and value != ""}
-
-
-def check_wait_call(arguments: Mapping[str, Any]) -> WaitCall:
-    fields = Fields(arguments, whole="arguments")
-    call = WaitCall(
-        ask_id=fields.optional_text("ask_id", maximum=MAX_ID_CHARACTERS),
-        key=fields.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS),
-        wait_seconds=check_wait(fields),
-    )
-    fields.finish()
-    return call
-
-
-def check_page_call(arguments: Mapping[str, Any]) -> PageCall:
-    """The bounds of `limit` and what a cursor looks like are the work's to judge."""
-    fields = Fields(arguments, whole="arguments")
-    limit = arguments.get("limit", DEFAULT_PAGE)
-    if isinstance(limit, bool) or not isinstance(limit, int):
-        fields.complain("limit", "must be a whole number", "number_required")
-    since = fields.optional_text("since", maximum=MAX_CURSOR_CHARACTERS)
-    fields.finish()
-    return PageCall(since=since, limit=limit)
-
-
-def check_id(arguments: Mapping[str, Any]) -> str:
-    fields = Fields(arguments, whole="arguments")
-    ask_id = fields.text("ask_id", maximum=MAX_ID_CHARACTERS)
-    fields.finish()
-    return ask_id.strip()
-
-
-def check_reason(arguments: Mapping[str, Any]) -> str | None:
-    fields = Fields(arguments, whole="arguments")
-    fields.refuse_unknown(("reason",))
-    reason = fields.optional_text("reason", maximum=MAX_REASON_CHARACTERS)
-    fields.finish()
-    return reason
-
-
-# How the doors of questions say no: as all others do, with the question that is there when a key is used again.
-
-
-def refusal(error: PostroomError) -> dict[str, Any]:
+def _refusal(error: PostroomError) -> dict[str, Any]:
     """For tools."""
     if isinstance(error, ValidationError):
         return argument_error(error) | _existing(error)
@@ -201,58 +251,3 @@ def reused_key(error: KeyReused) -> JSONResponse:
     told = failure_document(error)
     told["error"]["code"] = "key_reused"
     return JSONResponse({**told, **_existing(error)}, status_code=409)
-
-
-# A question as every door renders it: for agents what became of it, for people also what was asked.
-
-
-def document(view: QuestionView) -> dict[str, Any]:
-    """For MCP, REST, the command line, webhooks and streams alike; what a caller may not see is not in their view."""
-    return answer_shape(view.question, view.presentations, joined=view.joined)
-
-
-def shown(view: QuestionView) -> dict[str, Any]:
-    """The same with what was asked, for those who look at questions that they have not asked themselves."""
-    return document(view) | {"asked": _asked(view.question)}
-
-
-def _asked(question: Question) -> dict[str, Any]:
-    wording = question.wording
-    return {
-        "question": wording.question,
-        "kind": str(wording.kind),
-        "context": wording.context,
-        "format": str(wording.format),
-        "options": [
-            {"value": one.value, "label": one.label, "description": one.description} for one in wording.options
-        ],
-        "multiple": wording.multiple,
-        "form": dict(wording.form) if wording.form else None,
-        "allow_text": wording.allow_text,
-        "secret": wording.secret,
-        "urgency": str(question.urgency),
-        "asked_by": question.asker,
-        "asked_at": to_text(question.created_at_us),
-        "to": [{"person_id": person.id, "name": person.name} for person in question.people],
-        "revision": question.revision,
-        "reason": question.reason,
-    }
-
-
-# What the tools with which agents ask answer: in words, as text, and as structure.
-
-
-def question_result(view: QuestionView) -> CallToolResult:
-    shown = document(view)
-    return result(f"Question {shown['ask_id']} is {shown['status']}. {shown['next']}", shown)
-
-
-def refused(error: PostroomError) -> CallToolResult:
-    told = refusal(error)
-    return result(f"Nothing was done. {told['error_message']}", told)
-
-
-def result(said: str, shown: dict[str, Any]) -> CallToolResult:
-    """In words what to do next; and the whole once more as text, for clients that show a model nothing else."""
-    content = [TextContent(type="text", text=text) for text in (said, strict_json(shown, ensure_ascii=False))]
-    return CallToolResult(content=list(content), structured_content=shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError
+from tests.approvals.parked import HOUR_US, MINT, content, new_delivery
 from tests.clock import START_US
 from tests.opened_database import ledger_of, opened_database, opened_file
-from tests.work.approvals.parked import HOUR_US, MINT, content, new_delivery
 
 from postroom.approvals.model import Action, ActionStatus, ApprovalEventType, Parking, Ruling, StandingRule, content_of
 from postroom.approvals.rules import arguments_of, parse_constraints, standing
@@ -32,12 +32,6 @@ from postroom.message.wishes import Risk
 PARKING = Parking(risk=Risk.MEDIUM, expires_at_us=START_US + 48 * HOUR_US, most_pending=100)
 NOW = START_US + HOUR_US
 Refused = (DBAPIError, PostroomError)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 @pytest.fixture

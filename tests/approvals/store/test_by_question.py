@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
-from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
-from tests.work.questions.sample_questions import new_attempt
+from tests.questions.sample_questions import new_attempt
 
 from postroom.approvals import ruling
 from postroom.approvals.card import approval_question, outside_console, ruling_by
@@ -104,12 +101,6 @@ class Desk:
         decided, ended = await self.record.action(action.id), await self.questions.get(question.id)
         assert decided and ended
         return decided.status, ended.status
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.doors.asks.askers import Askers, askers
 from tests.programs.connect.conformance import MISSING, conformance, with_token
 from tests.programs.connect.real_clients import real_client
+from tests.questions.askers import Askers, askers
 
 from postroom.kernel.values.principal import OPERATOR
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.work.questions.asking_office import CHANNELS, HEALTH, Office, opened_office
-from tests.work.questions.card_post import CardPost
+from tests.questions.asking_office import CHANNELS, HEALTH, Office, opened_office
+from tests.questions.card_post import CardPost
 
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Refused

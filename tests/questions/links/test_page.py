@@ -9,7 +9,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from tests.domain.markdown_texts import inked, markdown
-from tests.work.questions.sample_questions import new_question
+from tests.questions.sample_questions import new_question
 
 from postroom.kernel.text.markdown import parse
 from postroom.questions.links.page import HEADERS, question_page

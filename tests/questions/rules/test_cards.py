@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.domain.markdown_texts import inked, markdown
-from tests.work.questions.asking_office import CHANNELS
-from tests.work.questions.sample_questions import new_question
+from tests.questions.asking_office import CHANNELS
+from tests.questions.sample_questions import new_question
 
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.values.ids import seconds
@@ -27,17 +27,9 @@ from postroom.questions.model import (
     QuestionStatus,
     TokenAction,
 )
-from postroom.questions.rules.cards import (
-    CardMaker,
-    CardText,
-    composed,
-    ending_line,
-    hash_of,
-    kept_token,
-    token_of,
-    unfolded,
-)
+from postroom.questions.rules.cards import CardMaker, hash_of, kept_token, token_of, unfolded
 from postroom.questions.rules.plan import ChannelAbility
+from postroom.questions.rules.words import CardText, composed, ending_line
 
 OURS = "1. *Ship* – now_\nAnswer by 10:00 UTC."
 

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.work.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
-from tests.work.questions.sample_questions import BEN, HOUR_US, new_attempt, new_question
+from tests.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
+from tests.questions.sample_questions import BEN, HOUR_US, new_attempt, new_question
 
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.inbound import Assurance, Flag
-from postroom.questions import questions as moves
 from postroom.questions.model import (
     ENDED,
     Attempt,
@@ -29,6 +28,7 @@ from postroom.questions.model import (
     VerdictKind,
     decided,
 )
+from postroom.questions.rules import changes as moves
 from postroom.questions.rules.judge import AnswerPolicy, judge, may_answer
 
 NOW = START_US + seconds(1)

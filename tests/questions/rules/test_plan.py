@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.work.questions.sample_questions import HOUR_US, new_question
+from tests.questions.sample_questions import HOUR_US, new_question
 
 from postroom.kernel.values.ids import seconds
-from postroom.questions import questions
+from postroom.questions.rules import changes
 from postroom.questions.rules.plan import CATCH_UP_SECONDS, OUTAGE_SECONDS, Plan, QuestionStep, due, next_at
 
 END = START_US + HOUR_US
@@ -35,16 +35,16 @@ def test_steps_come_at_their_times() -> None:
 
 def test_a_step_is_taken_once() -> None:
     question = new_question(**waiting())
-    reminded = questions.taken(question, due(question, ESCALATE), ESCALATE).question
-    escalated = questions.taken(reminded, due(reminded, ESCALATE), ESCALATE).question
+    reminded = changes.taken(question, due(question, ESCALATE), ESCALATE).question
+    escalated = changes.taken(reminded, due(reminded, ESCALATE), ESCALATE).question
 
     assert (reminded.next_at_us, escalated.next_at_us) == (ESCALATE, END)
     assert due(escalated, ESCALATE) == Plan(next_at_us=END)
-    assert questions.taken(escalated, due(escalated, ESCALATE), ESCALATE).question == escalated
+    assert changes.taken(escalated, due(escalated, ESCALATE), ESCALATE).question == escalated
 
 
 def test_after_its_end_nothing_is_due() -> None:
-    over = questions.cancelled(new_question(**waiting()), reason=None, now_us=REMIND).question
+    over = changes.cancelled(new_question(**waiting()), reason=None, now_us=REMIND).question
 
     assert due(over, END + HOUR_US) == Plan()
     assert next_at(over) is over.next_at_us is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work.questions.sample_questions import new_question
+from tests.questions.sample_questions import new_question
 
 from postroom.kernel.values.errors import ValidationError
 from postroom.questions.model import Option, QuestionAnswer, Said, Wording

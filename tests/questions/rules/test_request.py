@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.work.questions.sample_questions import ANNA, BEN, new_question
+from tests.questions.sample_questions import ANNA, BEN, new_question
 
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.delivery import Format

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
-import pytest
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
-from tests.work.questions.sample_questions import ANNA, new_attempt, new_question
+from tests.questions.sample_questions import ANNA, new_attempt, new_question
 
+from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
@@ -31,12 +28,6 @@ from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import QuestionFigures, StoredQuestions, story
 
 NOW = START_US + seconds(1)
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 def at_hearing(question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
@@ -69,7 +60,7 @@ async def test_what_is_about_one_kind_of_thing_can_be_left_out(database: Databas
 
 async def test_the_pulse_moves_with_every_question_card_and_end(database: Database) -> None:
     store, figures = StoredQuestions(database, Seal(bytes(32))), QuestionFigures(database)
-    cards = StoredPresentations(database, lambda _: "card-1")
+    cards = StoredPresentations(database, lambda _: "card-1", WrittenMessages())
     question = new_question()
     pulses = [await figures.pulse()]
     await store.ask(question)
@@ -85,7 +76,10 @@ async def test_the_pulse_moves_with_every_question_card_and_end(database: Databa
 
 
 async def test_a_story_has_the_cards_and_all_attempts_in_order(database: Database) -> None:
-    store, cards = StoredQuestions(database, Seal(bytes(32))), StoredPresentations(database, lambda _: "card-1")
+    store, cards = (
+        StoredQuestions(database, Seal(bytes(32))),
+        StoredPresentations(database, lambda _: "card-1", WrittenMessages()),
+    )
     question = new_question()
     await store.ask(question)
     await cards.plan(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing as closed_after
 from dataclasses import replace
 from functools import partial
@@ -14,18 +13,17 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.work.questions.sample_questions import MINT, new_attempt, new_question
+from tests.questions.sample_questions import MINT, new_attempt, new_question
 
 from postroom.conversations.model import RoutedMessage, RouteKind
-from postroom.conversations.store import StoredInbound
+from postroom.conversations.store import StoredInbound, WrittenMessages
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import seconds
 from postroom.message.inbound import InboundMessage
-from postroom.questions import questions
 from postroom.questions.model import (
     Attempt,
     PlannedPresentation,
@@ -40,6 +38,7 @@ from postroom.questions.model import (
 )
 from postroom.questions.model import PresentationMove as Move
 from postroom.questions.model import PresentationStatus as Status
+from postroom.questions.rules import changes
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -53,12 +52,6 @@ Refused = (DBAPIError, PostroomError)
 SHOWN = Shown(move=Move.SHOW, revision=1, provider_ids=["7", "8"])
 
 
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
-
-
 @pytest.fixture
 def store(database: Database) -> StoredQuestions:
     return StoredQuestions(database, Seal(bytes(32)))
@@ -66,7 +59,7 @@ def store(database: Database) -> StoredQuestions:
 
 @pytest.fixture
 def cards(database: Database) -> StoredPresentations:
-    return StoredPresentations(database, MINT.mint)
+    return StoredPresentations(database, MINT.mint, WrittenMessages())
 
 
 @pytest.fixture
@@ -112,7 +105,7 @@ async def test_those_who_are_added_later_are_to_be_planned_too(
 ) -> None:
     question = (await store.ask(new_question(escalate_to="cleo", escalate_after_seconds=60))).question
     await planned(cards, question)
-    await store.change(question.id, partial(questions.escalated, now_us=NOW))
+    await store.change(question.id, partial(changes.escalated, now_us=NOW))
 
     assert [one.id for one in await cards.to_plan(10)] == [question.id]
     assert await cards.unplanned(question.id) == {"cleo"}
@@ -144,7 +137,7 @@ async def test_several_who_look_at_once_share_the_cards(
 
 async def test_looking_while_nothing_is_due_waits_for_no_one_who_writes(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
-        cards = StoredPresentations(database, MINT.mint)
+        cards = StoredPresentations(database, MINT.mint, WrittenMessages())
         with closed_after(sqlite3.connect(tmp_path / "postroom.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
 
@@ -258,7 +251,7 @@ async def test_a_new_wording_is_to_be_shown_on_the_card_and_its_ticks_are_gone(
     assert (await cards.of(question.id))[0].toggles == ("ship",)
 
     wording = replace(question.wording, question="Ship what?")
-    await store.change(question.id, partial(questions.revised, wording=wording, now_us=NOW))
+    await store.change(question.id, partial(changes.revised, wording=wording, now_us=NOW))
 
     (claim,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
     assert (claim.presentation.revision, claim.question.revision, claim.presentation.toggles) == (1, 2, ())
@@ -273,7 +266,7 @@ async def test_a_card_that_comes_up_with_the_old_wording_is_due_again(
 ) -> None:
     claim = await one_to_show(cards, question)
     wording = replace(question.wording, question="Ship what?")
-    await store.change(question.id, partial(questions.revised, wording=wording, now_us=NOW))
+    await store.change(question.id, partial(changes.revised, wording=wording, now_us=NOW))
 
     await cards.presented(claim, SHOWN, NOW)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,11 +13,12 @@ import pytest
 from sqlalchemy import Connection, delete, select, text
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.work.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
+from tests.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
 from tests.world.store.query_plans import query_plans
 
+from postroom.conversations.store import WrittenMessages
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.household.wiring.store import stored_people
 from postroom.kernel.database.engine import Database
@@ -28,7 +28,6 @@ from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.overview.pruning import Pruner
 from postroom.people.model import NewPerson
-from postroom.questions import questions as moves
 from postroom.questions.model import (
     AskedPerson,
     Attempt,
@@ -48,6 +47,7 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.model import QuestionEventType as Type
+from postroom.questions.rules import changes as moves
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions, erase_asked, erase_old, old_questions
@@ -57,12 +57,6 @@ NOW = START_US + seconds(90)
 PLACE = PlannedPresentation(person_id="anna", channel="telegram", address="555")
 
 
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
-
-
 @pytest.fixture
 def store(database: Database) -> StoredQuestions:
     return StoredQuestions(database, Seal(bytes(32)))
@@ -70,7 +64,7 @@ def store(database: Database) -> StoredQuestions:
 
 async def answered(store: StoredQuestions, database: Database, **arguments: Any) -> str:
     question = (await store.ask(new_question(context="private", state="mine", **arguments))).question
-    cards = StoredPresentations(database, MINT.mint)
+    cards = StoredPresentations(database, MINT.mint, WrittenMessages())
     (card,) = await cards.plan(question.id, ["anna"], [PLACE], NOW)
     await cards.issue(
         [Token(hash=question.id, presentation_id=card.id, action=TokenAction.OPTION, option="ship", revision=1)]
@@ -114,7 +108,7 @@ async def test_the_words_go_and_who_when_and_how_stays(store: StoredQuestions, d
     assert (await store.ask(new_question(context="private", idempotency_key="k1"))).joined, (
         "its key still stands for it"
     )
-    assert await StoredPresentations(database, MINT.mint).pressed(question_id) is None
+    assert await StoredPresentations(database, MINT.mint, WrittenMessages()).pressed(question_id) is None
 
 
 async def test_what_one_person_was_asked_can_be_erased_alone(store: StoredQuestions, database: Database) -> None:
@@ -198,7 +192,7 @@ def at_hearing(question: Question, attempt: Attempt, shown: Presentation | None)
 
 async def shown_to_anna(database: Database, store: StoredQuestions, question: Question) -> Presentation:
     place = PlannedPresentation(person_id="anna", channel="telegram", address="555")
-    cards = StoredPresentations(database, lambda _: f"card-of-{question.id}")
+    cards = StoredPresentations(database, lambda _: f"card-of-{question.id}", WrittenMessages())
     return (await cards.plan(question.id, ["anna"], [place], QUESTIONS_NOW))[0]
 
 
@@ -323,7 +317,7 @@ async def test_of_equal_questions_that_come_together_one_is_stored(store: Stored
 async def test_a_question_is_stored_with_its_places(store: StoredQuestions) -> None:
     question = new_question()
     place = PlannedPresentation(person_id=question.people[0].id, channel="telegram", address="1")
-    cards = StoredPresentations(store._database, IdMint().mint)
+    cards = StoredPresentations(store._database, IdMint().mint, WrittenMessages())
 
     await store.ask(question, [place.under("p-1", question.id, question.created_at_us)])
 
@@ -591,7 +585,7 @@ async def test_what_ended_is_left_as_it_is_by_every_move(store: StoredQuestions)
 
 async def test_looking_reads_no_whole_table(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
-        store, cards = StoredQuestions(database, SEAL), StoredPresentations(database, str)
+        store, cards = StoredQuestions(database, SEAL), StoredPresentations(database, str, WrittenMessages())
         question = (await store.ask(new_question(idempotency_key="k"))).question
         with query_plans(database) as steps:
             await store.due(QUESTIONS_NOW, 10)

@@ -23,7 +23,7 @@ from postroom.kernel.values.principal import Principal
 from postroom.questions.questions import Asking
 from postroom.questions.rules.request import check
 from postroom.questions.shapes import document
-from postroom.questions.waiting import Progress
+from postroom.questions.telling import Progress
 
 PERMISSION_TOOL: Final = "permission_prompt"
 WAIT_SECONDS: Final = 3600  # shorter than any client's own limit while progress is reported

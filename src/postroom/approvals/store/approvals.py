@@ -14,7 +14,9 @@ from postroom.approvals.model import (
     ApprovalDecision,
     ApprovalEvent,
     ApprovalEventType,
+    Choose,
     DecisionTried,
+    Judge,
     Parking,
     Ruling,
     StandingRule,
@@ -26,7 +28,7 @@ from postroom.approvals.model import (
     subject_of,
     verdict_on,
 )
-from postroom.approvals.store import steps as steps
+from postroom.approvals.store import steps
 from postroom.approvals.store.steps import action_of, actions, event_of, insert_event, insert_rule, rule_of
 from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
 from postroom.delivery.model import Inserted, NewDelivery
@@ -47,23 +49,22 @@ from postroom.questions.store.steps import (
     questions_about,
 )
 
-Value = TypeVar("Value")
-Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
-Judge = Callable[[Action], Ruling]
-Expiration = Callable[[Action, int], ApprovalDecision]
-
 _EVENTS: Final = {
     ActionStatus.APPROVED: ApprovalEventType.ACTION_APPROVED,
     ActionStatus.REJECTED: ApprovalEventType.ACTION_REJECTED,
     ActionStatus.EXPIRED: ApprovalEventType.ACTION_EXPIRED,
 }
 _EXPIRE_BATCH: Final = 200
+_GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
+_Value = TypeVar("_Value")
+_Expiration = Callable[[Action, int], ApprovalDecision]
+_Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
 
 
 class StoredApprovals:
     """`expiration` words the end of an action that nobody decided; the store only knows when."""
 
-    def __init__(self, database: Database, mint: Callable[[int], str], expiration: Expiration) -> None:
+    def __init__(self, database: Database, mint: Callable[[int], str], expiration: _Expiration) -> None:
         self._database = database
         self._mint = mint
         self._expiration = expiration
@@ -200,8 +201,8 @@ class StoredApprovals:
     async def rules(self) -> Sequence[StandingRule]:
         return await self._read(select(approval_rules).order_by(approval_rules.c.id.desc()), rule_of)
 
-    async def _read(self, statement: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
-        def work(connection: Connection) -> list[Value]:
+    async def _read(self, statement: Select[Any], shape: Callable[[Any], _Value]) -> list[_Value]:
+        def work(connection: Connection) -> list[_Value]:
             return [shape(row) for row in connection.execute(statement)]
 
         return await self._database.read(work)
@@ -313,11 +314,7 @@ class StoredApprovals:
         insert_event(connection, ApprovalEvent(id=self._mint(at_us), type=kind, actor=actor, at_us=at_us, **about))
 
 
-# Decides a parked delivery in the transaction in which the question about it is answered.
-
-
-Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
-_GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
+# ---- decides a parked delivery in the transaction in which the question about it is answered ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +322,7 @@ class ApprovalRide:
     """`rule` says what the answer comes to; it is the same ruling as in the console."""
 
     record: StoredApprovals
-    rule: Rule
+    rule: _Rule
 
     def hold(self, connection: Connection, subject: Subject) -> None:
         self.record.hold(connection, subject)

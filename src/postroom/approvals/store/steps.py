@@ -1,4 +1,4 @@
-"""What becomes of an approval when the message it is about is worded anew or withdrawn."""
+"""The single steps that approval transactions are made of, and how their rows become values."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ from postroom.message.markup import markup_of_text, revision_of_text
 from postroom.questions.model import QuestionMove, ended
 from postroom.questions.store.steps import end_question, hold_questions
 
-WITHDRAWN: Final = "withdrawn"
+_WITHDRAWN: Final = "withdrawn"
 _PENDING: Final = str(ActionStatus.PENDING)
+_FULL_RETRY_SECONDS: Final = 300.0
 _NOT_LET_GO: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
 
 Mint = Callable[[int], str]
@@ -116,7 +117,7 @@ class ParkedDeliveries:
             "status": str(ActionStatus.EXPIRED),
             "decided_by": actor,
             "decided_at": at_us,
-            "decision_reason": WITHDRAWN,
+            "decision_reason": _WITHDRAWN,
         }
         if connection.execute(update(pending_actions).where(*held).values(over)).rowcount:
             _log(connection, mint, ApprovalEventType.ACTION_WITHDRAWN, delivery_id, actor, at_us)
@@ -171,7 +172,6 @@ _DECIDED: Final = {
     ApprovalEventType.RULE_CREATED: (AuditKind.RULES, "made a standing rule"),
     ApprovalEventType.RULE_REVOKED: (AuditKind.RULES, "revoked a standing rule"),
 }
-
 _CONTENT: Final = [
     delivery_requests.c[name]
     for name in (
@@ -179,6 +179,9 @@ _CONTENT: Final = [
         *("revises", "attachments"),
     )
 ]
+
+
+# ---- rows ----
 
 
 def actions() -> Select[Any]:
@@ -198,7 +201,7 @@ def action_of(row: Any) -> Action:
     return read(
         Action,
         row,
-        content=content_of_row(row),
+        content=_content_of_row(row),
         envelope=json.loads(row.request_envelope),
         reason=row.decision_reason,
         rule_id=row.approval_rule_id,
@@ -206,7 +209,7 @@ def action_of(row: Any) -> Action:
     )
 
 
-def content_of_row(row: Any) -> Content:
+def _content_of_row(row: Any) -> Content:
     return read(
         Content,
         row,
@@ -264,12 +267,21 @@ def event_of(row: Any) -> ApprovalEvent:
     )
 
 
-# The single steps that approval transactions are made of.
+# ---- steps ----
 
 
-_STEPS_PENDING: Final = str(ActionStatus.PENDING)
-_REFUSED: Final = (str(ActionStatus.REJECTED), str(ActionStatus.EXPIRED))
-_FULL_RETRY_SECONDS: Final = 300.0
+def action_by_id(connection: Connection, action_id: str) -> Action | None:
+    row = connection.execute(actions().where(pending_actions.c.id == action_id)).first()
+    return action_of(row) if row else None
+
+
+def locked(*conditions: ColumnElement[bool], skip: bool = False) -> Select[Any]:
+    """For PostgreSQL; SQLite has one writer and needs no lock."""
+    return actions().where(*conditions).with_for_update(of=pending_actions, skip_locked=skip)
+
+
+def overdue(now_us: int) -> tuple[ColumnElement[bool], ...]:
+    return pending_actions.c.status == _PENDING, pending_actions.c.expires_at <= now_us
 
 
 def insert_delivery(connection: Connection, new: NewDelivery) -> bool:
@@ -308,7 +320,7 @@ def insert_action(
 def refuse_flood(connection: Connection, agent: str, most: int) -> None:
     """A person's attention is a limit like any other."""
     table = pending_actions.c
-    waiting = select(func.count()).where(table.origin_butler == agent, table.status == _STEPS_PENDING)
+    waiting = select(func.count()).where(table.origin_butler == agent, table.status == _PENDING)
     if connection.execute(waiting).scalar_one() >= most:
         raise OverloadRejected(
             f"{most} messages of {agent} already wait for approval",
@@ -360,20 +372,6 @@ def _content_values(content: Content) -> dict[str, Any]:
     }
 
 
-def action_by_id(connection: Connection, action_id: str) -> Action | None:
-    row = connection.execute(actions().where(pending_actions.c.id == action_id)).first()
-    return action_of(row) if row else None
-
-
-def locked(*conditions: ColumnElement[bool], skip: bool = False) -> Select[Any]:
-    """For PostgreSQL; SQLite has one writer and needs no lock."""
-    return actions().where(*conditions).with_for_update(of=pending_actions, skip_locked=skip)
-
-
-def overdue(now_us: int) -> tuple[ColumnElement[bool], ...]:
-    return pending_actions.c.status == _STEPS_PENDING, pending_actions.c.expires_at <= now_us
-
-
 def all_rules(connection: Connection) -> list[StandingRule]:
     """Those that could still be used."""
     rows = connection.execute(select(approval_rules).where(approval_rules.c.revoked_at.is_(None)))
@@ -390,3 +388,11 @@ def use(connection: Connection, rule: StandingRule, now_us: int) -> bool:
         or_(table.max_uses.is_(None), table.use_count < table.max_uses),
     )
     return connection.execute(change.values(use_count=table.use_count + 1)).rowcount == 1
+
+
+# ---- when the message it is about is worded anew or withdrawn ----
+
+
+def _close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
+    for question in hold_questions(connection, [str(subject_of(action_id))]):
+        end_question(connection, question, ended(question, move, at_us))

@@ -18,8 +18,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from postroom.approvals.approvals import Approvals
-from postroom.approvals.page import ApprovalPages, OwnDecisions
-from postroom.approvals.rules_page import RulePages, approvals_section
+from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, approvals_section
 from postroom.approvals.ruling import expiration
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.attention.attention import Attention

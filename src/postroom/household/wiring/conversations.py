@@ -27,7 +27,7 @@ from postroom.message.channel import Channel, Outbound, ShowsWork
 from postroom.people.book import inbox_of_person
 from postroom.questions.model import QuestionStatus
 from postroom.questions.questions import Asking
-from postroom.questions.rules.cards import asked_line, is_hidden, one_line
+from postroom.questions.rules.words import asked_line, is_hidden, one_line
 from postroom.settings import Settings
 from postroom.settings.reach import Peer
 from postroom.settings.roster import MESSENGER, ButlerConfig

@@ -75,7 +75,7 @@ from postroom.overview.why_held import inbound_document, why_inbound, why_note, 
 from postroom.people.people import HouseholdPeople
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.store.questions import story
-from postroom.questions.waiting import QuestionStory, QuestionView
+from postroom.questions.telling import QuestionStory, QuestionView
 from postroom.settings import Settings
 from postroom.settings.sole_worker import sole_worker
 

@@ -60,7 +60,7 @@ from postroom.people.pairing import Pairing
 from postroom.people.store.contacts import StoredMemory
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.shapes import document
-from postroom.questions.timekeeper import QuestionNews
+from postroom.questions.telling import QuestionNews
 from postroom.settings import Settings
 
 

@@ -69,8 +69,8 @@ from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
 from postroom.overview.acts import household_router
 from postroom.overview.audit import Audit, AuditedCalls, audit_router
-from postroom.questions.acts import LONG_TOOLS
 from postroom.questions.links.links import PATH as ASK_LINK
+from postroom.questions.mcp.tools import LONG_TOOLS
 from postroom.settings import Settings
 from postroom.settings.listeners import bounds_of
 from postroom.settings.reach import HttpPeer

@@ -22,7 +22,7 @@ from postroom.butlers.daemon import Butler
 from postroom.butlers.sessions import Sessions
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
-from postroom.conversations.store import StoredConversations
+from postroom.conversations.store import StoredConversations, WrittenMessages
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.files.taking import FileTaking
@@ -47,22 +47,22 @@ from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.people.model import Person
 from postroom.people.people import HouseholdPeople, HouseholdTrust
-from postroom.questions.acts import ASK_TOOLS, AskRouteParts, AskToolParts, add_ask_tools, ask_router
+from postroom.questions.acts import AskRouteParts, ask_router
 from postroom.questions.asked_people import AskedPeople, Strangers, asked
-from postroom.questions.hearing import AnswersPresses, Hearing, Listening
+from postroom.questions.hearing import AnswersPresses, Hearing
 from postroom.questions.links.links import LinkParts, Links, link_router
-from postroom.questions.mcp.tasks import add_ready_prompts
-from postroom.questions.mcp.waiter import ClientForms
+from postroom.questions.mcp.forms import ClientForms
+from postroom.questions.mcp.tools import ASK_TOOLS, AskToolParts, add_ask_tools, add_ready_prompts
 from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
-from postroom.questions.presenter import Presenter
-from postroom.questions.questions import Asking, Planning, Questions
+from postroom.questions.presenter import Planning, Presenter
+from postroom.questions.questions import Asking, QuestionFeed, Questions
 from postroom.questions.rules.cards import ORIGIN, CardMaker
 from postroom.questions.rules.judge import CONSOLE, AnswerPolicy
 from postroom.questions.rules.plan import ChannelAbility, Channels
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import Ride, StoredQuestions
-from postroom.questions.timekeeper import Follower, QuestionFeed, Resuming, Timekeeper
-from postroom.questions.waiting import Bells
+from postroom.questions.telling import Bells, Follower, Resuming
+from postroom.questions.timekeeper import Listening, Timekeeper
 from postroom.settings import Settings
 
 # The doors of questions, put together: the tools of every butler and of the assistants, REST, the stream and links.
@@ -191,7 +191,7 @@ def build_asking(
     }
     seal, most_open = Seal(household_key(settings.home, "secret answers")), settings.questions.open_per_asker
     store = StoredQuestions(opened.database, seal, rides, most_open)
-    presentations = StoredPresentations(opened.database, mint.mint)
+    presentations = StoredPresentations(opened.database, mint.mint, WrittenMessages())
     people = HouseholdAsked(book=opened.people)
     listening = Listening(marks, store, clock, bells.every.ring)
     policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))

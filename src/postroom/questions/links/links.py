@@ -1,4 +1,4 @@
-"""Proof that a form came from a page of ours: made for one link, one wording, one step, and not for long."""
+"""Answers by a one-time link: it names one card of one person, opens nothing else, and dies with the wording."""
 
 from __future__ import annotations
 
@@ -44,10 +44,97 @@ from postroom.questions.model import (
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import hash_of, made
 from postroom.questions.rules.reading import Given
-from postroom.questions.store.questions import Cards, QuestionRecord
-from postroom.questions.waiting import HeardAnswer, OpenedLink, QuestionView
+from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
+from postroom.questions.telling import HeardAnswer, OpenedLink, QuestionView
 
+PATH: Final = "/a"  # below it, a page for each link
 LIFE_SECONDS: Final = 86_400
+_GONE: Final = "This link is not good any more: the question was answered, changed or taken back, or never existed."
+_THANKS: Final = "Thank you. Your answer was noted; this page can be closed."
+_AWAY: Final = "Your answer could not be kept at the moment. Please go back and send it again."
+_AGAIN: Final = "This page was open for too long, so nothing was sent. Please answer again."
+_FIRST: Final = "ask"
+_SECOND: Final = "confirm"
+_STATUS: Final = {
+    VerdictKind.ACCEPTED: 200,
+    VerdictKind.LATE: 410,
+    VerdictKind.LOST_RACE: 410,
+    VerdictKind.UNAUTHORISED: 403,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """What the page behind `/a/{token}` calls."""
+
+    questions: Questions
+    store: StoredQuestions
+    cards: StoredPresentations
+    people: AskedPeople
+    clock: Clock
+    mint: Callable[[int], str]
+    strangers: Strangers | None = None  # None while nothing needs an approval
+
+    async def open(self, token: str) -> OpenedLink:
+        """Decides nothing, however often it is opened. Raises Refused when there is no such link."""
+        pressed, question = await self._behind(token)
+        shown = pressed.presentation
+        return OpenedLink(
+            view=QuestionView(question=question),
+            person_id=shown.person_id,
+            person_name=next((one.name for one in question.people if one.id == shown.person_id), ""),
+            revision=pressed.token.revision,
+        )
+
+    async def answer(self, token: str, given: Given, *, event_id: str) -> HeardAnswer:
+        """As sure as the address the link was sent to."""
+        pressed, question = await self._behind(token)
+        shown, now_us = pressed.presentation, self.clock.now_us()
+        proved = await self.people.at(shown.channel, shown.address)
+        is_proved = proved is not None and proved.id == shown.person_id
+        attempt = Attempt(
+            id=self.mint(now_us),
+            question_id=question.id,
+            channel=shown.channel,
+            provider_event_id=f"link:{shown.id}:{event_id}",
+            said=given.said,
+            heard_at_us=now_us,
+            person_id=shown.person_id,
+            person_name=proved.name if proved and is_proved else "",
+            assurance=Assurance.CHANNEL if is_proved else Assurance.LOW,
+            presentation_id=shown.id,
+            revision=pressed.token.revision,
+        )
+        heard = await self.questions.hear(attempt)
+        if heard is None:
+            raise _no_link()
+        return HeardAnswer(verdict=heard.verdict, view=QuestionView(question=heard.question))
+
+    async def _behind(self, token: str) -> tuple[PressedToken, Question]:
+        pressed = await self.cards.pressed(hash_of(token))
+        if pressed is None or pressed.token.action is not TokenAction.OPEN:
+            raise _no_link()
+        question = await self.store.get(pressed.presentation.question_id)
+        if question is None or question.wording.secret:
+            raise _no_link()
+        shown = await self._on_card(question, pressed.presentation)
+        if shown is None:
+            raise _no_link()
+        return pressed, shown
+
+    async def _on_card(self, question: Question, card: Presentation) -> Question | None:
+        """Who has the link has the card; whom the household does not trust is shown no more than stands there."""
+        if self.strangers is None or not await self.strangers.knows(card.person_id):
+            return question
+        return await self.strangers.on_card(question, [card])
+
+
+def _no_link() -> Refused:
+    return Refused(Code.NOT_FOUND, "this link is not valid, or no longer")
+
+
+# ---- proof that a form came from a page of ours: made for one link, one wording, one step, and not for long ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,23 +163,10 @@ class LinkNonce:
         return hmac.new(self.key, parts.encode(), hashlib.sha256).hexdigest()
 
 
-# `/a/{token}`: a person answers by the link they were sent; looking decides nothing, the form does, once.
+# ---- the door: looking decides nothing, the form does, once ----
 
 
-_GONE: Final = "This link is not good any more: the question was answered, changed or taken back, or never existed."
-_THANKS: Final = "Thank you. Your answer was noted; this page can be closed."
-_AWAY: Final = "Your answer could not be kept at the moment. Please go back and send it again."
-_AGAIN: Final = "This page was open for too long, so nothing was sent. Please answer again."
-_FIRST: Final = "ask"
-_SECOND: Final = "confirm"
-_STATUS: Final = {
-    VerdictKind.ACCEPTED: 200,
-    VerdictKind.LATE: 410,
-    VerdictKind.LOST_RACE: 410,
-    VerdictKind.UNAUTHORISED: 403,
-}
-
-Token = Annotated[str, Path(max_length=128, description="From the link")]
+_Token = Annotated[str, Path(max_length=128, description="From the link")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +189,7 @@ def link_router(parts: LinkParts) -> APIRouter:
         responses={410: {"description": "The link is not good any more"}},
     )
 
-    async def show(token: Token) -> HTMLResponse:
+    async def show(token: _Token) -> HTMLResponse:
         return await pages.look(token)
 
     router.add_api_route(
@@ -124,7 +198,7 @@ def link_router(parts: LinkParts) -> APIRouter:
     router.add_api_route("/{token}", show, methods=["HEAD"], include_in_schema=False)
 
     @router.post("/{token}", operation_id="answerByLink", summary="Answer by a one-time link; approvals in two steps")
-    async def answer(request: Request, token: Token) -> HTMLResponse:
+    async def answer(request: Request, token: _Token) -> HTMLResponse:
         return await pages.sent(token, read_form(await request.body()))
 
     return router
@@ -222,79 +296,3 @@ def _sentence(reason: str) -> str:
 
 def _answer(page: str, status: int = 200) -> HTMLResponse:
     return HTMLResponse(page, status, HEADERS)
-
-
-# Answers by a one-time link: it names one card of one person, opens nothing else, and dies with the wording.
-
-
-PATH: Final = "/a"  # below it, a page for each link
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
-    """What the page behind `/a/{token}` calls."""
-
-    questions: Questions
-    store: QuestionRecord
-    cards: Cards
-    people: AskedPeople
-    clock: Clock
-    mint: Callable[[int], str]
-    strangers: Strangers | None = None  # None while nothing needs an approval
-
-    async def open(self, token: str) -> OpenedLink:
-        """Decides nothing, however often it is opened. Raises Refused when there is no such link."""
-        pressed, question = await self._behind(token)
-        shown = pressed.presentation
-        return OpenedLink(
-            view=QuestionView(question=question),
-            person_id=shown.person_id,
-            person_name=next((one.name for one in question.people if one.id == shown.person_id), ""),
-            revision=pressed.token.revision,
-        )
-
-    async def answer(self, token: str, given: Given, *, event_id: str) -> HeardAnswer:
-        """As sure as the address the link was sent to."""
-        pressed, question = await self._behind(token)
-        shown, now_us = pressed.presentation, self.clock.now_us()
-        proved = await self.people.at(shown.channel, shown.address)
-        is_proved = proved is not None and proved.id == shown.person_id
-        attempt = Attempt(
-            id=self.mint(now_us),
-            question_id=question.id,
-            channel=shown.channel,
-            provider_event_id=f"link:{shown.id}:{event_id}",
-            said=given.said,
-            heard_at_us=now_us,
-            person_id=shown.person_id,
-            person_name=proved.name if proved and is_proved else "",
-            assurance=Assurance.CHANNEL if is_proved else Assurance.LOW,
-            presentation_id=shown.id,
-            revision=pressed.token.revision,
-        )
-        heard = await self.questions.hear(attempt)
-        if heard is None:
-            raise _no_link()
-        return HeardAnswer(verdict=heard.verdict, view=QuestionView(question=heard.question))
-
-    async def _behind(self, token: str) -> tuple[PressedToken, Question]:
-        pressed = await self.cards.pressed(hash_of(token))
-        if pressed is None or pressed.token.action is not TokenAction.OPEN:
-            raise _no_link()
-        question = await self.store.get(pressed.presentation.question_id)
-        if question is None or question.wording.secret:
-            raise _no_link()
-        shown = await self._on_card(question, pressed.presentation)
-        if shown is None:
-            raise _no_link()
-        return pressed, shown
-
-    async def _on_card(self, question: Question, card: Presentation) -> Question | None:
-        """Who has the link has the card; whom the household does not trust is shown no more than stands there."""
-        if self.strangers is None or not await self.strangers.knows(card.person_id):
-            return question
-        return await self.strangers.on_card(question, [card])
-
-
-def _no_link() -> Refused:
-    return Refused(Code.NOT_FOUND, "this link is not valid, or no longer")

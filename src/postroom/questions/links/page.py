@@ -1,4 +1,4 @@
-"""What a person sends from the page of a link, as the answer it is."""
+"""The pages behind a one-time link: no script, nothing from elsewhere, every word of others shown as text."""
 
 from __future__ import annotations
 
@@ -17,18 +17,42 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format
 from postroom.questions.model import RATHER_NOT, Question, QuestionKind, Wording
-from postroom.questions.rules.cards import asker_name
 from postroom.questions.rules.form import choices, properties
 from postroom.questions.rules.reading import Given, check_given, field_value
+from postroom.questions.rules.words import asker_name
 
 NONCE: Final = "nonce"
 ACT: Final = "act"  # which button was pressed
 DECLINE: Final = "decline"
 CONFIRM: Final = "confirm"
 VALUE: Final = "value"
-TEXT: Final = "text"
-FIELD: Final = "field."
+_TEXT: Final = "text"
+_FIELD: Final = "field."
 _MOST_FIELDS: Final = 500
+_CONSOLE: Final = Path(__file__).parents[2] / "console" / "static"
+_STYLE: Final = (_CONSOLE / "console.css").read_text("utf-8") + (
+    "main{margin:0 auto;max-width:38rem;padding:1.5rem 1rem 3rem}main>.card{display:grid;gap:1rem}"
+    "svg{display:block;height:2.5rem;margin-bottom:1rem;width:2.5rem}.asked>*{margin:0}.asked>*+*{margin-top:.75rem}"
+    ".asked>pre,summary+pre{background:none;border:0;font-family:inherit;font-size:1rem;padding:0}"
+    ".asked>pre,.asked>.shown{font-size:1.125rem;font-weight:600}.shown,code{overflow-wrap:anywhere}"
+    ".shown>:first-child{margin-top:0}.shown>:last-child{margin-bottom:0}summary{cursor:pointer;margin-bottom:.5rem}"
+    "blockquote{border-left:.2rem solid var(--line);margin-left:0;padding-left:.8rem}fieldset{border:0;padding:0}"
+)
+_ICON: Final = (_CONSOLE / "icon.svg").read_text("utf-8")
+_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+HEADERS: Final = {
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+    "Cache-Control": "no-store",
+}
+_TYPES: Final = {"email": "email", "uri": "url", "date": "date"}
+
+
+# ---- what a person sends from such a page, as the answer it is ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +85,7 @@ def given_of(form: SentForm, wording: Wording) -> Given:
 def _said(form: SentForm, wording: Wording) -> dict[str, Any]:
     if wording.kind is QuestionKind.FORM:
         return {"fields": _fields(form, wording.form or {})}
-    if text := form.get(TEXT).strip():
+    if text := form.get(_TEXT).strip():
         return {"text": text}
     if wording.multiple:
         return {"selected": form.all(VALUE)}
@@ -73,36 +97,13 @@ def _said(form: SentForm, wording: Wording) -> dict[str, Any]:
 def _fields(form: SentForm, schema: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, field in properties(schema).items():
-        sent = [value.strip() for value in form.all(FIELD + name) if value.strip()]
+        sent = [value.strip() for value in form.all(_FIELD + name) if value.strip()]
         if sent:
             found[name] = sent if field["type"] == "array" else field_value(field, sent[0])
     return found
 
 
-# The pages behind a one-time link: no script, nothing from elsewhere, every word of others shown as text.
-
-
-_CONSOLE: Final = Path(__file__).parents[2] / "console" / "static"
-_STYLE: Final = (_CONSOLE / "console.css").read_text("utf-8") + (
-    "main{margin:0 auto;max-width:38rem;padding:1.5rem 1rem 3rem}main>.card{display:grid;gap:1rem}"
-    "svg{display:block;height:2.5rem;margin-bottom:1rem;width:2.5rem}.asked>*{margin:0}.asked>*+*{margin-top:.75rem}"
-    ".asked>pre,summary+pre{background:none;border:0;font-family:inherit;font-size:1rem;padding:0}"
-    ".asked>pre,.asked>.shown{font-size:1.125rem;font-weight:600}.shown,code{overflow-wrap:anywhere}"
-    ".shown>:first-child{margin-top:0}.shown>:last-child{margin-bottom:0}summary{cursor:pointer;margin-bottom:.5rem}"
-    "blockquote{border-left:.2rem solid var(--line);margin-left:0;padding-left:.8rem}fieldset{border:0;padding:0}"
-)
-_ICON: Final = (_CONSOLE / "icon.svg").read_text("utf-8")
-_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-HEADERS: Final = {
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "X-Robots-Tag": "noindex, nofollow, noarchive",
-    "Cache-Control": "no-store",
-}
-_TYPES: Final = {"email": "email", "uri": "url", "date": "date"}
+# ---- the pages ----
 
 
 def plain_page(sentence: str) -> str:
@@ -205,14 +206,14 @@ def _ticked(kind: str, named: str, words: str) -> str:
 
 
 def _textarea(label: str) -> str:
-    written = f'<textarea name="{TEXT}" rows="4" maxlength="32000"></textarea>'
+    written = f'<textarea name="{_TEXT}" rows="4" maxlength="32000"></textarea>'
     return f'<label class="field">{escape(label)}{written}</label>'
 
 
 def _field(name: str, field: Mapping[str, Any], *, is_required: bool) -> str:
     title = escape(str(field.get("title") or name)) + (" *" if is_required else "")
     about = f'<span class="hint">{escape(str(field["description"]))}</span>' if field.get("description") else ""
-    named = f'name="{escape(FIELD + name)}"'
+    named = f'name="{escape(_FIELD + name)}"'
     if field["type"] == "array":
         boxes = (_ticked("checkbox", f'{named} value="{v}"', t) for v, t in _offered(field))
         return f'<fieldset class="ticks plain"><legend>{title}</legend>{about}{"".join(boxes)}</fieldset>'

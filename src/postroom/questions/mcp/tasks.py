@@ -1,15 +1,13 @@
-"""Ready prompts over MCP: the words of the skill file, for clients that offer prompts to their user."""
+"""The Tasks extension of MCP: `ask` hands out its question as a task, which any process answers for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
-from mcp.server.mcpserver import MCPServer, require_client_extension
-from mcp.server.mcpserver.prompts import Prompt
+from mcp.server.mcpserver import require_client_extension
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     HEADER_MISMATCH,
@@ -20,61 +18,30 @@ from mcp_types import (
     ElicitResult,
     RequestParams,
 )
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from postroom.agents.coding.card import skill_section
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import caller_of
 from postroom.kernel.serving.mcp import REVISION, contradicts, declares, shows_forms
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal
-from postroom.questions.mcp.waiter import ANSWER, CHANNEL, ClientForms
+from postroom.questions.mcp.forms import ANSWER, CHANNEL, ClientForms
 from postroom.questions.model import Question, QuestionStatus, VerdictKind
 from postroom.questions.shapes import question_result
 
-Act = Annotated[str, Field(description="What must not be done without a yes, such as: deploy to production")]
-
-
-def add_ready_prompts(server: MCPServer[Any]) -> None:
-    for prompt in _ready():
-        server.add_prompt(prompt)
-
-
-@cache
-def _ready() -> tuple[Prompt, ...]:
-    """The same on every server: they are made of words alone."""
-    made = (
-        (use_when_blocked, "Use Postroom when you are blocked", "Ask me on my phone instead of stopping or guessing."),
-        (ask_before, "Ask before you deploy", "Ask me on my phone before what cannot be undone."),
-        (what_did_i_miss, "What did I miss?", "Fetch the answers that came while you were away."),
-    )
-    return tuple(Prompt.from_function(prompt, title=title, description=about) for prompt, title, about in made)
-
-
-def use_when_blocked() -> str:
-    begun = "When you are blocked on something that only I can decide or know, use Postroom."
-    return f"{begun}\n\n{skill_section('When you are blocked')}\n\nDo not\n\n{skill_section('Do not')}"
-
-
-def ask_before(act: Act = "deploy") -> str:
-    return f"Before you {act}, ask me with Postroom.\n\n{skill_section('Before what cannot be undone')}"
-
-
-def what_did_i_miss() -> str:
-    return f"{skill_section('When you were restarted')}\n\nThen tell me what was answered, and go on where you stopped."
-
-
-# A question as the task it is to a client that knows tasks.
-
-
-POLL_MS: Final = 2000
+TASKS: Final = "io.modelcontextprotocol/tasks"
+_POLL_MS: Final = 2000
 _DAY_MS: Final = 24 * 60 * 60 * 1000  # a question is kept for at least so long after its end
 _WAITS: Final = "No person has answered yet."
 _SHOWN: Final = "No person has answered yet. The form is one of the places where they can."
+_NEWER: Final = frozenset({REVISION})
+_MOST_CLOSED: Final = 1000
+_EVENT: Final = "task:"  # by which an attempt is known as an answer to the form of a task
+_Call = ServerRequestContext[Any, Any]
 
 
-def task_shape(question: Question, *, shows_form: bool = False, said: str = "") -> dict[str, Any]:
+def _task_shape(question: Question, *, shows_form: bool = False, said: str = "") -> dict[str, Any]:
     """`said` is what there is to say of its end."""
     moments = (question.created_at_us, question.reminded_at_us, question.escalated_at_us, question.ended_at_us)
     return {
@@ -84,7 +51,7 @@ def task_shape(question: Question, *, shows_form: bool = False, said: str = "") 
         "createdAt": to_text(question.created_at_us),
         "lastUpdatedAt": to_text(max(at for at in moments if at is not None)),
         "ttlMs": (question.expires_at_us - question.created_at_us) // 1000 + _DAY_MS,
-        "pollIntervalMs": POLL_MS,
+        "pollIntervalMs": _POLL_MS,
     }
 
 
@@ -97,16 +64,6 @@ def _status(status: QuestionStatus, *, shows_form: bool) -> str:
             return "cancelled"
         case _:
             return "completed"
-
-
-# The Tasks extension of MCP: `ask` hands out its question as a task, which any process answers for.
-
-
-TASKS: Final = "io.modelcontextprotocol/tasks"
-_NEWER: Final = frozenset({REVISION})
-_MOST_CLOSED: Final = 1000
-_EVENT: Final = "task:"  # by which an attempt is known as an answer to the form of a task
-Call = ServerRequestContext[Any, Any]
 
 
 class TaskCall(RequestParams):
@@ -141,35 +98,37 @@ class QuestionTasks(Extension):
             MethodBinding("tasks/cancel", TaskCall, self._cancel, _NEWER),
         )
 
-    async def intercept_tool_call(self, params: CallToolRequestParams, ctx: Call, call_next: CallNext) -> HandlerResult:
+    async def intercept_tool_call(
+        self, params: CallToolRequestParams, ctx: _Call, call_next: CallNext
+    ) -> HandlerResult:
         result = await call_next(ctx)
         only_looks = params.name == "wait" and (params.arguments or {}).get("wait_seconds") == 0
         if params.name not in self._tools or only_looks or not declares(ctx, TASKS):
             return result
         question = await self._behind(ctx, result)
-        return result if question is None else {"resultType": "task", **task_shape(question)}
+        return result if question is None else {"resultType": "task", **_task_shape(question)}
 
-    async def _get(self, ctx: Call, params: TaskCall) -> HandlerResult:
+    async def _get(self, ctx: _Call, params: TaskCall) -> HandlerResult:
         who, question = await self._own(ctx, params)
         if question.is_open:
             return await self._open(ctx, who, question)
         view = await self._asking.wait(who, ask_id=question.id, wait_seconds=0)
         result = question_result(view)
-        task = task_shape(view.question, said=(result.structured_content or {})["next"])
+        task = _task_shape(view.question, said=(result.structured_content or {})["next"])
         dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         return task if task["status"] == "cancelled" else {**task, "result": dumped}
 
-    async def _open(self, ctx: Call, who: Principal, question: Question) -> dict[str, Any]:
+    async def _open(self, ctx: _Call, who: Principal, question: Question) -> dict[str, Any]:
         if not shows_forms(ctx) or not self._forms.shows(who, question):
-            return task_shape(question)
+            return _task_shape(question)
         key, problem = await self._form(question)
         if (question.id, key) in self._closed:
-            return task_shape(question)
+            return _task_shape(question)
         request = await self._forms.request(who, question, problem)
         shown = request.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return {**task_shape(question, shows_form=True), "inputRequests": {key: shown}}
+        return {**_task_shape(question, shows_form=True), "inputRequests": {key: shown}}
 
-    async def _update(self, ctx: Call, params: TaskUpdate) -> HandlerResult:
+    async def _update(self, ctx: _Call, params: TaskUpdate) -> HandlerResult:
         """What answers no open form is passed over."""
         who, question = await self._own(ctx, params)
         key, _ = await self._form(question)
@@ -179,12 +138,12 @@ class QuestionTasks(Extension):
                 self._close(question.id, key)
         return {}
 
-    async def _cancel(self, ctx: Call, params: TaskCall) -> HandlerResult:
+    async def _cancel(self, ctx: _Call, params: TaskCall) -> HandlerResult:
         who, question = await self._own(ctx, params)
         await self._asking.cancel(who, question.id)
         return {}
 
-    async def _behind(self, ctx: Call, result: HandlerResult) -> Question | None:
+    async def _behind(self, ctx: _Call, result: HandlerResult) -> Question | None:
         """The open question of this caller's own that a tool tells of."""
         shown = (result.structured_content or {}) if isinstance(result, CallToolResult) else {}
         who = caller_of(ctx, self._verifier)
@@ -193,7 +152,7 @@ class QuestionTasks(Extension):
         question = (await self._asking.read(who, shown["ask_id"])).question
         return question if question.asker == str(who) and question.is_open else None
 
-    async def _own(self, ctx: Call, params: TaskCall) -> tuple[Principal, Question]:
+    async def _own(self, ctx: _Call, params: TaskCall) -> tuple[Principal, Question]:
         """Raises MCPError; a task of others is as unknown as one that never was."""
         require_client_extension(ctx, TASKS)
         if contradicts(ctx, params.task_id):

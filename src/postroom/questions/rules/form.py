@@ -13,10 +13,10 @@ from postroom.kernel.values.fields import printable, text_problem
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.json import json_size
 
-MAX_FORM_FIELDS: Final = 20
-MAX_CHOICES: Final = 100
-MAX_FORM_BYTES: Final = 32 * 1024
-MAX_NAME_CHARACTERS: Final = 64
+_MAX_FORM_FIELDS: Final = 20
+_MAX_CHOICES: Final = 100
+_MAX_FORM_BYTES: Final = 32 * 1024
+_MAX_NAME_CHARACTERS: Final = 64
 _NAME: Final = re.compile(r"[^\s:][^\n:]*")
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _COMMON: Final = {"type", "title", "description", "default"}
@@ -37,14 +37,14 @@ def form_problems(form: object) -> list[FieldError]:
     if not isinstance(form, Mapping):
         return [FieldError("form", "must be an object", "object_required")]
     size = json_size(form)
-    if size is None or size > MAX_FORM_BYTES:
-        return [FieldError("form", f"must be JSON of at most {MAX_FORM_BYTES:,} bytes", "too_long")]
+    if size is None or size > _MAX_FORM_BYTES:
+        return [FieldError("form", f"must be JSON of at most {_MAX_FORM_BYTES:,} bytes", "too_long")]
     return list(_form_problems(form))
 
 
 def _form_problems(form: Mapping[str, Any]) -> Iterator[FieldError]:
     known = {"type", "properties", "required", "$schema", "title", "description", "additionalProperties"}
-    for name in [name for name in form if name not in known][:MAX_FORM_FIELDS]:
+    for name in [name for name in form if name not in known][:_MAX_FORM_FIELDS]:
         yield FieldError(f"form.{printable(name)}", "is not allowed in a flat form", "not_allowed")
     if form.get("type") != "object":
         yield FieldError("form.type", 'must be "object"', "not_allowed")
@@ -52,8 +52,8 @@ def _form_problems(form: Mapping[str, Any]) -> Iterator[FieldError]:
     if not isinstance(properties, Mapping) or not properties:
         yield FieldError("form.properties", "must name at least one field", "required")
         return
-    if len(properties) > MAX_FORM_FIELDS:
-        yield FieldError("form.properties", f"must have at most {MAX_FORM_FIELDS} fields", "too_many")
+    if len(properties) > _MAX_FORM_FIELDS:
+        yield FieldError("form.properties", f"must have at most {_MAX_FORM_FIELDS} fields", "too_many")
         return
     for name, field in properties.items():
         yield from _property_problems(str(name), field)
@@ -64,8 +64,8 @@ def _form_problems(form: Mapping[str, Any]) -> Iterator[FieldError]:
 
 def _property_problems(name: str, field: object) -> Iterator[FieldError]:
     path = f"form.properties.{printable(name)}"
-    if len(name) > MAX_NAME_CHARACTERS or not _NAME.fullmatch(name) or text_problem(name):
-        yield FieldError(path, f"a name has at most {MAX_NAME_CHARACTERS} characters and no colon", "invalid_text")
+    if len(name) > _MAX_NAME_CHARACTERS or not _NAME.fullmatch(name) or text_problem(name):
+        yield FieldError(path, f"a name has at most {_MAX_NAME_CHARACTERS} characters and no colon", "invalid_text")
     if not isinstance(field, Mapping):
         yield FieldError(path, "must be an object", "object_required")
         return
@@ -94,14 +94,14 @@ def _value_problems(path: str, kind: str, field: Mapping[str, Any]) -> Iterator[
         yield FieldError(f"{path}.format", f"must be one of {', '.join(_FORMATS)}", "not_allowed")
     has_choices = kind == "array" or _CHOICE_KEYS & set(field)
     if has_choices and not _are_choices(choices(field)):
-        yield FieldError(path, f"must offer 1 to {MAX_CHOICES} different texts to choose from", "invalid")
+        yield FieldError(path, f"must offer 1 to {_MAX_CHOICES} different texts to choose from", "invalid")
 
 
 def _are_choices(offered: list[tuple[Any, Any]]) -> bool:
     words = [word for pair in offered for word in pair]
     if not all(isinstance(word, str) and word.strip() and not text_problem(word) for word in words):
         return False
-    return 1 <= len(offered) <= MAX_CHOICES and len({value for value, _ in offered}) == len(offered)
+    return 1 <= len(offered) <= _MAX_CHOICES and len({value for value, _ in offered}) == len(offered)
 
 
 def choices(field: Mapping[str, Any]) -> list[tuple[Any, Any]]:
@@ -135,7 +135,7 @@ def value_problems(form: Mapping[str, Any], values: Mapping[str, Any]) -> list[F
     wrong = [
         FieldError(name, problem, "invalid") for name, field, value in given if (problem := _problem(field, value))
     ]
-    return [*unknown[:MAX_FORM_FIELDS], *missing, *wrong]
+    return [*unknown[:_MAX_FORM_FIELDS], *missing, *wrong]
 
 
 def _problem(field: Mapping[str, Any], value: Any) -> str | None:

@@ -22,11 +22,15 @@ from postroom.questions.model import (
 from postroom.questions.rules.reading import Reading, read
 
 CONSOLE: Final = "console"
-DESK: Final = "desk"
+_DESK: Final = "desk"
+PRIVATE: Final = frozenset({CONSOLE, _DESK})  # where a secret may be said
 NOT_AN_ANSWER: Final = "not_an_answer"
 UNSURE: Final = "assurance"  # the code of an attempt that proves too little about who made it
-PRIVATE: Final = frozenset({CONSOLE, DESK})  # where a secret may be said
 _PERSONS_OWN: Final = (Role.PERSON, Role.USER)
+_UNKNOWN: Final = (
+    "this sender is not verified. Ask the household's owner for a code (postroom pair NAME --channel CHANNEL), "
+    "send it to me alone, as /pair CODE, and press again"
+)
 
 
 def anywhere(_question: Question) -> bool:
@@ -53,6 +57,25 @@ def judge(
     policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
 ) -> Verdict:
     return refused(question, attempt, now_us, policy) or _answered(question, attempt, shown)
+
+
+def may_answer(who: Principal, question: Question, now_us: int) -> bool:
+    """In the console; declining is open to all who may answer, so it stands for any answer."""
+    person_id, is_operator = person_id_of(who), who.role is Role.OPERATOR
+    attempt = Attempt(
+        id="",
+        question_id=question.id,
+        channel=CONSOLE,
+        provider_event_id="",
+        said=Said(declined=True),
+        heard_at_us=now_us,
+        person_id=person_id,
+        assurance=Assurance.SIGNED_IN if person_id else Assurance.NONE,
+        actor=None if is_operator else str(who),
+        operator=is_operator,
+    )
+    heard = judge(question, attempt, now_us).kind
+    return heard is VerdictKind.ACCEPTED or (heard is VerdictKind.INVALID and not question.wording.may_decline)
 
 
 def refused(question: Question, attempt: Attempt, now_us: int, policy: AnswerPolicy) -> Verdict | None:
@@ -83,12 +106,6 @@ def _refused_person(question: Question, attempt: Attempt, policy: AnswerPolicy) 
     if not question.asks(attempt.person_id) and not (attempt.operator and policy.operators):
         return _unauthorised("not_asked", "this question is for another person")
     return None
-
-
-_UNKNOWN: Final = (
-    "this sender is not verified. Ask the household's owner for a code (postroom pair NAME --channel CHANNEL), "
-    "send it to me alone, as /pair CODE, and press again"
-)
 
 
 def _names_of(attempt: Attempt) -> set[str | None]:
@@ -176,25 +193,3 @@ def _unauthorised(code: str, reason: str) -> Verdict:
 
 def _verdict(kind: VerdictKind, code: str, reason: str) -> Verdict:
     return Verdict(kind=kind, code=code, reason=reason)
-
-
-# Whether a signed-in person could answer a question now: the judge's own word on a try that is not made.
-
-
-def may_answer(who: Principal, question: Question, now_us: int) -> bool:
-    """In the console; declining is open to all who may answer, so it stands for any answer."""
-    person_id, is_operator = person_id_of(who), who.role is Role.OPERATOR
-    attempt = Attempt(
-        id="",
-        question_id=question.id,
-        channel=CONSOLE,
-        provider_event_id="",
-        said=Said(declined=True),
-        heard_at_us=now_us,
-        person_id=person_id,
-        assurance=Assurance.SIGNED_IN if person_id else Assurance.NONE,
-        actor=None if is_operator else str(who),
-        operator=is_operator,
-    )
-    heard = judge(question, attempt, now_us).kind
-    return heard is VerdictKind.ACCEPTED or (heard is VerdictKind.INVALID and not question.wording.may_decline)

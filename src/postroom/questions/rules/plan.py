@@ -1,4 +1,4 @@
-"""Where a person is shown a question: on each of their channels, or why not."""
+"""Where a person is shown a question, on each of their channels or why not; and what is due when."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from postroom.people.model import Person
 from postroom.questions.model import PlannedPresentation, Question
 from postroom.questions.rules.judge import CONSOLE, PRIVATE
 
-NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
+_NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
 GONE: Final = "this person is no longer known"
+CATCH_UP_SECONDS: Final = 60  # how long we wait for what people sent in time and we have not read yet
+OUTAGE_SECONDS: Final = 600  # and how long for a channel that was heard before it went away
+_LOOK_AGAIN_US: Final = SECOND_US
+
+
+# ---- where ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +75,7 @@ class Turns:
         return next((gap for name, gap in self.steps if name == channel), self.seconds)
 
 
-ALL_AT_ONCE: Final = Turns(seconds=0)
+_ALL_AT_ONCE: Final = Turns(seconds=0)
 
 
 def refuse_unknown_channels(wished: Sequence[str] | None, channels: Channels) -> None:
@@ -82,7 +88,7 @@ def refuse_unknown_channels(wished: Sequence[str] | None, channels: Channels) ->
 
 
 def places(
-    person: Person, wished: Sequence[str] | None, channels: Channels, turns: Turns = ALL_AT_ONCE
+    person: Person, wished: Sequence[str] | None, channels: Channels, turns: Turns = _ALL_AT_ONCE
 ) -> list[PlannedPresentation]:
     """
     One for each channel: on those that were named at once, on the person's own one after the other.
@@ -93,7 +99,7 @@ def places(
         return [_place(person, name, channels) for name in wished if name not in PRIVATE]
     own = list(dict.fromkeys(one.channel for one in sorted(person.addresses, key=lambda one: one.rank)))
     names = own or [name for name, ability in channels.items() if ability.configured]
-    found = [_place(person, name, channels) for name in names] or [nowhere(person.id, NO_CHANNEL)]
+    found = [_place(person, name, channels) for name in names] or [nowhere(person.id, _NO_CHANNEL)]
     after = turns.after([one.channel for one in found if one.failure is None])
     return [replace(one, after_seconds=after.get(one.channel, 0)) for one in found]
 
@@ -112,12 +118,7 @@ def _place(person: Person, channel: str, channels: Channels) -> PlannedPresentat
     return PlannedPresentation(person_id=person.id, channel=channel, address=address or "", failure=failure)
 
 
-# What is due when: reminding, escalating, ending.
-
-
-CATCH_UP_SECONDS: Final = 60  # how long we wait for what people sent in time and we have not read yet
-OUTAGE_SECONDS: Final = 600  # and how long for a channel that was heard before it went away
-_LOOK_AGAIN_US: Final = SECOND_US
+# ---- when: reminding, escalating, ending ----
 
 
 class QuestionStep(StrEnum):
@@ -154,6 +155,20 @@ def due(question: Question, now_us: int, *, caught_up_until_us: int | None = Non
     return Plan(steps=steps, next_at_us=min(at_us for _, at_us in moments if at_us > now_us))
 
 
+def _ending(question: Question, now_us: int, caught_up_until_us: int | None, awake_since_us: int) -> Plan:
+    """Not before what was sent in time has been read, and not for ever after."""
+    caught_up = _has_read(question.expires_at_us, caught_up_until_us)
+    latest = max(question.expires_at_us, awake_since_us) + seconds(CATCH_UP_SECONDS)
+    latest = max(latest, (caught_up_until_us or 0) + seconds(OUTAGE_SECONDS))
+    if caught_up or now_us >= latest:
+        return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
+    return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))
+
+
+def _has_read(until_us: int, caught_up_until_us: int | None) -> bool:
+    return caught_up_until_us is None or caught_up_until_us >= until_us
+
+
 def next_at(question: Question) -> int | None:
     """The first moment at which something is due; kept with the question."""
     return min(at_us for _, at_us in _moments(question)) if question.is_open else None
@@ -166,17 +181,3 @@ def _moments(question: Question) -> list[tuple[QuestionStep, int]]:
     if question.escalate_after_seconds is not None and question.escalated_at_us is None:
         moments.append((QuestionStep.ESCALATE, question.created_at_us + seconds(question.escalate_after_seconds)))
     return sorted(moments, key=lambda moment: moment[1])
-
-
-def _has_read(until_us: int, caught_up_until_us: int | None) -> bool:
-    return caught_up_until_us is None or caught_up_until_us >= until_us
-
-
-def _ending(question: Question, now_us: int, caught_up_until_us: int | None, awake_since_us: int) -> Plan:
-    """Not before what was sent in time has been read, and not for ever after."""
-    caught_up = _has_read(question.expires_at_us, caught_up_until_us)
-    latest = max(question.expires_at_us, awake_since_us) + seconds(CATCH_UP_SECONDS)
-    latest = max(latest, (caught_up_until_us or 0) + seconds(OUTAGE_SECONDS))
-    if caught_up or now_us >= latest:
-        return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
-    return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))

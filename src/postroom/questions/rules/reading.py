@@ -1,4 +1,4 @@
-"""An answer, or a try at one, in the words a person saw; for the signed-in page and the operator."""
+"""What a person's words, or a press, mean as an answer to a question; and an answer in the words they saw."""
 
 from __future__ import annotations
 
@@ -23,36 +23,15 @@ from postroom.questions.model import (
 )
 from postroom.questions.rules.form import choices, properties, value_problems
 
-
-def answer_words(wording: Wording, answer: QuestionAnswer | Said) -> str:
-    """By labels and titles; empty when nothing was said, or when it was a secret and is not kept."""
-    if isinstance(answer, Said) and answer.declined:
-        return RATHER_NOT
-    labels = {option.value: option.label for option in wording.options}
-    if answer.value is not None:
-        return labels.get(answer.value, answer.value)
-    if answer.selected:
-        return ", ".join(labels.get(one, one) for one in answer.selected)
-    if answer.fields:
-        return "; ".join(f"{_title(wording, name)}: {_value(value)}" for name, value in answer.fields.items())
-    return answer.text or ""
-
-
-def _title(wording: Wording, name: str) -> str:
-    field = properties(wording.form).get(name, {}) if wording.form else {}
-    return str(field.get("title") or name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-# An answer as a signed-in person gives it, whichever door they come through.
-
-
+MAX_ANSWER_CHARACTERS: Final = 32_000
 _ANSWERS: Final = ("value", "text", "selected", "fields", "declined")
+_BETWEEN: Final = re.compile(r"[,;\n]")
+_YES: Final = frozenset({"yes", "true", "y", "1"})
+_NO: Final = frozenset({"no", "false", "n", "0"})
+_REJECT: Final = "reject"  # what approvals by reply asked for before they had buttons
+
+
+# ---- an answer as a signed-in person gives it, whichever door they come through ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,14 +106,7 @@ def _declined(fields: Fields) -> bool:
     return value is True
 
 
-# What a person's words, or a press, mean as an answer to this question.
-
-
-MAX_ANSWER_CHARACTERS: Final = 32_000
-_BETWEEN: Final = re.compile(r"[,;\n]")
-_YES: Final = frozenset({"yes", "true", "y", "1"})
-_REJECT: Final = "reject"  # what approvals by reply asked for before they had buttons
-_NO: Final = frozenset({"no", "false", "n", "0"})
+# ---- what it means ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,3 +310,31 @@ def _choice(field: Mapping[str, Any], words: str) -> Any:
 
 def _texts(pairs: Iterable[tuple[Any, Any]]) -> Iterable[tuple[str, str]]:
     return ((str(value), str(title)) for value, title in pairs)
+
+
+# ---- in the words the person saw ----
+
+
+def answer_words(wording: Wording, answer: QuestionAnswer | Said) -> str:
+    """By labels and titles; empty when nothing was said, or when it was a secret and is not kept."""
+    if isinstance(answer, Said) and answer.declined:
+        return RATHER_NOT
+    labels = {option.value: option.label for option in wording.options}
+    if answer.value is not None:
+        return labels.get(answer.value, answer.value)
+    if answer.selected:
+        return ", ".join(labels.get(one, one) for one in answer.selected)
+    if answer.fields:
+        return "; ".join(f"{_title(wording, name)}: {_value(value)}" for name, value in answer.fields.items())
+    return answer.text or ""
+
+
+def _title(wording: Wording, name: str) -> str:
+    field = properties(wording.form).get(name, {}) if wording.form else {}
+    return str(field.get("title") or name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

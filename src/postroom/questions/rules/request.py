@@ -1,4 +1,4 @@
-"""What makes two questions the same: the words a person would see, whom they are for, and what silence means."""
+"""A call of `ask` or `revise_ask` as it came, checked: everything that is wrong with it is said at once."""
 
 from __future__ import annotations
 
@@ -32,31 +32,42 @@ from postroom.questions.model import (
 from postroom.questions.rules.form import form_problems
 from postroom.questions.rules.reading import Reading, read
 
-
-def fingerprint(wording: Wording, people: Iterable[str]) -> str:
-    """
-    SHA-256 of canonical JSON.
-
-    In it: kind, text, context, options, form, recipients, secrecy and default. Not in it: channels, urgency, waiting,
-    reminders, state, sessions and the deadline, which may differ when the same thing is asked again.
-    """
-    content = {**wording_object(wording), "people": sorted(set(people))}
-    canonical = json.dumps(_composed(content), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _composed(value: Any) -> Any:
-    """One spelling of each character: NFC."""
-    if isinstance(value, str):
-        return unicodedata.normalize("NFC", value)
-    if isinstance(value, Mapping):
-        return {_composed(str(name)): _composed(one) for name, one in value.items()}
-    return [_composed(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-# A call of `revise_ask` as it came, checked against the question it is about.
-
-
+_MAX_QUESTION_CHARACTERS: Final = 4_000
+MAX_CONTEXT_CHARACTERS: Final = 24_000
+_MAX_OPTIONS: Final = 20
+_MAX_LABEL_CHARACTERS: Final = 200
+_MAX_DESCRIPTION_CHARACTERS: Final = 1_000
+_MAX_PEOPLE: Final = 20
+_MAX_CHANNELS: Final = 20
+_MAX_NAME_CHARACTERS: Final = 255
+_MAX_PROMPT_CHARACTERS: Final = 24_000
+_MAX_STATE_BYTES: Final = 64 * 1024
+_MIN_DEADLINE_SECONDS: Final = 30
+MAX_DEADLINE_SECONDS: Final = 30 * 86_400
+_DEFAULT_DEADLINE_SECONDS: Final = 86_400
+_DEFAULT_WAIT_SECONDS: Final = 25
+_MAX_WAIT_SECONDS: Final = 280
+_MIN_REMIND_SECONDS: Final = 30
+_WORDING_FIELDS: Final = frozenset(
+    {"question", "kind", "options", "multiple", "form", "context", "default", "secret", "allow_text", "format"}
+)
+_FIELDS: Final = frozenset(
+    {
+        *_WORDING_FIELDS,
+        "to",
+        "channels",
+        "urgency",
+        "deadline_seconds",
+        "remind_after_seconds",
+        "escalate_to",
+        "escalate_after_seconds",
+        "state",
+        "idempotency_key",
+        "wait_seconds",
+        "resume",
+        "preview",
+    }
+)
 _REVISABLE: Final = (
     "question",
     "context",
@@ -70,73 +81,167 @@ _REVISABLE: Final = (
 )
 
 
+# ---- a question ----
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionRevision:
-    """`deadline_seconds` counts from now; None leaves it where it was."""
+class ResumeWish:
+    prompt: str
+    butler: str | None = None  # None is the one that asks
+    material: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionRequest:
+    """What is to be asked; `to` and `escalate_to` as the caller named them, and nobody means the owner."""
 
     wording: Wording
-    deadline_seconds: int | None
+    to: tuple[str, ...] = ()
+    channels: tuple[str, ...] | None = None
+    urgency: Urgency = Urgency.NORMAL
+    preview: Preview = Preview.FULL
+    deadline_seconds: int = _DEFAULT_DEADLINE_SECONDS
+    remind_after_seconds: int | None = None
+    escalate_to: tuple[str, ...] = ()
+    escalate_after_seconds: int | None = None
+    state: Any = None
+    key: str | None = None
+    wait_seconds: float = _DEFAULT_WAIT_SECONDS
+    resume: ResumeWish | None = None
+    expires_at_us: int | None = None  # of protocols that name the moment; it goes before `deadline_seconds`
 
 
-def check_revision(question: Question, arguments: object) -> QuestionRevision:
-    """What is not given stays; raises ValidationError that names every wrong field as the caller wrote it."""
+def check(arguments: object) -> QuestionRequest:
+    """Raises ValidationError that names every wrong field as the caller wrote it."""
     fields = Fields(arguments, whole="arguments")
-    fields.refuse_unknown(_REVISABLE)
-    given = {name: fields.raw(name) for name in _REVISABLE if fields.has(name)}
-    if not given and not fields.complaints:
-        fields.complain(None, f"give at least one of {', '.join(_REVISABLE)}", "required")
-    deadline = seconds_of(fields, "deadline_seconds", MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
-    merged = {**_arguments(question.wording), **given}
-    wording = check_wording(Fields(merged, complaints=fields.complaints))
+    fields.refuse_unknown(_FIELDS)
+    wording = _check_wording(fields)
+    deadline = _seconds_of(fields, "deadline_seconds", _MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
+    checked = QuestionRequest(
+        wording=wording,
+        to=_names(fields, "to", _MAX_PEOPLE),
+        channels=_names(fields, "channels", _MAX_CHANNELS) if fields.has("channels") else None,
+        urgency=Urgency(fields.choice("urgency", [*Urgency], default=Urgency.NORMAL) or Urgency.NORMAL),
+        preview=Preview(fields.choice("preview", [*Preview], default=Preview.FULL) or Preview.FULL),
+        deadline_seconds=deadline or _DEFAULT_DEADLINE_SECONDS,
+        remind_after_seconds=_before_the_end(fields, "remind_after_seconds", deadline),
+        escalate_to=_names(fields, "escalate_to", _MAX_PEOPLE),
+        escalate_after_seconds=_before_the_end(fields, "escalate_after_seconds", deadline),
+        state=_state(fields),
+        key=_key(fields),
+        wait_seconds=check_wait(fields),
+        resume=_resume(fields),
+    )
+    _refuse_half_an_escalation(fields)
     fields.finish()
-    kept = question.wording.options if wording.kind is QuestionKind.APPROVE else wording.options
-    kept_wording = replace(wording, options=kept, may_decline=question.wording.may_decline)
-    return QuestionRevision(wording=kept_wording, deadline_seconds=deadline)
+    return checked
 
 
-def _arguments(wording: Wording) -> dict[str, Any]:
-    """The call that would have made this wording."""
-    options = [{"value": one.value, "label": one.label, "description": one.description} for one in wording.options]
-    return {
-        "question": wording.question,
-        "kind": str(wording.kind),
-        "context": wording.context,
-        "format": str(wording.format),
-        "options": options if wording.kind is QuestionKind.CHOICE else None,
-        "multiple": wording.multiple,
-        "form": wording.form,
-        "allow_text": wording.allow_text,
-        "secret": wording.secret,
-        "default": _default(wording.default),
-    }
+def check_wait(fields: Fields) -> float:
+    waited = _number_of(fields, "wait_seconds", 0, _MAX_WAIT_SECONDS)
+    return _DEFAULT_WAIT_SECONDS if waited is None else waited
 
 
-def _default(answer: QuestionAnswer | None) -> str | list[str] | Mapping[str, Any] | None:
-    if answer is None:
+def _seconds_of(fields: Fields, name: str, least: int, most: int) -> int | None:
+    value = _number_of(fields, name, least, most)
+    return None if value is None else math.ceil(value)
+
+
+def _number_of(fields: Fields, name: str, least: int, most: int) -> float | None:
+    value = fields.raw(name)
+    if value is None:
         return None
-    return answer.value or answer.text or list(answer.selected) or dict(answer.fields)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        fields.complain(name, "must be a number of seconds", "number_required")
+        return None
+    if not least <= value <= most:
+        fields.complain(name, f"must be from {least} to {most} seconds", "out_of_range")
+        return None
+    return value
 
 
-# The part of a call that a person will see: question, options, form, and what would stand for silence.
+def _before_the_end(fields: Fields, name: str, deadline: int | None) -> int | None:
+    value = _seconds_of(fields, name, _MIN_REMIND_SECONDS, MAX_DEADLINE_SECONDS)
+    if value is not None and value >= (deadline or _DEFAULT_DEADLINE_SECONDS):
+        fields.complain(name, "must be before the deadline", "out_of_range")
+    return value
 
 
-MAX_QUESTION_CHARACTERS: Final = 4_000
-MAX_CONTEXT_CHARACTERS: Final = 24_000
-MAX_OPTIONS: Final = 20
-MAX_LABEL_CHARACTERS: Final = 200
-MAX_DESCRIPTION_CHARACTERS: Final = 1_000
-WORDING_FIELDS: Final = frozenset(
-    {"question", "kind", "options", "multiple", "form", "context", "default", "secret", "allow_text", "format"}
-)
+def _names(fields: Fields, name: str, most: int) -> tuple[str, ...]:
+    """One text, or a list of them."""
+    value = fields.raw(name)
+    if value is None:
+        return ()
+    listed = value if isinstance(value, list | tuple) else [value]
+    if not listed or len(listed) > most:
+        fields.complain(name, f"must name 1 to {most}", "out_of_range")
+        return ()
+    if not all(_is_name(one) for one in listed):
+        fields.complain(
+            name, f"must be a name, or a list of names, of at most {_MAX_NAME_CHARACTERS} characters", "name"
+        )
+        return ()
+    return tuple(dict.fromkeys(one.strip() for one in listed))
 
 
-def check_wording(fields: Fields) -> Wording:
+def _is_name(value: object) -> bool:
+    if not isinstance(value, str) or text_problem(value):
+        return False
+    return 1 <= len(value.strip()) <= _MAX_NAME_CHARACTERS
+
+
+def _refuse_half_an_escalation(fields: Fields) -> None:
+    for one, other in (("escalate_to", "escalate_after_seconds"), ("escalate_after_seconds", "escalate_to")):
+        if fields.has(one) and not fields.has(other):
+            fields.complain(other, f"is required with {one}", "required")
+
+
+def _state(fields: Fields) -> Any:
+    """The asker's own, handed back as it came; what JSON cannot say cannot be handed back."""
+    _refuse_size(fields, "state")
+    return fields.raw("state")
+
+
+def _refuse_size(fields: Fields, name: str) -> None:
+    size = json_size(fields.raw(name))
+    if size is None:
+        fields.complain(name, "must be JSON", "json_required")
+    elif size > _MAX_STATE_BYTES:
+        fields.complain(name, f"must have at most {_MAX_STATE_BYTES:,} bytes as JSON", "too_long")
+
+
+def _key(fields: Fields) -> str | None:
+    if not fields.has("idempotency_key"):
+        return None
+    return fields.text("idempotency_key", maximum=MAX_KEY_CHARACTERS) or None
+
+
+def _resume(fields: Fields) -> ResumeWish | None:
+    if not fields.has("resume"):
+        return None
+    inner = fields.nested("resume")
+    inner.refuse_unknown({"prompt", "butler", "material"})
+    material = inner.raw("material")
+    if material is not None and not isinstance(material, Mapping):
+        inner.complain("material", "must be an object", "object_required")
+    else:
+        _refuse_size(inner, "material")
+    prompt = inner.text("prompt", maximum=_MAX_PROMPT_CHARACTERS)
+    return ResumeWish(
+        prompt=prompt, butler=inner.optional_text("butler", maximum=_MAX_NAME_CHARACTERS), material=material
+    )
+
+
+# ---- the part of it that a person will see: question, options, form, and what would stand for silence ----
+
+
+def _check_wording(fields: Fields) -> Wording:
     """Complaints go to the fields; what is returned is worth something only when there are none."""
     kind = _kind(fields)
     format = Format(fields.choice("format", [*Format], default=Format.PLAIN) or Format.PLAIN)
     wording = Wording(
         kind=kind,
-        question=fields.text("question", maximum=MAX_QUESTION_CHARACTERS).strip(),
+        question=fields.text("question", maximum=_MAX_QUESTION_CHARACTERS).strip(),
         context=_context(fields, format),
         options=_options(fields, kind),
         multiple=_flag(fields, "multiple", default=False),
@@ -179,8 +284,8 @@ def _options(fields: Fields, kind: QuestionKind) -> tuple[Option, ...]:
         if given:
             fields.complain("options", "are only for a choice", "not_allowed")
         return APPROVE_OPTIONS if kind is QuestionKind.APPROVE else ()
-    if not isinstance(given, list | tuple) or not 1 <= len(given) <= MAX_OPTIONS:
-        fields.complain("options", f"must be a list of 1 to {MAX_OPTIONS} options", "options")
+    if not isinstance(given, list | tuple) or not 1 <= len(given) <= _MAX_OPTIONS:
+        fields.complain("options", f"must be a list of 1 to {_MAX_OPTIONS} options", "options")
         return ()
     options = tuple(option for place, one in enumerate(given) if (option := _option(fields, f"options.{place}", one)))
     if len(options) == len(given):
@@ -194,9 +299,9 @@ def _option(fields: Fields, path: str, given: object) -> Option | None:
         return None
     inner = Fields({"value": given} if isinstance(given, str) else given, path, fields.complaints)
     inner.refuse_unknown({"value", "label", "description"})
-    value = inner.text("value", maximum=MAX_LABEL_CHARACTERS).strip()
-    label = inner.optional_text("label", maximum=MAX_LABEL_CHARACTERS) or value
-    description = inner.optional_text("description", maximum=MAX_DESCRIPTION_CHARACTERS)
+    value = inner.text("value", maximum=_MAX_LABEL_CHARACTERS).strip()
+    label = inner.optional_text("label", maximum=_MAX_LABEL_CHARACTERS) or value
+    description = inner.optional_text("description", maximum=_MAX_DESCRIPTION_CHARACTERS)
     if not value:
         return None
     if not visible(label):
@@ -238,14 +343,14 @@ def _with_default(fields: Fields, wording: Wording) -> Wording:
     if wording.kind is QuestionKind.APPROVE and default != DENY:
         fields.complain("default", f'may only be "{DENY}": silence never approves', "not_allowed")
         return wording
-    reading = _wording_request_default(wording, default)
+    reading = _default_reading(wording, default)
     if reading.answer is None:
         fields.complain("default", f"is not a possible answer: {reading.problem}", "not_allowed")
         return wording
     return replace(wording, default=reading.answer)
 
 
-def _wording_request_default(wording: Wording, default: object) -> Reading:
+def _default_reading(wording: Wording, default: object) -> Reading:
     match default:
         case str() if wording.kind is QuestionKind.TEXT:
             legal = not text_problem(default) and default.strip() != ""
@@ -260,182 +365,75 @@ def _wording_request_default(wording: Wording, default: object) -> Reading:
             return Reading(problem="it has another form than the answer")
 
 
-# A call of `ask` as it came, checked: everything that is wrong with it is said at once.
-
-
-MAX_PEOPLE: Final = 20
-MAX_CHANNELS: Final = 20
-MAX_NAME_CHARACTERS: Final = 255
-MAX_PROMPT_CHARACTERS: Final = 24_000
-MAX_STATE_BYTES: Final = 64 * 1024
-MIN_DEADLINE_SECONDS: Final = 30
-MAX_DEADLINE_SECONDS: Final = 30 * 86_400
-DEFAULT_DEADLINE_SECONDS: Final = 86_400
-DEFAULT_WAIT_SECONDS: Final = 25
-MAX_WAIT_SECONDS: Final = 280
-MIN_REMIND_SECONDS: Final = 30
-_FIELDS: Final = frozenset(
-    {
-        *WORDING_FIELDS,
-        "to",
-        "channels",
-        "urgency",
-        "deadline_seconds",
-        "remind_after_seconds",
-        "escalate_to",
-        "escalate_after_seconds",
-        "state",
-        "idempotency_key",
-        "wait_seconds",
-        "resume",
-        "preview",
-    }
-)
+# ---- its revision, checked against the question it is about ----
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeWish:
-    prompt: str
-    butler: str | None = None  # None is the one that asks
-    material: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionRequest:
-    """What is to be asked; `to` and `escalate_to` as the caller named them, and nobody means the owner."""
+class QuestionRevision:
+    """`deadline_seconds` counts from now; None leaves it where it was."""
 
     wording: Wording
-    to: tuple[str, ...] = ()
-    channels: tuple[str, ...] | None = None
-    urgency: Urgency = Urgency.NORMAL
-    preview: Preview = Preview.FULL
-    deadline_seconds: int = DEFAULT_DEADLINE_SECONDS
-    remind_after_seconds: int | None = None
-    escalate_to: tuple[str, ...] = ()
-    escalate_after_seconds: int | None = None
-    state: Any = None
-    key: str | None = None
-    wait_seconds: float = DEFAULT_WAIT_SECONDS
-    resume: ResumeWish | None = None
-    expires_at_us: int | None = None  # of protocols that name the moment; it goes before `deadline_seconds`
+    deadline_seconds: int | None
 
 
-def check(arguments: object) -> QuestionRequest:
-    """Raises ValidationError that names every wrong field as the caller wrote it."""
+def check_revision(question: Question, arguments: object) -> QuestionRevision:
+    """What is not given stays; raises ValidationError that names every wrong field as the caller wrote it."""
     fields = Fields(arguments, whole="arguments")
-    fields.refuse_unknown(_FIELDS)
-    wording = check_wording(fields)
-    deadline = seconds_of(fields, "deadline_seconds", MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
-    checked = QuestionRequest(
-        wording=wording,
-        to=_names(fields, "to", MAX_PEOPLE),
-        channels=_names(fields, "channels", MAX_CHANNELS) if fields.has("channels") else None,
-        urgency=Urgency(fields.choice("urgency", [*Urgency], default=Urgency.NORMAL) or Urgency.NORMAL),
-        preview=Preview(fields.choice("preview", [*Preview], default=Preview.FULL) or Preview.FULL),
-        deadline_seconds=deadline or DEFAULT_DEADLINE_SECONDS,
-        remind_after_seconds=_before_the_end(fields, "remind_after_seconds", deadline),
-        escalate_to=_names(fields, "escalate_to", MAX_PEOPLE),
-        escalate_after_seconds=_before_the_end(fields, "escalate_after_seconds", deadline),
-        state=_state(fields),
-        key=_key(fields),
-        wait_seconds=check_wait(fields),
-        resume=_resume(fields),
-    )
-    _refuse_half_an_escalation(fields)
+    fields.refuse_unknown(_REVISABLE)
+    given = {name: fields.raw(name) for name in _REVISABLE if fields.has(name)}
+    if not given and not fields.complaints:
+        fields.complain(None, f"give at least one of {', '.join(_REVISABLE)}", "required")
+    deadline = _seconds_of(fields, "deadline_seconds", _MIN_DEADLINE_SECONDS, MAX_DEADLINE_SECONDS)
+    merged = {**_arguments(question.wording), **given}
+    wording = _check_wording(Fields(merged, complaints=fields.complaints))
     fields.finish()
-    return checked
+    kept = question.wording.options if wording.kind is QuestionKind.APPROVE else wording.options
+    kept_wording = replace(wording, options=kept, may_decline=question.wording.may_decline)
+    return QuestionRevision(wording=kept_wording, deadline_seconds=deadline)
 
 
-def check_wait(fields: Fields) -> float:
-    waited = number_of(fields, "wait_seconds", 0, MAX_WAIT_SECONDS)
-    return DEFAULT_WAIT_SECONDS if waited is None else waited
+def _arguments(wording: Wording) -> dict[str, Any]:
+    """The call that would have made this wording."""
+    options = [{"value": one.value, "label": one.label, "description": one.description} for one in wording.options]
+    return {
+        "question": wording.question,
+        "kind": str(wording.kind),
+        "context": wording.context,
+        "format": str(wording.format),
+        "options": options if wording.kind is QuestionKind.CHOICE else None,
+        "multiple": wording.multiple,
+        "form": wording.form,
+        "allow_text": wording.allow_text,
+        "secret": wording.secret,
+        "default": _default(wording.default),
+    }
 
 
-def seconds_of(fields: Fields, name: str, least: int, most: int) -> int | None:
-    value = number_of(fields, name, least, most)
-    return None if value is None else math.ceil(value)
-
-
-def number_of(fields: Fields, name: str, least: int, most: int) -> float | None:
-    value = fields.raw(name)
-    if value is None:
+def _default(answer: QuestionAnswer | None) -> str | list[str] | Mapping[str, Any] | None:
+    if answer is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        fields.complain(name, "must be a number of seconds", "number_required")
-        return None
-    if not least <= value <= most:
-        fields.complain(name, f"must be from {least} to {most} seconds", "out_of_range")
-        return None
-    return value
+    return answer.value or answer.text or list(answer.selected) or dict(answer.fields)
 
 
-def _before_the_end(fields: Fields, name: str, deadline: int | None) -> int | None:
-    value = seconds_of(fields, name, MIN_REMIND_SECONDS, MAX_DEADLINE_SECONDS)
-    if value is not None and value >= (deadline or DEFAULT_DEADLINE_SECONDS):
-        fields.complain(name, "must be before the deadline", "out_of_range")
-    return value
+# ---- what makes two questions the same: the words a person would see, whom they are for, and what silence means ----
 
 
-def _names(fields: Fields, name: str, most: int) -> tuple[str, ...]:
-    """One text, or a list of them."""
-    value = fields.raw(name)
-    if value is None:
-        return ()
-    listed = value if isinstance(value, list | tuple) else [value]
-    if not listed or len(listed) > most:
-        fields.complain(name, f"must name 1 to {most}", "out_of_range")
-        return ()
-    if not all(_is_name(one) for one in listed):
-        fields.complain(
-            name, f"must be a name, or a list of names, of at most {MAX_NAME_CHARACTERS} characters", "name"
-        )
-        return ()
-    return tuple(dict.fromkeys(one.strip() for one in listed))
+def fingerprint(wording: Wording, people: Iterable[str]) -> str:
+    """
+    SHA-256 of canonical JSON.
+
+    In it: kind, text, context, options, form, recipients, secrecy and default. Not in it: channels, urgency, waiting,
+    reminders, state, sessions and the deadline, which may differ when the same thing is asked again.
+    """
+    content = {**wording_object(wording), "people": sorted(set(people))}
+    canonical = json.dumps(_composed(content), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _is_name(value: object) -> bool:
-    if not isinstance(value, str) or text_problem(value):
-        return False
-    return 1 <= len(value.strip()) <= MAX_NAME_CHARACTERS
-
-
-def _refuse_half_an_escalation(fields: Fields) -> None:
-    for one, other in (("escalate_to", "escalate_after_seconds"), ("escalate_after_seconds", "escalate_to")):
-        if fields.has(one) and not fields.has(other):
-            fields.complain(other, f"is required with {one}", "required")
-
-
-def _state(fields: Fields) -> Any:
-    """The asker's own, handed back as it came; what JSON cannot say cannot be handed back."""
-    _refuse_size(fields, "state")
-    return fields.raw("state")
-
-
-def _refuse_size(fields: Fields, name: str) -> None:
-    size = json_size(fields.raw(name))
-    if size is None:
-        fields.complain(name, "must be JSON", "json_required")
-    elif size > MAX_STATE_BYTES:
-        fields.complain(name, f"must have at most {MAX_STATE_BYTES:,} bytes as JSON", "too_long")
-
-
-def _key(fields: Fields) -> str | None:
-    if not fields.has("idempotency_key"):
-        return None
-    return fields.text("idempotency_key", maximum=MAX_KEY_CHARACTERS) or None
-
-
-def _resume(fields: Fields) -> ResumeWish | None:
-    if not fields.has("resume"):
-        return None
-    inner = fields.nested("resume")
-    inner.refuse_unknown({"prompt", "butler", "material"})
-    material = inner.raw("material")
-    if material is not None and not isinstance(material, Mapping):
-        inner.complain("material", "must be an object", "object_required")
-    else:
-        _refuse_size(inner, "material")
-    prompt = inner.text("prompt", maximum=MAX_PROMPT_CHARACTERS)
-    return ResumeWish(
-        prompt=prompt, butler=inner.optional_text("butler", maximum=MAX_NAME_CHARACTERS), material=material
-    )
+def _composed(value: Any) -> Any:
+    """One spelling of each character: NFC."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, Mapping):
+        return {_composed(str(name)): _composed(one) for name, one in value.items()}
+    return [_composed(one) for one in value] if isinstance(value, list | tuple) else value

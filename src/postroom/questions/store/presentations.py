@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, Final, Protocol
 
-from sqlalchemy import ColumnElement, Connection, Select, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, update
 
+from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.engine import Database, Repeated, insert_for
+from postroom.kernel.database.rows import read
 from postroom.kernel.values.ids import SECOND_US
+from postroom.message.delivery import Status
 from postroom.questions.model import (
     PlannedPresentation,
     Presentation,
@@ -17,6 +23,7 @@ from postroom.questions.model import (
     PresentationStatus,
     PressedToken,
     Question,
+    QuestionEventType,
     QuestionStatus,
     Shown,
     SubjectKind,
@@ -24,49 +31,102 @@ from postroom.questions.model import (
     after_showing,
 )
 from postroom.questions.store import steps
-from postroom.questions.store.steps import (
-    awaiting_words,
-    fenced_presentations,
-    found_about,
-    found_presentations,
-    is_numbered,
-    presentation_by_id,
-    presentation_row,
-    read_presentation,
-    read_token,
-    token_row,
-    unnumbered,
-    worded_at,
-    wrote_since,
-)
+from postroom.questions.store.steps import presentation_row
 from postroom.questions.store.tables import (
     presentation_parts,
     presentation_tokens,
     presentations,
+    question_events,
     question_people,
     questions,
 )
 
 _ON_SHOW: Final = (PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
 _TO_DO: Final = (PresentationStatus.PLANNED, PresentationStatus.CLOSING, *_ON_SHOW)
-
-TokensOf = Callable[[PresentationClaim], Sequence[Token]]
+_TokensOf = Callable[[PresentationClaim], Sequence[Token]]
 
 
 def _no_tokens(_claim: PresentationClaim) -> Sequence[Token]:
     return ()
 
 
+# ---- rows ----
+
+
+def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
+    """In the order of these rows, each with the provider's ids of all its parts."""
+    return [one for one, _ in _fenced_presentations(connection, asked)]
+
+
+def _fenced_presentations(connection: Connection, asked: Select[Any]) -> list[tuple[Presentation, int]]:
+    """The same, each with its fence."""
+    rows = connection.execute(asked).all()
+    parts = _parts(connection, [row.id for row in rows])
+    return [(_read_presentation(row, parts.get(row.id, ())), row.fence) for row in rows]
+
+
+def _read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
+    return read(Presentation, row, provider_ids=tuple(parts), toggles=tuple(json.loads(row.toggles)))
+
+
+def _parts(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
+    if not ids:
+        return {}
+    table = presentation_parts.c
+    asked = select(presentation_parts).where(table.presentation_id.in_(ids)).order_by(table.presentation_id, table.part)
+    rows: Sequence[Row[Any]] = connection.execute(asked).all()
+    return {name: [row.provider_id for row in group] for name, group in groupby(rows, lambda row: row.presentation_id)}
+
+
+def presentation_by_id(connection: Connection, question_id: str, presentation_id: str | None) -> Presentation | None:
+    """None, too, when it shows another question."""
+    mine = (presentations.c.id == presentation_id, presentations.c.question_id == question_id)
+    return next(iter(found_presentations(connection, select(presentations).where(*mine))), None)
+
+
+def write_toggles(connection: Connection, presentation_id: str, toggles: Sequence[str], now_us: int) -> None:
+    change = update(presentations).where(presentations.c.id == presentation_id)
+    connection.execute(change.values(toggles=json.dumps(list(toggles)), updated_at=now_us))
+
+
+def _token_row(token: Token) -> dict[str, Any]:
+    return {
+        "token_hash": token.hash,
+        "presentation_id": token.presentation_id,
+        "action": str(token.action),
+        "option": token.option,
+        "revision": token.revision,
+    }
+
+
+def _read_token(row: Row[Any]) -> Token:
+    return read(Token, row, hash=row.token_hash)
+
+
+# ---- the transactions ----
+
+
+class Written(Protocol):
+    """What people wrote to us, which conversations keep."""
+
+    def is_known(self, connection: Connection, channel: str, event_id: str) -> bool: ...
+
+    def last_us(self, connection: Connection, person: str, channel: str, place: str) -> int | None:
+        """When they last wrote there; a message that is being heard has no person yet."""
+        ...
+
+
 class StoredPresentations:
     """
-    A claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
+    Lease and fence: a claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
     and whatever the first one still writes is refused.
     """
 
-    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+    def __init__(self, database: Database, mint: Callable[[int], str], written: Written) -> None:
         self._database = database
         self._repeated = Repeated(database)
         self._mint = mint
+        self._written = written
 
     async def to_plan(self, limit: int) -> Sequence[Question]:
         """Open questions with people for whom no place to show them has been chosen; choosing twice does no harm."""
@@ -101,7 +161,7 @@ class StoredPresentations:
         return await self._database.read(lambda connection: found_presentations(connection, _of(question_id)))
 
     async def due(
-        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf = _no_tokens
+        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: _TokensOf = _no_tokens
     ) -> Sequence[PresentationClaim]:
         """
         To close or to show: new ones, those whose wording is not the question's any more, those of lost processes.
@@ -214,7 +274,7 @@ class StoredPresentations:
             if row is None:
                 return None
             mine = select(presentations).where(presentations.c.id == row.presentation_id)
-            return PressedToken(token=read_token(row), presentation=found_presentations(connection, mine)[0])
+            return PressedToken(token=_read_token(row), presentation=found_presentations(connection, mine)[0])
 
         return await self._database.read(work)
 
@@ -226,7 +286,7 @@ class StoredPresentations:
 
         def work(connection: Connection) -> Presentation | None:
             found = found_presentations(connection, asked)
-            return found[0] if found else found_about(connection, channel, address, provider_id)
+            return found[0] if found else _found_about(connection, channel, address, provider_id)
 
         return await self._database.read(work)
 
@@ -234,8 +294,11 @@ class StoredPresentations:
         """What this message may be, when we know none by its number: a process may have died before it learnt it."""
 
         def work(connection: Connection) -> list[Presentation]:
-            found = found_presentations(connection, unnumbered(channel, address))
-            return [] if found and is_numbered(connection, channel, address, provider_id) else found
+            found = found_presentations(connection, _unnumbered(channel, address))
+            if found and _is_sent(connection, channel, address, provider_id):
+                return []
+            theirs = f"message:{address}:{provider_id}"
+            return [] if found and self._written.is_known(connection, channel, theirs) else found
 
         return await self._database.read(work)
 
@@ -259,10 +322,13 @@ class StoredPresentations:
         """The card for which a message that comes now is that next one; None when another came before it."""
 
         def work(connection: Connection) -> Presentation | None:
-            found = connection.execute(awaiting_words(channel, places)).first()
-            if found is None or wrote_since(connection, found, places[0]):
+            found = connection.execute(_awaiting_words(channel, places)).first()
+            if found is None:
                 return None
-            return worded_at(connection, read_presentation(found, ()), found.words_awaited_at)
+            last_us = self._written.last_us(connection, found.person_id, channel, places[0])
+            if last_us is not None and last_us > found.words_awaited_at:  # they wrote something else there since
+                return None
+            return _worded_at(connection, _read_presentation(found, ()), found.words_awaited_at)
 
         return await self._database.read(work)
 
@@ -284,14 +350,14 @@ def _after(status: PresentationStatus, move: PresentationMove) -> PresentationSt
 
 def _claims(connection: Connection, ids: Sequence[str]) -> list[PresentationClaim]:
     asked = select(presentations).where(presentations.c.id.in_(ids)).order_by(presentations.c.id)
-    found = fenced_presentations(connection, asked)
+    found = _fenced_presentations(connection, asked)
     theirs = select(questions).where(questions.c.id.in_({one.question_id for one, _ in found}))
     known = {question.id: question for question in steps.found(connection, theirs)}
     return [PresentationClaim(presentation=one, question=known[one.question_id], fence=fence) for one, fence in found]
 
 
 def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
-    _insert_new(connection, presentation_tokens, ["token_hash"], [token_row(token) for token in tokens])
+    _insert_new(connection, presentation_tokens, ["token_hash"], [_token_row(token) for token in tokens])
 
 
 def _write(connection: Connection, claim: PresentationClaim, values: dict[str, Any]) -> bool:
@@ -351,3 +417,96 @@ def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[d
     if not rows:
         return
     connection.execute(insert_for(connection, table).on_conflict_do_nothing(index_elements=key), rows)
+
+
+# ---- which card it was that a person answered ----
+
+
+def _about(channel: str, address: str, provider_id: str) -> Select[Any]:
+    """
+    Of an open question: that for which this message was sent, as a reminder or as a box to reply in.
+
+    All that is sent about a presentation has its id in the request's.
+    """
+    request, receipt = delivery_requests.c, delivery_receipts.c
+    return (
+        select(presentations, request.id.label("sent"), request.created_at.label("sent_at"))
+        .join(questions, questions.c.id == presentations.c.question_id)
+        .join(delivery_requests, request.request_id == literal("ask:") + presentations.c.id)
+        .join(delivery_receipts, receipt.delivery_request_id == request.id)
+        .where(
+            questions.c.status == str(QuestionStatus.OPEN),
+            presentations.c.channel == channel,
+            presentations.c.address == address,
+            receipt.provider_delivery_id == provider_id,
+        )
+        .limit(1)
+    )
+
+
+def _found_about(connection: Connection, channel: str, address: str, provider_id: str) -> Presentation | None:
+    """The same, worded as it was in that message."""
+    row = connection.execute(_about(channel, address, provider_id)).first()
+    if row is None:
+        return None
+    shown = _read_presentation(row, ())
+    return shown if row.sent == row.delivery_id else _worded_at(connection, shown, row.sent_at)
+
+
+def _worded_at(connection: Connection, shown: Presentation, at_us: int) -> Presentation:
+    """What was said then is about the words of then: it is no answer to those that stand on the card since."""
+    event, question = question_events.c, questions.c
+    revised = (event.event_type == str(QuestionEventType.REVISED), event.at > at_us)
+    asked = select(func.count()).where(event.question_id == shown.question_id, *revised)
+    since: int = connection.execute(asked).scalar_one()
+    if since == 0:
+        return shown
+    now: int = connection.execute(select(question.revision).where(question.id == shown.question_id)).scalar_one()
+    return replace(shown, revision=now - since)
+
+
+def _unnumbered(channel: str, address: str) -> Select[Any]:
+    """Of open questions: those whose card may be there under a number that never reached us."""
+    mine = delivery_requests.c.request_id == literal("ask:") + presentations.c.id
+    doubled = exists().where(mine, delivery_requests.c.possible_duplicate.is_(True))
+    parked = exists().where(mine, delivery_requests.c.status == str(Status.AWAITING_APPROVAL))
+    under_way = and_(presentations.c.status == str(PresentationStatus.PLANNED), presentations.c.fence > 0, ~parked)
+    return (
+        select(presentations)
+        .join(questions, questions.c.id == presentations.c.question_id)
+        .where(
+            questions.c.status == str(QuestionStatus.OPEN),
+            presentations.c.channel == channel,
+            presentations.c.address == address,
+            or_(under_way, presentations.c.status == str(PresentationStatus.UNCERTAIN), doubled),
+        )
+        .order_by(presentations.c.id)
+    )
+
+
+def _is_sent(connection: Connection, channel: str, address: str, provider_id: str) -> bool:
+    """A message of ours there that we know by this number."""
+    request, receipt = delivery_requests.c, delivery_receipts.c
+    known = (
+        select(request.id)
+        .join(delivery_receipts, receipt.delivery_request_id == request.id)
+        .where(receipt.provider_delivery_id == provider_id, request.channel == channel, request.address == address)
+    )
+    return connection.execute(known.limit(1)).first() is not None
+
+
+def _awaiting_words(channel: str, places: Sequence[str]) -> Select[Any]:
+    """Of open questions, the card there on which *Other* was pressed last."""
+    table = presentations.c
+    return (
+        select(presentations)
+        .join(questions, questions.c.id == table.question_id)
+        .where(
+            questions.c.status == str(QuestionStatus.OPEN),
+            table.channel == channel,
+            table.address.in_(places),
+            table.words_awaited_at.is_not(None),
+        )
+        .order_by(table.words_awaited_at.desc())
+        .limit(1)
+    )

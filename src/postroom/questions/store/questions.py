@@ -1,4 +1,4 @@
-"""What questions need from the world, by shape alone."""
+"""Questions on disk: each change, with the line it leaves in the feed and the cards it concerns, is one transaction."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ from postroom.questions.model import (
     Ending,
     Heard,
     KeptAttempt,
-    PlannedPresentation,
     Presentation,
-    PresentationClaim,
-    PressedToken,
     Question,
     QuestionAnswer,
     QuestionChange,
@@ -31,26 +28,21 @@ from postroom.questions.model import (
     QuestionEventType,
     QuestionKind,
     QuestionStatus,
-    Shown,
     Subject,
     SubjectKind,
-    Token,
     Verdict,
     VerdictKind,
     decided,
 )
 from postroom.questions.store import steps
-from postroom.questions.store import steps as order
+from postroom.questions.store.presentations import found_presentations, presentation_by_id, write_toggles
 from postroom.questions.store.steps import (
     answer_text,
-    found_presentations,
     insert_attempt,
-    presentation_by_id,
     read_answer,
     read_attempt,
     read_event,
     read_verdict,
-    write_toggles,
 )
 from postroom.questions.store.tables import (
     presentation_parts,
@@ -62,238 +54,27 @@ from postroom.questions.store.tables import (
     questions,
 )
 
-Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
-Decide = Callable[[Question], QuestionChange]
-
-
-class QuestionStore(Protocol):
-    """Each of these is one transaction; `hear` and `change` show the question as it is and hold it meanwhile."""
-
-    async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked: ...
-
-    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None: ...
-
-    async def change(self, question_id: str, decide: Decide) -> QuestionChange | None: ...
-
-    async def due(self, now_us: int, limit: int) -> Sequence[Question]: ...
-
-    async def next_due(self, after_us: int) -> int | None: ...
-
-
-# What is kept of questions and their presentations, as far as asking, showing and hearing need it.
-
-
-TokensOf = Callable[[PresentationClaim], Sequence[Token]]
-
-
-class QuestionRecord(QuestionStore, Protocol):
-    async def get(self, question_id: str) -> Question | None: ...
-
-    async def by_key(self, asker: str, key: str) -> Question | None: ...
-
-    async def for_asker(self, question_id: str) -> Question | None:
-        """With a secret in it, as long as its end has not been collected."""
-        ...
-
-    async def collect(self, question_id: str, now_us: int) -> None:
-        """Notes that its end has been handed out; a secret is gone with that."""
-        ...
-
-    async def last_position(self) -> int: ...
-
-    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]: ...
-
-    async def history(self, question_id: str) -> Sequence[QuestionEvent]: ...
-
-    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]: ...
-
-    async def answers(self, asker: str, *, since: int, limit: int) -> Sequence[Ending]: ...
-
-    async def listing(
-        self,
-        *,
-        asker: str | None = None,
-        person_id: str | None = None,
-        status: QuestionStatus | None = None,
-        besides: SubjectKind | None = None,
-        about: Sequence[str] | None = None,
-        before: str | None = None,
-        limit: int = 50,
-    ) -> Sequence[Question]: ...
-
-
-class Plans(Protocol):
-    """Where questions are to be shown."""
-
-    async def to_plan(self, limit: int) -> Sequence[Question]: ...
-
-    async def unplanned(self, question_id: str) -> frozenset[str]: ...
-
-    async def plan(
-        self, question_id: str, people: Sequence[str], places: Sequence[PlannedPresentation], now_us: int
-    ) -> Sequence[Presentation]: ...
-
-    async def of(self, question_id: str) -> Sequence[Presentation]: ...
-
-
-class Claims(Protocol):
-    """The right to show or close a card; what a stale claim writes is refused."""
-
-    async def due(
-        self, now_us: int, *, lease_until_us: int, limit: int, tokens_of: TokensOf
-    ) -> Sequence[PresentationClaim]:
-        """With the tokens that a claim needs, so that its card can leave at once."""
-        ...
-
-    async def issue(self, tokens: Sequence[Token]) -> None: ...
-
-    async def submitted(
-        self, claim: PresentationClaim, delivery_id: str, *, revision: int, look_again_us: int, now_us: int
-    ) -> bool: ...
-
-    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool: ...
-
-    async def again(self, reason: str, now_us: int) -> None: ...
-
-    async def line(self, claim: PresentationClaim) -> Sequence[PresentationClaim]:
-        """The cards about approvals that wait for the same person there, the first to be decided first."""
-        ...
-
-    async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool: ...
-
-
-class Cards(Protocol):
-    """Which card it was that a person answered."""
-
-    async def pressed(self, token_hash: str) -> PressedToken | None: ...
-
-    async def behind(self, channel: str, address: str, provider_id: str) -> Presentation | None: ...
-
-    async def perhaps(self, channel: str, address: str, provider_id: str) -> Sequence[Presentation]: ...
-
-    async def open_on(self, channel: str) -> Sequence[Presentation]: ...
-
-    async def await_words(self, presentation_id: str, now_us: int) -> None:
-        """The person pressed *Other*: the next that they write there, alone with us, is the answer."""
-        ...
-
-    async def awaited(self, channel: str, places: Sequence[str]) -> Presentation | None:
-        """The card for which a message that comes now is that next one; None when another came before it."""
-        ...
-
-
-class EventFeed(Protocol):
-    async def events(self, *, since: int, limit: int) -> Sequence[QuestionEvent]: ...
-
-    async def get(self, question_id: str) -> Question | None: ...
-
-
-# Questions that are about something else than one kind of thing.
-
-
-def is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
-    subject = questions.c.subject
-    return or_(subject.is_(None), subject.not_like(f"{kind}:%"))
-
-
-# Erase what people wrote about questions that are long over; who, when and how it ended stays for longer.
-
-
-_WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
-
-
-def erase_old(connection: Connection, *, ended_before_us: int, now_us: int, limit: int) -> int:
-    """The texts of questions that ended before then; how many there were."""
-    old = select(questions.c.id).where(old_words(ended_before_us)).limit(limit)
-    return _erase(connection, _locked(connection, old), now_us)
-
-
-def old_words(ended_before_us: int) -> ColumnElement[bool]:
-    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_(None))
-
-
-def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
-    """The same for every question that is over and asked this person, however short ago."""
-    table, person = questions.c, question_people.c
-    asked = exists().where(person.question_id == table.id, person.person_id == person_id)
-    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked)
-    return _erase(connection, _locked(connection, over), now_us)
-
-
-def old_questions(ended_before_us: int) -> ColumnElement[bool]:
-    """Those that may go altogether; their keys may be used again then."""
-    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_not(None))
-
-
-def _locked(connection: Connection, wanted: Select[Any]) -> Sequence[str]:
-    return connection.execute(wanted.with_for_update(of=questions, skip_locked=True)).scalars().all()
-
-
-def _erase(connection: Connection, ids: Sequence[str], now_us: int) -> int:
-    cards = select(presentations.c.id).where(presentations.c.question_id.in_(ids))
-    connection.execute(update(questions).where(questions.c.id.in_(ids)).values(**_WORDS, erased_at=now_us))
-    mine = question_attempts.c.question_id.in_(ids)
-    connection.execute(update(question_attempts).where(mine).values(said=None))
-    for table in (presentation_tokens, presentation_parts):
-        connection.execute(delete(table).where(table.c.presentation_id.in_(cards)))
-    return len(ids)
-
-
-# How many questions wait for a person, and whether anything about questions has changed.
-
-
-_IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
-
-
-class QuestionFigures:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def waiting_for(self, person_id: str) -> int:
-        """How many open questions ask this person."""
-        return await self._database.read(lambda connection: waiting_for(connection, person_id))
-
-    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int:
-        """The same without those about one kind of thing."""
-        return await self._database.read(lambda connection: waiting_for(connection, person_id, kind))
-
-    async def pulse(self) -> tuple[int, ...]:
-        """The moment of the newest change of any question or card, then how far each has come."""
-        return await self._database.read(pulse)
-
-
-def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
-    """Of what is open, whom it asks: of what the person was ever asked there is more with every year."""
-    people = question_people.c
-    theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
-    many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
-    if besides is not None:
-        many = many.where(is_not_about(besides))
-    return int(connection.execute(many).scalar_one())
-
-
-def pulse(connection: Connection) -> tuple[int, ...]:
-    """Asked every second while a page is open: of the cards only those of open questions are looked at."""
-    events, cards = question_events.c, presentations.c
-    newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()
-    of_open = cards.question_id.in_(select(questions.c.id).where(_IS_OPEN))
-    moved_at, many = connection.execute(select(func.max(cards.updated_at), func.count()).where(of_open)).one()
-    position, at = (newest.position, newest.at) if newest else (0, 0)
-    return (max(at, moved_at or 0), position, moved_at or 0, many)
-
-
-# Questions on disk: each change, with the line it leaves in the feed and the cards it concerns, is one transaction.
-
-
-JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
+_JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
 _JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
 _FIRST_REVISION: Final = 1
 _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
 _ASKED_AT_ONCE: Final = 50  # while they are written no other event is
-Value = TypeVar("Value")
-NewQuestion = tuple[Question, Sequence[Presentation] | None]
-_Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
-_Decide = Callable[[Question], QuestionChange]
+_IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
+_WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
+_Value = TypeVar("_Value")
+_NewQuestion = tuple[Question, Sequence[Presentation] | None]
+Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
+Decide = Callable[[Question], QuestionChange]
+
+
+class Ride(Protocol):
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        """Until the transaction ends, no one else decides it."""
+        ...
+
+    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
+        """The accepted verdict, with what it decides written down; or why that cannot be decided any more."""
+        ...
 
 
 class StoredQuestions:
@@ -316,7 +97,7 @@ class StoredQuestions:
         self._seal = seal
         self._rides = rides
         self._most_open = most_open
-        self._asks: Coalescer[NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
+        self._asks: Coalescer[_NewQuestion, Asked] = Coalescer(self._ask_all, most=_ASKED_AT_ONCE)
 
     async def ask(self, question: Question, planned: Sequence[Presentation] | None = None) -> Asked:
         """
@@ -329,8 +110,11 @@ class StoredQuestions:
         except IntegrityError:  # another process was first: the second time it is seen
             return await self._asks.submit((question, planned))
 
-    async def _ask_all(self, batch: Sequence[NewQuestion]) -> Sequence[Asked]:
-        """In one order always, so that two processes never wait for each other; the turn in the feed comes last."""
+    async def _ask_all(self, batch: Sequence[_NewQuestion]) -> Sequence[Asked]:
+        """
+        A group commit. In one order always, so that two processes never wait for each other; the turn in the feed
+        comes last.
+        """
         ordered = sorted(batch, key=lambda one: (one[0].asker, one[0].key or "", one[0].revision_hash))
 
         def work(connection: Connection) -> dict[str, Asked]:
@@ -340,7 +124,7 @@ class StoredQuestions:
             found = self._within_bounds(connection, _asked(connection, [question for question, _ in ordered]))
             if new := [one for one in ordered if found[one[0].id].created]:
                 steps.insert_questions(connection, new)
-                order.append_all(connection, [_opened(question) for question, _ in new])
+                steps.append_all(connection, [_opened(question) for question, _ in new])
             return found
 
         found = await self._database.write(work)
@@ -370,7 +154,7 @@ class StoredQuestions:
     async def about(self, subject: Subject) -> Sequence[Question]:
         return await self._database.read(lambda connection: steps.questions_about(connection, str(subject)))
 
-    async def hear(self, attempt: Attempt, judge: _Judge) -> Heard | None:
+    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None:
         """None when there is no such question; an event that was heard before has its first verdict again."""
 
         def work(connection: Connection) -> Heard | None:
@@ -384,7 +168,7 @@ class StoredQuestions:
 
         return await write_twice(self._database, work)
 
-    async def change(self, question_id: str, decide: _Decide) -> QuestionChange | None:
+    async def change(self, question_id: str, decide: Decide) -> QuestionChange | None:
         """`decide` sees the question as it is, and may run again; nothing else changes it meanwhile."""
 
         def work(connection: Connection) -> QuestionChange | None:
@@ -501,7 +285,7 @@ class StoredQuestions:
     def _ride(self, subject: Subject | None) -> Ride | None:
         return self._rides.get(subject.kind) if subject else None
 
-    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: _Judge) -> Heard:
+    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
         shown = presentation_by_id(connection, question.id, attempt.presentation_id)
         if attempt.revision is None and shown is not None:  # which may be seen before it is noted
             attempt = replace(attempt, revision=shown.revision or _FIRST_REVISION)
@@ -536,7 +320,7 @@ class StoredQuestions:
     async def _found(self, asked: Select[Any]) -> list[Question]:
         return await self._database.read(lambda connection: steps.found(connection, asked))
 
-    async def _read(self, asked: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
+    async def _read(self, asked: Select[Any], shape: Callable[[Any], _Value]) -> list[_Value]:
         return await self._database.read(lambda connection: [shape(row) for row in connection.execute(asked)])
 
 
@@ -550,7 +334,7 @@ def _wanted(
     if status is not None:
         found.append(table.status == str(status))
     if besides is not None:
-        found.append(is_not_about(besides))
+        found.append(_is_not_about(besides))
     if before is not None:
         found.append(table.id < before)
     return found
@@ -567,6 +351,11 @@ def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: in
     theirs = question_people.c
     asked = select(questions.c.id).join(question_people, theirs.question_id == questions.c.id)
     return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
+
+
+def _is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
+    subject = questions.c.subject
+    return or_(subject.is_(None), subject.not_like(f"{kind}:%"))
 
 
 def _asked(connection: Connection, together: Sequence[Question]) -> dict[str, Asked]:
@@ -609,7 +398,7 @@ def _joinable(connection: Connection, question: Question) -> Question | None:
         table.status.in_([str(status) for status in _JOINED_ENDS]),
         table.kind != str(QuestionKind.APPROVE),  # a yes from before is no yes to doing it again
         table.collected_at.is_(None),
-        table.ended_at > question.created_at_us - JOIN_ENDED_US,
+        table.ended_at > question.created_at_us - _JOIN_ENDED_US,
     )
     equal = (table.asker == question.asker, table.revision_hash == question.fingerprint)
     return steps.one(
@@ -624,20 +413,7 @@ def _verdict_before(connection: Connection, attempt: Attempt) -> Verdict | None:
     return read_verdict(row) if row else None
 
 
-# What a question is about, when its answer decides that in the same transaction.
-
-
-class Ride(Protocol):
-    def hold(self, connection: Connection, subject: Subject) -> None:
-        """Until the transaction ends, no one else decides it."""
-        ...
-
-    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
-        """The accepted verdict, with what it decides written down; or why that cannot be decided any more."""
-        ...
-
-
-# One question with its cards and what people did about it, for those who hold a connection already.
+# ---- for those who hold a connection already ----
 
 
 class Story(NamedTuple):
@@ -656,3 +432,83 @@ def story(connection: Connection, question_id: str) -> Story | None:
     return Story(
         question, found_presentations(connection, placed), [read_attempt(row) for row in connection.execute(tried)]
     )
+
+
+# ---- how many wait for a person, and whether anything has changed ----
+
+
+class QuestionFigures:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def waiting_for(self, person_id: str) -> int:
+        """How many open questions ask this person."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id))
+
+    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int:
+        """The same without those about one kind of thing."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id, kind))
+
+    async def pulse(self) -> tuple[int, ...]:
+        """The moment of the newest change of any question or card, then how far each has come."""
+        return await self._database.read(_pulse)
+
+
+def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
+    """Of what is open, whom it asks: of what the person was ever asked there is more with every year."""
+    people = question_people.c
+    theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
+    many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
+    if besides is not None:
+        many = many.where(_is_not_about(besides))
+    return int(connection.execute(many).scalar_one())
+
+
+def _pulse(connection: Connection) -> tuple[int, ...]:
+    """Asked every second while a page is open: of the cards only those of open questions are looked at."""
+    events, cards = question_events.c, presentations.c
+    newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()
+    of_open = cards.question_id.in_(select(questions.c.id).where(_IS_OPEN))
+    moved_at, many = connection.execute(select(func.max(cards.updated_at), func.count()).where(of_open)).one()
+    position, at = (newest.position, newest.at) if newest else (0, 0)
+    return (max(at, moved_at or 0), position, moved_at or 0, many)
+
+
+# ---- erasing what people wrote about questions that are long over; who, when and how it ended stays for longer ----
+
+
+def old_words(ended_before_us: int) -> ColumnElement[bool]:
+    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_(None))
+
+
+def old_questions(ended_before_us: int) -> ColumnElement[bool]:
+    """Those that may go altogether; their keys may be used again then."""
+    return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_not(None))
+
+
+def erase_old(connection: Connection, *, ended_before_us: int, now_us: int, limit: int) -> int:
+    """The texts of questions that ended before then; how many there were."""
+    old = select(questions.c.id).where(old_words(ended_before_us)).limit(limit)
+    return _erase(connection, _locked(connection, old), now_us)
+
+
+def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
+    """The same for every question that is over and asked this person, however short ago."""
+    table, person = questions.c, question_people.c
+    asked = exists().where(person.question_id == table.id, person.person_id == person_id)
+    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked)
+    return _erase(connection, _locked(connection, over), now_us)
+
+
+def _locked(connection: Connection, wanted: Select[Any]) -> Sequence[str]:
+    return connection.execute(wanted.with_for_update(of=questions, skip_locked=True)).scalars().all()
+
+
+def _erase(connection: Connection, ids: Sequence[str], now_us: int) -> int:
+    cards = select(presentations.c.id).where(presentations.c.question_id.in_(ids))
+    connection.execute(update(questions).where(questions.c.id.in_(ids)).values(**_WORDS, erased_at=now_us))
+    mine = question_attempts.c.question_id.in_(ids)
+    connection.execute(update(question_attempts).where(mine).values(said=None))
+    for table in (presentation_tokens, presentation_parts):
+        connection.execute(delete(table).where(table.c.presentation_id.in_(cards)))
+    return len(ids)

@@ -23,9 +23,9 @@ _NEXT = text("next_at IS NOT NULL")
 _KEPT = text("ended_at IS NOT NULL AND erased_at IS NULL")
 _ERASED = text("erased_at IS NOT NULL")
 _ABOUT = text("subject IS NOT NULL")
-UNPLANNED = text("planned_at IS NULL")
-DUE = text("due_at IS NOT NULL")
-AWAITING = text("words_awaited_at IS NOT NULL")
+_UNPLANNED = text("planned_at IS NULL")
+_DUE = text("due_at IS NOT NULL")
+_AWAITING = text("words_awaited_at IS NOT NULL")
 
 questions = Table(
     "questions",
@@ -87,7 +87,7 @@ question_people = Table(
     Column("planned_at", BigInteger),
     CheckConstraint(one_of("added", Added), name="added"),
     Index("ix_question_people_person_id", "person_id", "question_id"),
-    partial_index("ix_question_people_unplanned", "question_id", where=UNPLANNED),
+    partial_index("ix_question_people_unplanned", "question_id", where=_UNPLANNED),
     schema=SHARED,
 )
 
@@ -111,8 +111,8 @@ presentations = Table(
     Column("words_awaited_at", BigInteger),
     UniqueConstraint("question_id", "person_id", "channel"),
     CheckConstraint(one_of("status", PresentationStatus), name="status"),
-    partial_index("ix_presentations_due_at", "due_at", where=DUE),
-    partial_index("ix_presentations_words_awaited_at", "channel", "address", where=AWAITING),
+    partial_index("ix_presentations_due_at", "due_at", where=_DUE),
+    partial_index("ix_presentations_words_awaited_at", "channel", "address", where=_AWAITING),
     Index("ix_presentations_delivery_id", "delivery_id"),
     schema=SHARED,
 )

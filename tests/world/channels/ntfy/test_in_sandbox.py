@@ -17,8 +17,8 @@ from tests.clock import FakeClock
 from tests.fakes.server import Fakes, serve
 from tests.opened_database import opened_database
 from tests.patience import PATIENCE_SECONDS
-from tests.work.questions.asking_office import MINT, Book, Office, office_on, person
-from tests.work.questions.card_post import CardPost
+from tests.questions.asking_office import MINT, Book, Office, office_on, person
+from tests.questions.card_post import CardPost
 
 from postroom.channels.ntfy.channel import Ntfy
 from postroom.kernel.running.loop import Signal
@@ -30,8 +30,7 @@ from postroom.message.markup import Button, Markup, Revision
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.questions.hearing import Hearing
 from postroom.questions.model import QuestionStatus
-from postroom.questions.presenter import Presenter
-from postroom.questions.questions import Planning
+from postroom.questions.presenter import Planning, Presenter
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.plan import ChannelAbility
 

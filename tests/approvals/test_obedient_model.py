@@ -7,8 +7,8 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.work.approvals.gated_household import OWNER_CHAT, Gated, gated_household
-from tests.work.approvals.injected_instructions import INSTRUCTIONS, Instruction, Loot
+from tests.approvals.gated_household import OWNER_CHAT, Gated, gated_household
+from tests.approvals.injected_instructions import INSTRUCTIONS, Instruction, Loot
 
 from postroom.butlers.messenger.server import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES
 from postroom.kernel.values.principal import Principal, Role

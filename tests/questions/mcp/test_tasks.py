@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.doors.asks.askers import CHATGPT, GENERAL, HEALTH, SHIP, Askers
-from tests.doors.asks.wire import KNOWS_TASKS, SHOWS_FORMS, call
+from tests.questions.askers import CHATGPT, GENERAL, HEALTH, SHIP, Askers
+from tests.questions.wire import KNOWS_TASKS, SHOWS_FORMS, call
 
 from postroom.kernel.values.principal import OPERATOR, Principal
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.work.approvals.injected_instructions import INSTRUCTIONS, Loot
+from tests.approvals.injected_instructions import INSTRUCTIONS, Loot
 
 ORDER = Mapping[str, Any]
 STRANGER_PERSON = "Person 2019"

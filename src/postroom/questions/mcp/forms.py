@@ -1,11 +1,11 @@
-"""A question as a form that a client shows to its person, and what such a form brings back."""
+"""A question as a form in a person's own client: one more place where it is shown, never the truth about it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -13,28 +13,25 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
-from starlette.responses import StreamingResponse
 
 from postroom.kernel.guard.tools import Rule
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.streams import End, EventStream, StreamEvent
-from postroom.kernel.values.errors import PostroomError, StoreUnavailable
+from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.inbound import Assurance
 from postroom.questions.model import Question, QuestionKind, VerdictKind, Wording
 from postroom.questions.questions import Asking
-from postroom.questions.rules.cards import asking_words, is_hidden, made
+from postroom.questions.rules.cards import made
 from postroom.questions.rules.judge import may_answer
 from postroom.questions.rules.reading import MAX_ANSWER_CHARACTERS, Given, check_given
-from postroom.questions.shapes import shown
-from postroom.questions.timekeeper import QuestionFeed
+from postroom.questions.rules.words import asking_words, is_hidden
 
 ANSWER: Final = "answer"
+CHANNEL: Final = "client"
 _FORM_KEYS: Final = ("type", "properties", "required")  # all that clients know
+_MOST_TIMES: Final = 3  # that one call shows it, so that a program that answers by itself comes to an end
 
 
-def may_be_a_form(question: Question) -> bool:
+def _may_be_a_form(question: Question) -> bool:
     """
     No permission, no secret and nothing that is hidden from screens is put into a program's hands.
 
@@ -44,29 +41,16 @@ def may_be_a_form(question: Question) -> bool:
     return is_plain and question.wording.kind is not QuestionKind.APPROVE
 
 
-def form_words(question: Question, zone: str, problem: str = "") -> str:
+def _form_words(question: Question, zone: str, problem: str = "") -> str:
     return asking_words(question, zone, listed=False, how=problem).plain
 
 
-def form_schema(wording: Wording) -> dict[str, Any]:
+def _form_schema(wording: Wording) -> dict[str, Any]:
     """It has always a field: a form without one is accepted by programs with no person near."""
     if wording.kind is QuestionKind.FORM:
         form = wording.form or {}
         return {key: form[key] for key in _FORM_KEYS if key in form}
     return {"type": "object", "properties": {ANSWER: _field(wording)}, "required": [ANSWER]}
-
-
-def given_of(wording: Wording, content: Mapping[str, Any]) -> Given:
-    """Raises ValidationError. What counts as an answer is judged elsewhere."""
-    if wording.kind is QuestionKind.FORM:
-        return check_given({"fields": dict(content)})
-    return check_given({_said_as(wording): content.get(ANSWER, "")})
-
-
-def _said_as(wording: Wording) -> str:
-    if wording.kind is QuestionKind.TEXT:
-        return "text"
-    return "selected" if wording.multiple else "value"
 
 
 def _field(wording: Wording) -> dict[str, Any]:
@@ -78,11 +62,17 @@ def _field(wording: Wording) -> dict[str, Any]:
     return {"type": "string", "title": "Answer", "oneOf": offered}
 
 
-# Forms in a person's own client: one more place where a question is shown, which never is the truth about it.
+def _given_of(wording: Wording, content: Mapping[str, Any]) -> Given:
+    """Raises ValidationError. What counts as an answer is judged elsewhere."""
+    if wording.kind is QuestionKind.FORM:
+        return check_given({"fields": dict(content)})
+    return check_given({_said_as(wording): content.get(ANSWER, "")})
 
 
-CHANNEL: Final = "client"
-_MOST_TIMES: Final = 3  # that one call shows it, so that a program that answers by itself comes to an end
+def _said_as(wording: Wording) -> str:
+    if wording.kind is QuestionKind.TEXT:
+        return "text"
+    return "selected" if wording.multiple else "value"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +102,7 @@ class ClientForms:
             heard = await self.asking.answer(
                 who,
                 question.id,
-                given_of(question.wording, said.content),
+                _given_of(question.wording, said.content),
                 channel=CHANNEL,
                 event_id=f"{event}:{question.revision}:{_digest(said.content)}",
                 revision=question.revision,
@@ -152,8 +142,8 @@ class ClientForms:
         with suppress(MCPError):  # the client cannot, after all
             for _ in range(_MOST_TIMES):
                 said = await call.session.elicit_form(
-                    await made(question, form_words, question, self._zone(who), problem or ""),
-                    form_schema(question.wording),
+                    await made(question, _form_words, question, self._zone(who), problem or ""),
+                    _form_schema(question.wording),
                     related_request_id=call.request_context.request_id,
                 )
                 problem = await self.hear(who, question, said, "form")
@@ -162,8 +152,8 @@ class ClientForms:
                     return
 
     async def request(self, who: Principal, question: Question, problem: str = "") -> ElicitRequest:
-        words = await made(question, form_words, question, self._zone(who), problem)
-        schema = form_schema(question.wording)
+        words = await made(question, _form_words, question, self._zone(who), problem)
+        schema = _form_schema(question.wording)
         return ElicitRequest(params=ElicitRequestFormParams(message=words, requested_schema=schema))
 
     async def _round(self, who: Principal, question: Question, problem: str | None = "") -> InputRequiredResult:
@@ -176,7 +166,7 @@ class ClientForms:
 
     def _is_theirs(self, who: Principal, question: Question) -> bool:
         person_id = person_id_of(who)
-        return person_id is not None and self.people(who) and question.asks(person_id) and may_be_a_form(question)
+        return person_id is not None and self.people(who) and question.asks(person_id) and _may_be_a_form(question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,42 +189,3 @@ def _in_the_wording(question: Question, shown: ShownBefore) -> Question | None:
 
 def _digest(content: Any) -> str:
     return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-
-# What happens to questions as server-sent events, to be taken up again where an earlier stream stopped.
-
-
-_LOOK_AGAIN_SECONDS: Final = 2.0  # another process may have news that rings nothing here
-
-
-def read_position(text: str | None) -> int | None:
-    """None for what is no place in the feed: then the stream begins now."""
-    if text and text.isascii() and text.isdecimal() and len(text) <= 18:
-        return int(text)
-    return None
-
-
-async def stream(
-    feed: QuestionFeed, reader: Principal, position: int | None, signal: Signal, clock: Clock
-) -> StreamingResponse:
-    """Where it begins is fixed before the first byte is sent."""
-    at = await feed.newest() if position is None else position
-
-    async def look(_: Signal) -> AsyncGenerator[StreamEvent | End, None]:
-        nonlocal at
-        try:
-            while lines := await feed.since(reader, at):
-                for line in lines:
-                    at = line.position
-                    if line.view is not None:
-                        yield StreamEvent(name=str(line.type), id=str(at), data=shown(line.view))
-        except StoreUnavailable:
-            return  # the next look will do
-
-    return EventStream(
-        look=look,
-        listening=nullcontext(signal),
-        clock=clock,
-        pause_seconds=_LOOK_AGAIN_SECONDS,
-        first=StreamEvent(retry_ms=1000),
-    ).response()

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from tests.doors.asks.askers import ANNA, HEALTH, PROGRAM, Askers
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.askers import ANNA, HEALTH, PROGRAM, Askers
 
 from postroom.agents.coding.card import AgentWish
 from postroom.agents.coding.permission_tool import Asker, PermissionParts

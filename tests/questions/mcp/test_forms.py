@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from mcp_types import ElicitRequestFormParams, ElicitResult
-from tests.doors.asks.askers import ANNA, HEALTH, LEGACY, MODERN, PROGRAM, SHIP, Askers, askers, structured
-from tests.doors.asks.wire import SHOWS_FORMS, begin, call, said_in
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.askers import ANNA, HEALTH, LEGACY, MODERN, PROGRAM, SHIP, Askers, askers, structured
+from tests.questions.wire import SHOWS_FORMS, begin, call, said_in
 
 from postroom.kernel.values.principal import OPERATOR, Principal
-from postroom.questions import waiting
+from postroom.questions import telling
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("ask:client-forms")]
 both_protocols = pytest.mark.parametrize("mode", [MODERN, LEGACY])
@@ -251,8 +251,8 @@ async def test_a_call_that_is_cancelled_under_its_form_ends_the_wait_and_not_the
 
 @pytest.mark.requirement("ask:progress")
 async def test_progress_arrives_beside_a_form(house: Askers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PROGRESS_SECONDS", 0.05)
-    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(telling, "PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr(telling, "LOOK_SECONDS", 0.02)
     asked, person, seen = await house.ask(question="Progress beside?", to="anna"), Person(None), list[float]()
 
     async def progressed(progress: float, _total: float | None, _message: str | None) -> None:

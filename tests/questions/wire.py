@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx2
-from tests.doors.asks.askers import MODERN, Askers
+from tests.questions.askers import MODERN, Askers
 
 from postroom.kernel.values.principal import Principal
 from postroom.questions.mcp.tasks import TASKS

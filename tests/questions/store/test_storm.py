@@ -15,12 +15,12 @@ import pytest
 from sqlalchemy import select
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
-from tests.work.questions.sample_questions import HOUR_US, MINT, new_attempt, new_question
+from tests.questions.sample_questions import HOUR_US, MINT, new_attempt, new_question
 
+from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
-from postroom.questions import questions
 from postroom.questions.model import (
     ENDED,
     EVENT_OF_END,
@@ -36,6 +36,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
+from postroom.questions.rules import changes
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -52,7 +53,7 @@ class Process:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.store = StoredQuestions(database, Seal(bytes(32)))
-        self.cards = StoredPresentations(database, MINT.mint)
+        self.cards = StoredPresentations(database, MINT.mint, WrittenMessages())
 
     async def show(self) -> list[str]:
         claims = await self.cards.due(NOW, lease_until_us=NOW + HOUR_US, limit=5)
@@ -97,9 +98,9 @@ async def test_in_a_storm_every_question_ends_once_and_every_card_is_closed(
         places = [PlannedPresentation(person_id="anna", channel=channel, address="a") for channel in CHANNELS[:2]]
         await first.cards.plan(question.id, ["anna", "ben"], places, NOW)
         jobs += [dice.choice(processes).store.hear(tried(question, dice), at_hearing) for _ in range(ATTEMPTS)]
-        jobs.append(first.store.change(question.id, partial(questions.cancelled, reason=None, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(changes.cancelled, reason=None, now_us=NOW)))
         wording = replace(question.wording, question="Now?")
-        jobs.append(first.store.change(question.id, partial(questions.revised, wording=wording, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(changes.revised, wording=wording, now_us=NOW)))
     showing = [one.show() for one in processes for _ in range(4)]
     closing = [one.close() for one in processes for _ in range(4)]
     dice.shuffle(jobs)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.approvals.gated_household import Gated, gated_household
 from tests.patience import PATIENCE_SECONDS
-from tests.work.approvals.gated_household import Gated, gated_household
 
 from postroom.kernel.values.principal import Principal, Role
 

@@ -11,21 +11,22 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_database
+from tests.questions.sample_questions import MINT
 
+from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
-from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.people.model import Person, PersonAddress, PersonRole
 from postroom.questions.links.links import Links
-from postroom.questions.questions import Asking, Planning, Questions
+from postroom.questions.presenter import Planning
+from postroom.questions.questions import Asking, Questions
 from postroom.questions.rules.plan import ChannelAbility
 from postroom.questions.rules.request import check
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
-from postroom.questions.waiting import Bells, QuestionView
+from postroom.questions.telling import Bells, QuestionView
 
-MINT = IdMint()
 HEALTH = Principal(Role.BUTLER, "health")
 OTHER = Principal(Role.BUTLER, "general")
 ANNA = Principal(Role.PERSON, "anna")
@@ -107,7 +108,7 @@ class Office:
 def office_on(database: Database, clock: FakeClock, book: Book) -> Office:
     """As another process on the same database would build it."""
     store, bells = StoredQuestions(database, Seal(b"k" * 32)), Bells()
-    presentations = StoredPresentations(database, MINT.mint)
+    presentations = StoredPresentations(database, MINT.mint, WrittenMessages())
     questions = Questions(store, clock, changed=bells.ring)
     planning = Planning(plans=presentations, people=book, channels=CHANNELS, clock=clock)
     asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=MINT.mint)

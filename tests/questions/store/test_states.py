@@ -17,14 +17,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sqlalchemy import select
 from tests.clock import START_US
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.sample_questions import MINT, new_attempt, new_question
 from tests.services.ready_file import ready_file
-from tests.work.questions.sample_questions import MINT, new_attempt, new_question
 
+from postroom.conversations.store import WrittenMessages
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
 from postroom.message.inbound import Flag
-from postroom.questions import questions
 from postroom.questions.model import (
     ENDED,
     EVENT_OF_END,
@@ -44,6 +44,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
+from postroom.questions.rules import changes
 from postroom.questions.rules.judge import judge
 from postroom.questions.rules.plan import due
 from postroom.questions.store.presentations import StoredPresentations
@@ -99,7 +100,7 @@ class QuestionMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.database = SqliteDatabase(ready_file(Path(self.folder.name) / "postroom.db"))
         self.store = StoredQuestions(self.database, Seal(bytes(32)))
-        self.cards = StoredPresentations(self.database, MINT.mint)
+        self.cards = StoredPresentations(self.database, MINT.mint, WrittenMessages())
         self.rows: dict[str, Row] = {}
         self.made: list[Attempt] = []  # every attempt ever made, for repeating
         self.claims: list[PresentationClaim] = []
@@ -147,7 +148,7 @@ class QuestionMachine(RuleBasedStateMachine):
         attempts += [replace(old, id=MINT.mint(self.now)) for old in self.made[-3:] if old.question_id == one]
         jobs: list[Coroutine[Any, Any, Any]] = [self.store.hear(attempt, self.judged) for attempt in attempts]
         if ends:
-            cancel = partial(questions.cancelled, reason="enough", now_us=self.now)
+            cancel = partial(changes.cancelled, reason="enough", now_us=self.now)
             jobs.insert(len(jobs) // 2, self.store.change(one, cancel))
 
         done = self.run(_together(jobs))
@@ -170,7 +171,7 @@ class QuestionMachine(RuleBasedStateMachine):
         assert question is not None
         wording = replace(question.wording, question=f"Ship it, version {row.revision + 1}?")
 
-        change = self.run(self.store.change(one, partial(questions.revised, wording=wording, now_us=self.now)))
+        change = self.run(self.store.change(one, partial(changes.revised, wording=wording, now_us=self.now)))
 
         assert change is not None
         assert (change.event is not None) is (row.status is QuestionStatus.OPEN)
@@ -182,7 +183,7 @@ class QuestionMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
         one = self.any_question(data)
-        change = self.run(self.store.change(one, partial(questions.cancelled, reason=None, now_us=self.now)))
+        change = self.run(self.store.change(one, partial(changes.cancelled, reason=None, now_us=self.now)))
         assert change is not None
         assert (change.event is not None) is (self.rows[one].status is QuestionStatus.OPEN)
         if change.event:
@@ -200,7 +201,7 @@ class QuestionMachine(RuleBasedStateMachine):
         assert {question.id for question in waiting} == over
         for question in waiting:
             plan = due(question, self.now)
-            change = self.run(self.store.change(question.id, partial(questions.taken, plan=plan, now_us=self.now)))
+            change = self.run(self.store.change(question.id, partial(changes.taken, plan=plan, now_us=self.now)))
             assert change is not None
             self.note_end(question.id, change.question)
 

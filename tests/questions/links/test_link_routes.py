@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.doors.asks.askers import HEALTH, Askers
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.askers import HEALTH, Askers
 
 from postroom.questions.store.tables import presentation_tokens
 
