@@ -352,4 +352,4 @@ async def test_the_pulse_differs_after_every_message(database: Database) -> None
 
 @pytest.fixture
 def people(database: Database) -> StoredPeople:
-    return StoredPeople(database, IdMint().mint, keys_of)
+    return StoredPeople(database, IdMint().mint, keys_of, ())

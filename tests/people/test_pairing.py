@@ -91,7 +91,7 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people, said = StoredPeople(database, IdMint().mint, keys_of), SaidBack()
+        people, said = StoredPeople(database, IdMint().mint, keys_of, ()), SaidBack()
         anna = await people.create(HOUSEHOLD_OWNER, ANNA, source="api", now_us=1)
         yield Desk(people, FirstHere(people=people, outbound=said, clock=FakeClock()), said, anna)
 

@@ -54,7 +54,7 @@ class Desk:
 @pytest.fixture
 async def desk(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Desk]:
     async with opened_database("sqlite", tmp_path, request) as database:
-        people, said = StoredPeople(database, IdMint().mint, keys_of), SaidBack()
+        people, said = StoredPeople(database, IdMint().mint, keys_of, ()), SaidBack()
         ear = PairingEar(record=StoredPairings(people), codes=CODES, outbound=said, clock=FakeClock())
         yield Desk(people, ear, said)
 

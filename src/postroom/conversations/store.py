@@ -74,7 +74,7 @@ class StoredConversations:
 # Erase what a person wrote to butlers, as far as it is over; when and what became of it stays.
 
 
-def erase_written(connection: Connection, person_id: str) -> int:
+def erase_written(connection: Connection, person_id: str, _now_us: int) -> int:
     table = inbound_messages.c
     over = (table.person == person_id, table.status.in_(sorted(map(str, SETTLED))))
     return connection.execute(update(inbound_messages).where(*over).values(ERASED)).rowcount

@@ -55,7 +55,7 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, keys_of)
+        people = StoredPeople(database, IdMint().mint, keys_of, ())
         yield Desk(database, StoredPreferences(database), StoredConfirmations(database, people))
 
 

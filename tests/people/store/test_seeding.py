@@ -27,7 +27,7 @@ ANN = new_contact(name="Ann", aliases=["Annie"], email="ann@x.org")
 @pytest.fixture(params=KINDS)
 async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
     async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredPeople(database, IdMint().mint, keys_of)
+        yield StoredPeople(database, IdMint().mint, keys_of, ())
 
 
 async def started(people: StoredPeople, *file: NewPerson, now_us: int = 1) -> dict[str, Person]:

@@ -162,7 +162,7 @@ def overloaded(retry_after_seconds: float) -> dict[str, Any]:
 
 
 def build_office(database: Database, clock: FakeClock) -> Office:
-    contacts, store = StoredPeople(database, MINT.mint, keys_of), StoredIntents(database, MINT.mint)
+    contacts, store = StoredPeople(database, MINT.mint, keys_of, ()), StoredIntents(database, MINT.mint)
     subscriptions, signal = StoredWebhooks(database), Signal()
     post, butlers, subscribers = Post(), Butlers(), Subscribers()
     directory = Directory(

@@ -212,7 +212,7 @@ def old_words(ended_before_us: int) -> ColumnElement[bool]:
     return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_(None))
 
 
-def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
+def erase_asked(connection: Connection, person_id: str, now_us: int) -> int:
     """The same for every question that is over and asked this person, however short ago."""
     table, person = questions.c, question_people.c
     asked = exists().where(person.question_id == table.id, person.person_id == person_id)
