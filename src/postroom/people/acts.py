@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, Protocol
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
-from postroom.conversations.model import HistoryLine, HistoryQuery, LineKind, PersonHistory, WordsKept
 from postroom.kernel.guard.http import Caller, IdempotencyKey, ReservedId, allowing
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import Agent, Done, JsonRoute, Strict, Text, failures
@@ -420,7 +419,6 @@ class RegistryParts:
 RoleName = Literal["owner", "approver", "member", "contact"]
 Names = Annotated[list[Name], Field(max_length=50)]
 Short = Annotated[Text, Field(max_length=64)]
-_EXCERPT: Final = 160
 
 
 class PlaceRequest(Strict):
@@ -567,68 +565,12 @@ class PeoplePage(BaseModel):
     next_cursor: str | None
 
 
-class HistoryBody(BaseModel):
-    kind: LineKind = Field(description="`message`: the person wrote it. `delivery`: it was sent to them.")
-    direction: Literal["in", "out"]
-    id: str = Field(description="Of the message, the delivery or the question; `postroom why ID` explains it.")
-    delivery_id: str | None
-    question_id: str | None
-    channel: str | None
-    address: str | None
-    status: str
-    origin_butler: str | None = Field(description="Who said it, asked it or was given it.")
-    subject: str | None
-    excerpt: str
-    words: WordsKept = Field(description="`not_kept`: no butler was given them.")
-    reason: str = Field(description="Why a message went where it went, or how a question ended.")
-    answer: str
-    answered_by: str
-    session_id: str | None
-    replies: list[str] = Field(description="The deliveries that answered a message.")
-    at: str
-
-    @classmethod
-    def of(cls, one: HistoryLine) -> HistoryBody:
-        return cls(
-            kind=one.kind,
-            direction="in" if one.is_from_person else "out",
-            id=one.id,
-            delivery_id=one.id if one.kind is LineKind.DELIVERY else None,
-            question_id=one.id if one.kind is LineKind.QUESTION else None,
-            channel=one.channel,
-            address=one.address,
-            status=one.status,
-            origin_butler=one.butler,
-            subject=one.subject,
-            excerpt=one.words[:_EXCERPT],
-            words=one.words_kept,
-            reason=one.reason,
-            answer=one.answer,
-            answered_by=one.answered_by,
-            session_id=one.session_id,
-            replies=list(one.replies),
-            at=to_text(one.at_us),
-        )
-
-
-class HistoryPage(BaseModel):
-    ok: bool
-    history: list[HistoryBody]
-    next_cursor: str | None = Field(description="A page may be short, or empty, and still have one.")
-
-    @classmethod
-    def of(cls, found: PersonHistory) -> HistoryPage:
-        return cls(ok=True, history=[HistoryBody.of(one) for one in found.lines], next_cursor=found.before)
-
-
 # The household's people over HTTP: for the owner all of them, for another person their own record.
 
 
 PersonId = Annotated[str, Path(min_length=1, max_length=128, description="`owner` is the owner.")]
 Cursor = Annotated[Text | None, Query(max_length=128, description="`next_cursor` of the page before.")]
 Begins = Annotated[str | None, Query(max_length=255, description="A name or an alias, or how it begins.")]
-OnlyOf = Annotated[Text | None, Query(max_length=64, description="Only what this butler said, asked or was given.")]
-OnlyOn = Annotated[Text | None, Query(max_length=64, description="Only what was said on this channel.")]
 OWN_FIELDS: Final = frozenset({"zone", "language", "default_butler"})  # what persons may change of themselves
 
 
@@ -656,23 +598,6 @@ def _add_listing(router: APIRouter, people: People) -> None:
         found = await people.search.listed(people.book, begins=q, role=wanted, after=cursor, limit=limit + 1)
         shown = [PersonBody.of(one) for one in found[:limit]]
         return PeoplePage(ok=True, people=shown, next_cursor=shown[-1].person_id if len(found) > limit else None)
-
-    @router.get(
-        "/v1/people/{person_id}/history",
-        operation_id="listSentToPerson",
-        summary="Everything said with a person, both ways, newest first; a person may read their own",
-    )
-    async def history(
-        person_id: PersonId,
-        caller: Caller,
-        cursor: Cursor = None,
-        limit: Limit = 50,
-        butler: OnlyOf = None,
-        channel: OnlyOn = None,
-    ) -> HistoryPage:
-        check_own(caller, person_id)
-        wanted = HistoryQuery(limit=limit, before=cursor, butler=butler or None, channel=channel or None)
-        return HistoryPage.of(await people.history.of(await people.get(person_id), wanted))
 
 
 def _person_routes_add_writing(router: APIRouter, people: People) -> None:

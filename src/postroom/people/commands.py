@@ -29,7 +29,9 @@ from postroom.settings.load import from_process
 from postroom.settings.reach import Elsewhere, elsewhere, path_of
 
 if TYPE_CHECKING:
+    from postroom.conversations.history import Histories
     from postroom.people.bot_senders import Sender
+    from postroom.people.import_cards import Imported
     from postroom.people.people import People
 
 contacts_app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
@@ -554,21 +556,26 @@ class Here:
         self._noted("removed a person", person_id)
 
     def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
-        from postroom.people.acts import HistoryBody
+        from postroom.conversations.acts import HistoryBody
+        from postroom.household.wiring.people import opened_histories
 
-        async def said(people: People) -> list[Document]:
+        async def said(people: People, histories: Histories) -> list[Document]:
             person, before = await people.get(person_id), None
             found: list[Document] = []
             while len(found) < most:
                 limit = min(most - len(found), _AT_ONCE)
                 wanted = HistoryQuery(limit=limit, before=before, butler=butler, channel=channel)
-                page = await people.history.of(person, wanted)
+                page = await histories.of(person, wanted)
                 found += [HistoryBody.of(one).model_dump(mode="json") for one in page.lines]
                 if (before := page.before) is None:
                     break
             return found
 
-        return self._with(said)
+        async def work() -> list[Document]:
+            async with opened_histories(self._settings) as opened:
+                return await said(*opened)
+
+        return _run(work)
 
     def pair(self, person_id: str, channel: str) -> Document:
         from postroom.household.wiring.people import opened_pairing
@@ -583,10 +590,17 @@ class Here:
         return started
 
     def bring(self, file: Path, *, quiet: bool) -> Document:
-        from postroom.people.import_cards import import_contacts
+        from postroom.household.wiring.store import open_store
+        from postroom.people.import_cards import cards_of, import_contacts
 
         with bar(f"Reading {file.name}", quiet=quiet) as show:
-            done = asyncio.run(import_contacts(self._settings, file, show))
+            cards = cards_of(file)
+
+            async def work() -> Imported:
+                async with open_store(self._settings) as store:
+                    return await import_contacts(store.people, cards, SystemClock(), show)
+
+            done = asyncio.run(work())
         noted(self._settings, AuditKind.PEOPLE, "imported people")
         skipped = [{"card": card, "reason": reason} for card, reason in done.skipped]
         return {"created": done.created, "updated": done.updated, "skipped": skipped}

@@ -1,4 +1,4 @@
-"""Bring a file of contacts into the household's book, without a running household."""
+"""Contacts from a vCard or CSV file, brought into a book, and what could not be read."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from postroom.household.wiring.store import open_store
-from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused, SettingsError, sentence
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import NewPerson
 from postroom.people.person_rules import new_contact
-from postroom.settings import Settings
-
-# Contacts from a vCard or CSV file, and what could not be read.
-
+from postroom.people.store.people import StoredPeople
 
 MOST_CARDS: Final = 20_000
 _MOST_COMPLAINTS: Final = 50
@@ -172,22 +168,21 @@ class Imported:
     skipped: tuple[tuple[int, str], ...]
 
 
-async def import_contacts(settings: Settings, file: Path, show: Callable[[int, int], None]) -> Imported:
-    """The same file twice changes nothing: cards find the contacts they became."""
-    cards = _read(file)
-    created = updated = 0
-    async with open_store(settings) as store:
-        book = store.people
-        for start in range(0, len(cards.read), _AT_ONCE):
-            some, now_us = cards.read[start : start + _AT_ONCE], SystemClock().now_us()
-            more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=now_us)
-            created, updated = created + more[0], updated + more[1]
-            show(start + len(some), len(cards.read))
-    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))
-
-
-def _read(file: Path) -> ImportedCards:
+def cards_of(file: Path) -> ImportedCards:
     return _READERS[format_of(file)](text_of(file))
+
+
+async def import_contacts(
+    book: StoredPeople, cards: ImportedCards, clock: Clock, show: Callable[[int, int], None]
+) -> Imported:
+    """The same cards twice change nothing: they find the contacts they became."""
+    created = updated = 0
+    for start in range(0, len(cards.read), _AT_ONCE):
+        some = cards.read[start : start + _AT_ONCE]
+        more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=clock.now_us())
+        created, updated = created + more[0], updated + more[1]
+        show(start + len(some), len(cards.read))
+    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))
 
 
 def format_of(file: Path) -> str:

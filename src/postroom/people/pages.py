@@ -14,6 +14,7 @@ from postroom.attention.attention import Attention
 from postroom.attention.model import CELLS
 from postroom.attention.pages.shown import policy_words
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.conversations.history import Histories
 from postroom.conversations.model import HistoryLine, HistoryQuery
 from postroom.conversations.page import SessionsToday, line_link, line_state
 from postroom.kernel.values.errors import Code, Refused
@@ -22,7 +23,7 @@ from postroom.kernel.values.zones import zone_names
 from postroom.people.model import Person, PersonDraft, PersonRole, Remembered
 from postroom.people.names.matching import BookSearch
 from postroom.people.pairing import Pairing
-from postroom.people.people import People, PersonRecords
+from postroom.people.people import People
 from postroom.people.person_form import PersonForm, draft, shown, typed
 from postroom.questions.model import Question
 from postroom.questions.page import QuestionPages
@@ -247,7 +248,7 @@ class PersonOverview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonOverviews:
-    history: PersonRecords
+    history: Histories
     questions: QuestionPages
     attention: Attention
 

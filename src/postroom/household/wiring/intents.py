@@ -15,7 +15,8 @@ from starlette.types import ASGIApp
 from postroom.connectors.app import DirectHousehold, HouseholdClient, adapter_app, adapter_parts, agency_of
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
-from postroom.conversations.history import StoredTalk
+from postroom.conversations.acts import history_router
+from postroom.conversations.history import Histories, StoredTalk
 from postroom.conversations.inbound import (
     ArrivingFiles,
     Flood,
@@ -37,7 +38,7 @@ from postroom.delivery.reading.search import StoredNews, StoredReplies
 from postroom.delivery.settlement import news_handler
 from postroom.household.wiring.channels import known_channels
 from postroom.household.wiring.conversations import TalkEars
-from postroom.household.wiring.people import build_pairing, pairing_handlers
+from postroom.household.wiring.people import build_pairing, histories, pairing_handlers
 from postroom.household.wiring.questions import AskingParts, QuestionEar, following
 from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore
 from postroom.intents.adapt import Directory
@@ -106,6 +107,7 @@ class Correspondence:
     runner: Runner
     replies: IntentReplies
     pairing: Pairing
+    histories: Histories
     subscribers: StoredWebhooks
 
     def news(self, asking: AskingParts) -> QuestionNews:
@@ -129,6 +131,7 @@ class Correspondence:
         return [
             registry_router(self.registry),
             people_router(self.pairing.people),
+            history_router(self.pairing.people, self.histories),
             pairing_router(self.pairing),
             intent_router(self.gateway),
             inbox_router(self.gateway),
@@ -202,6 +205,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
             mint=mint,
         ),
         pairing=build_pairing(world.settings, world.store, clock, world.links_due),
+        histories=histories(world.store),
         subscribers=webhooks,
         replies=_replies(world, intents, directory, outbound, signal),
     )
