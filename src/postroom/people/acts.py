@@ -581,9 +581,11 @@ def _is_owner(caller: Principal) -> bool:
 ByOwner = [Depends(allowing(_is_owner))]  # a model never lists people
 
 
-def people_router(people: People) -> APIRouter:
+def people_router(people: People, history: APIRouter) -> APIRouter:
+    """`history` holds the routes of what was said with a person; readers of the description find them second."""
     router = APIRouter(route_class=JsonRoute, tags=["people"], responses=REFUSALS)
     _add_listing(router, people)
+    router.routes.extend(history.routes)
     _person_routes_add_writing(router, people)
     _add_own(router, people)
     return router

@@ -130,8 +130,7 @@ class Correspondence:
     def routers(self) -> list[APIRouter]:
         return [
             registry_router(self.registry),
-            people_router(self.pairing.people),
-            history_router(self.pairing.people, self.histories),
+            people_router(self.pairing.people, history_router(self.pairing.people, self.histories)),
             pairing_router(self.pairing),
             intent_router(self.gateway),
             inbox_router(self.gateway),
