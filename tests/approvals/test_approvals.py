@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
+from tests.people.known_people import household_people, owner
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
-from tests.work.people.known_people import household_people, owner
 
 from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
 from postroom.approvals.model import ActionStatus, Parking

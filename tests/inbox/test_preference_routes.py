@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.doors.notifications.api import Api, Response
+from tests.inbox.api import Api, Response
 
 from postroom.kernel.values.principal import OPERATOR, Role
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from tests.clock import FakeClock
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
+from tests.inbox.workshop import Workshop, workshop
 from tests.system.counted import CountedLoops
-from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
-from tests.work.inbox.workshop import Workshop, workshop
 
 from postroom.inbox.copies import outgoing
 from postroom.inbox.model import DeliveryChannel, NotificationChange, NotificationQuery, Send

@@ -16,7 +16,7 @@ from subprocess import Popen
 import pytest
 from sqlalchemy import func, select, update
 from tests.app.processes import environment, part
-from tests.work.inbox.examples import BY_EMAIL, MINT, a_notification
+from tests.inbox.examples import BY_EMAIL, MINT, a_notification
 
 from postroom.delivery.store.tables import delivery_requests
 from postroom.inbox.model import Defer, Preferences

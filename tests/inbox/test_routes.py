@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.doors.notifications.api import Api
+from tests.inbox.api import Api
 
 from postroom.kernel.values.principal import Principal, Role
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from tests.clock import FakeClock
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.opened_database import KINDS, opened_database
-from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 
 from postroom.attention.attention import Attention
 from postroom.attention.model import Policy, Preset, QuietWindow

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
 from tests.work.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
 
 from postroom.inbox.model import Preferences

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import opened_file
-from tests.work.people.known_people import household_people, owner
+from tests.people.known_people import household_people, owner
 
 from postroom.channels.telegram.channel import Telegram
 from postroom.kernel.database.engine import Database

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
-from tests.work.people.heard import SaidBack, written
+from tests.people.heard import SaidBack, written
 
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER

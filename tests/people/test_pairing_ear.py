@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_database
-from tests.work.people.heard import SaidBack, written
+from tests.people.heard import SaidBack, written
 from tests.world.channels.slack.fake_slack import envelope, said
 
 from postroom.channels.slack.listening import inbound_event

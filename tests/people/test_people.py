@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
-from tests.work.people.known_people import household_people, owner
+from tests.people.known_people import household_people, owner
 
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 from tests.clock import START_US
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.opened_database import KINDS, opened_database
-from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 
 from postroom.inbox.inbox import judge
 from postroom.inbox.model import (

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from tests.clock import START_US
+from tests.inbox.examples import AT_NIGHT
 from tests.opened_database import KINDS, opened_database
-from tests.work.inbox.examples import AT_NIGHT
-from tests.work.people.known_people import household_people, owner
+from tests.people.known_people import household_people, owner
 
 from postroom.inbox.model import (
     LINK_LIFE_SECONDS,

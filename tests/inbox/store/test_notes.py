@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, inspect, select
 from tests.clock import START_US
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.opened_database import KINDS, opened_database
-from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 
 from postroom.inbox.inbox import judge
 from postroom.inbox.model import (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
+from tests.inbox.examples import MINT, a_notification
 from tests.opened_database import KINDS, opened_database, opened_file
-from tests.work.inbox.examples import MINT, a_notification
 from tests.world.store.query_plans import query_plans
 
 from postroom.inbox.model import Cursor, Drop, Notification, Shelf

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 import pytest
-from tests.work.people.queries import AMBIGUOUS, NAMES, NEAR_MISSES, UNKNOWN, queries
+from tests.people.queries import AMBIGUOUS, NAMES, NEAR_MISSES, UNKNOWN, queries
 
 from postroom.people.model import DecisionMode, Entry, InputMode, MatchType
 from postroom.people.names.normalise import keys_of

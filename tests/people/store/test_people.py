@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS, opened_database
-from tests.work.people.known_people import owner
+from tests.people.known_people import owner
 
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.ids import IdMint

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 from tests.opened_database import KINDS, opened_database
-from tests.work.people.known_people import owner
+from tests.people.known_people import owner
 
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as BOOK

@@ -13,7 +13,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
 from tests.patience import PATIENCE_SECONDS
-from tests.work.people.known_people import household_people, owner
+from tests.people.known_people import household_people, owner
 
 from postroom.butlers.wire import Route
 from postroom.channels import capabilities
