@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.people.book import inbox_of, recipient
+from postroom.people.model import inbox_of, recipient
 
 ADA = Principal(Role.USER, "ada")
 CI = Principal(Role.PROGRAM, "ci", person="ada")

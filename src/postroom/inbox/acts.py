@@ -55,8 +55,7 @@ from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT
 from postroom.message.wire import WISH_FIELDS, wish_object
 from postroom.message.wishes import Urgency
-from postroom.people.book import inbox_of, recipient
-from postroom.people.model import Purpose
+from postroom.people.model import Purpose, inbox_of, recipient
 
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",

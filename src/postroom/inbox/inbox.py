@@ -46,7 +46,7 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.message.wishes import PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Because, HoldReason
-from postroom.people.book import person_of_inbox
+from postroom.people.model import person_of_inbox
 
 
 class PrometheusInboxMeter:

@@ -55,10 +55,11 @@ from postroom.kernel.running.loop import Failing, Loops, Signal
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound
-from postroom.people.acts import RegistryParts, pairing_router, people_router, registry_router
+from postroom.people.acts import pairing_router, people_router
 from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Pairing
+from postroom.people.routes import RegistryParts, registry_router
 from postroom.people.store.contacts import StoredMemory
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.shapes import document

@@ -19,7 +19,7 @@ from postroom.kernel.running.terminal import Database, Home, Json, complain, say
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, parse_address
-from postroom.people.book import inbox_of
+from postroom.people.model import inbox_of
 from postroom.settings import Settings
 from postroom.settings.glance import SettingsGlance
 from postroom.settings.load import from_process
