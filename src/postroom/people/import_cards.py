@@ -23,7 +23,6 @@ _MOST_COMPLAINTS: Final = 50
 _OLD_PROPERTY: Final = re.compile(r"([A-Za-z0-9.-]+)((?:;[^:]*)?):(.*)", re.DOTALL)
 _QUOTED: Final = "QUOTED-PRINTABLE"
 _TRUE: Final = frozenset({"1", "true", "yes"})
-
 # What programs call the columns they write.
 _COLUMNS: Final = {
     "name": "name",
@@ -46,6 +45,9 @@ _COLUMNS: Final = {
     "agent": "agent",
     "trusted": "trusted",
 }
+_AT_ONCE = 200
+_MOST_BYTES = 200_000_000
+_KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
 
 
 @dataclass(slots=True)
@@ -155,9 +157,6 @@ def _plain(value: str) -> str:
     return re.sub(r"\\([,;\\])", r"\1", re.sub(r"\\[nN]", " ", value)).strip()
 
 
-_AT_ONCE = 200
-_MOST_BYTES = 200_000_000
-_KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
 _READERS: dict[str, Callable[[str], ImportedCards]] = {"vcard": read_vcards, "csv": read_csv}
 
 
@@ -170,19 +169,6 @@ class Imported:
 
 def cards_of(file: Path) -> ImportedCards:
     return _READERS[format_of(file)](text_of(file))
-
-
-async def import_contacts(
-    book: StoredPeople, cards: ImportedCards, clock: Clock, show: Callable[[int, int], None]
-) -> Imported:
-    """The same cards twice change nothing: they find the contacts they became."""
-    created = updated = 0
-    for start in range(0, len(cards.read), _AT_ONCE):
-        some = cards.read[start : start + _AT_ONCE]
-        more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=clock.now_us())
-        created, updated = created + more[0], updated + more[1]
-        show(start + len(some), len(cards.read))
-    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))
 
 
 def format_of(file: Path) -> str:
@@ -205,3 +191,16 @@ def text_of(file: Path) -> str:
         raise SettingsError(
             f"{file}: cannot be read ({type(error).__name__}); name a file in UTF-8 that you may read."
         ) from None
+
+
+async def import_contacts(
+    book: StoredPeople, cards: ImportedCards, clock: Clock, show: Callable[[int, int], None]
+) -> Imported:
+    """The same cards twice change nothing: they find the contacts they became."""
+    created = updated = 0
+    for start in range(0, len(cards.read), _AT_ONCE):
+        some = cards.read[start : start + _AT_ONCE]
+        more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=clock.now_us())
+        created, updated = created + more[0], updated + more[1]
+        show(start + len(some), len(cards.read))
+    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))

@@ -1,4 +1,4 @@
-"""Whom the words of a search name, so that a list can be searched by person."""
+"""How alike two names are, and by which kind of likeness."""
 
 from __future__ import annotations
 
@@ -14,63 +14,6 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.address import folded
 from postroom.people.model import Keys, MatchType, Person, PersonAddress
 from postroom.people.names.normalise import keys_of
-
-_MOST_LOOKED_AT: Final = 100
-_MOST_NAMED: Final = 20
-
-
-class BookSearch(Protocol):
-    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concerned:
-    search: BookSearch
-
-    async def people(self, words: str) -> Sequence[Person]:
-        """Of the household's people those who are called so; nobody for words that are no name."""
-        if not words.strip():
-            return []
-        found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_LOOKED_AT)
-        return [one for one in found if is_called(one, words)][:_MOST_NAMED]
-
-    async def places(self, words: str) -> Sequence[str]:
-        """Their addresses, as the ledger keeps whom a delivery is for."""
-        people = await self.people(words)
-        return [f"{one.channel}:{folded(one.address)}" for person in people for one in person.addresses]
-
-
-# Whether words that were typed are a person's name, or the beginning of one of its words.
-
-
-def is_called(person: Person, words: str) -> bool:
-    """By any of their names, in whatever letters; from the beginning of a word, so that “art” is not Martin."""
-    typed = keys_of(words)
-    names = [keys_of(name) for name in (person.name, *person.aliases)]
-    return any(_begins(name.folded, typed.folded) or _begins(name.latin, typed.latin) for name in names)
-
-
-def _begins(name: str, typed: str) -> bool:
-    return typed != "" and f" {typed}" in f" {name}"
-
-
-# A few characters of an address: enough to tell two people of one name apart.
-
-
-def hint_of(person: Person) -> str:
-    return ", ".join(_masked(one) for one in person.addresses) or person.agent_address
-
-
-def _masked(place: PersonAddress) -> str:
-    """Of a mailbox the domain says most, of any other address its end."""
-    name, at, domain = place.address.partition("@")
-    if name and at:
-        return f"{name[:1]}…@{domain}"
-    return f"{place.channel.capitalize()} …{place.address[-2:]}"
-
-
-# How alike two names are, and by which kind of likeness.
-
 
 _PARTIAL: Final = 0.93  # the query names only a part of the alias
 _ROTATED: Final = 0.01
@@ -210,7 +153,6 @@ def _glued(words: list[str], alias: str) -> float:
 
 # An index of three-letter pieces, for books too large to compare name by name.
 
-
 _MOST_POSTINGS: Final = 120_000  # what one query may look at; rare pieces come first and say the most
 
 
@@ -246,3 +188,56 @@ def _pieces(text: str) -> Iterable[str]:
         marked = f"  {word} "
         for start in range(len(marked) - 2):
             yield marked[start : start + 3]
+
+
+# Whom the words of a search name, so that a list can be searched by person.
+
+_MOST_LOOKED_AT: Final = 100
+_MOST_NAMED: Final = 20
+
+
+class BookSearch(Protocol):
+    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concerned:
+    search: BookSearch
+
+    async def people(self, words: str) -> Sequence[Person]:
+        """Of the household's people those who are called so; nobody for words that are no name."""
+        if not words.strip():
+            return []
+        found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_LOOKED_AT)
+        return [one for one in found if is_called(one, words)][:_MOST_NAMED]
+
+    async def places(self, words: str) -> Sequence[str]:
+        """Their addresses, as the ledger keeps whom a delivery is for."""
+        people = await self.people(words)
+        return [f"{one.channel}:{folded(one.address)}" for person in people for one in person.addresses]
+
+
+def is_called(person: Person, words: str) -> bool:
+    """By any of their names, in whatever letters; from the beginning of a word, so that “art” is not Martin."""
+    typed = keys_of(words)
+    names = [keys_of(name) for name in (person.name, *person.aliases)]
+    return any(_begins(name.folded, typed.folded) or _begins(name.latin, typed.latin) for name in names)
+
+
+def _begins(name: str, typed: str) -> bool:
+    return typed != "" and f" {typed}" in f" {name}"
+
+
+# A few characters of an address: enough to tell two people of one name apart.
+
+
+def hint_of(person: Person) -> str:
+    return ", ".join(_masked(one) for one in person.addresses) or person.agent_address
+
+
+def _masked(place: PersonAddress) -> str:
+    """Of a mailbox the domain says most, of any other address its end."""
+    name, at, domain = place.address.partition("@")
+    if name and at:
+        return f"{name[:1]}…@{domain}"
+    return f"{place.channel.capitalize()} …{place.address[-2:]}"
