@@ -20,7 +20,6 @@ from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
 
 pytestmark = pytest.mark.requirement("house:file-until-changed")
-
 ANN = new_contact(name="Ann", aliases=["Annie"], email="ann@x.org")
 
 
