@@ -21,7 +21,7 @@ from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import Person
-from postroom.people.names.matching import BookSearch
+from postroom.people.names.resolve import BookSearch
 from postroom.questions.model import QuestionStatus
 
 _PAGE_SIZE: Final = 50

@@ -23,7 +23,7 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, 
 from postroom.kernel.values.zones import zone_names
 from postroom.message.address import ClosedAddress
 from postroom.people.model import DraftAddress, Person, PersonDraft, PersonRole, Remembered, draft_of
-from postroom.people.names.matching import BookSearch
+from postroom.people.names.resolve import BookSearch
 from postroom.people.pairing import Pairing
 from postroom.people.people import People
 from postroom.questions.model import Question

@@ -37,7 +37,7 @@ from postroom.message.attachment import Attachment, FileContents
 from postroom.message.delivery import Intent, Priority, Status
 from postroom.overview.timeline import timeline
 from postroom.overview.why import Around, why
-from postroom.people.names.matching import Concerned
+from postroom.people.names.resolve import Concerned
 
 _ALONE: Final = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
 

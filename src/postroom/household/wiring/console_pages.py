@@ -78,8 +78,8 @@ from postroom.overview.counts import (
 from postroom.overview.health import Machinery, health_section
 from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page, today_section
 from postroom.people.devices.page import DevicePages, app_routes, devices_section
-from postroom.people.names.matching import Concerned
 from postroom.people.names.normalise import keys_of
+from postroom.people.names.resolve import Concerned
 from postroom.people.pages import ContactPages, PersonOverviews, contacts_section
 from postroom.people.signing_in.pages import (
     AskedLinks,
