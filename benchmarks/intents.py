@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 import uvloop
 from sqlalchemy import Connection
-from tests.work.people.queries import NAMES, queries
+from tests.people.queries import NAMES, queries
 
 from benchmarks import intent_events
 from benchmarks.page import made, verdict, write_part

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from tests.doors.notifications.api import Api, running_api
+from tests.inbox.api import Api, running_api
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.agents.messages_api import messages_api
 from tests.app.living import QUICK, living
-from tests.doors.notifications.api import Api, running_api
+from tests.inbox.api import Api, running_api
 
 from postroom.inbox.model import NotificationQuery
 from postroom.kernel.values.principal import Principal, Role

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.doors.notifications.api import Api
+from tests.inbox.api import Api
 
 from postroom.inbox.inbox import Notifications
 from postroom.inbox.model import NotificationQuery

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.doors.notifications.api import Api, running_api
+from tests.inbox.api import Api, running_api
 
 from postroom.agents.asks import LocalHousehold, RemoteHousehold
 from postroom.inbox.model import Notification, NotificationQuery

@@ -15,7 +15,7 @@ from postroom.inbox.rules import Request
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings.load import load
-from tests.doors.notifications.api import NO_PORTS
+from tests.inbox.api import NO_PORTS
 from tests.patience import PATIENCE_SECONDS
 
 STRANGER = "stranger@example.com"

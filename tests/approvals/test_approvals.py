@@ -11,7 +11,7 @@ import pytest
 from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
-from tests.work.people.known_people import household_people, owner
+from tests.people.known_people import household_people, owner
 
 from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
 from postroom.approvals.model import ActionStatus, Parking

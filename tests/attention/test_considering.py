@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, generous, living_world
+from tests.inbox.examples import AT_NIGHT, QUIET_ENDS_US, a_notification
 from tests.inbox.test_copies import a_batch
 from tests.work.attention.attended import Attended
-from tests.work.inbox.examples import AT_NIGHT, QUIET_ENDS_US, a_notification
 
 from postroom.attention.model import NoticeState
 from postroom.inbox.copies import outgoing

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from postroom.people.model import Person, PersonAddress
-from postroom.people.names.matching import Concerned
+from postroom.people.names.resolve import Concerned
 from tests.people.names.test_matching import ANN
 
 HOLDS = replace(

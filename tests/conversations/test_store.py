@@ -141,6 +141,6 @@ async def test_what_a_person_wrote_is_erased_with_the_person(store: StoredInboun
         assert decided is not None
         await store.move(decided, InboundMove.STOP, START_US)
 
-    assert await database.write(lambda connection: erase_written(connection, "p1")) == 1
+    assert await database.write(lambda connection: erase_written(connection, "p1", START_US)) == 1
     left = [await store.last(person, "telegram", "77") for person in ("p1", "p2")]
     assert [one.message.text for one in left if one] == [None, "hi"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.conversations.test_history import session
 from tests.conversations.test_routing import ADA
-from tests.conversations.test_said import session
 from tests.conversations.test_strangers import Book, Post, written
 
 from postroom.butlers.model import STOPPED, Session, SessionStatus

@@ -13,10 +13,10 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.clock import START_US, FakeClock
-from tests.doors.notifications.api import Api, running_api
+from tests.inbox.api import Api, running_api
+from tests.inbox.examples import BY_EMAIL, MINT, a_notification
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.work.inbox.examples import BY_EMAIL, MINT, a_notification
 
 from postroom.inbox.acts import arrivals, stream
 from postroom.inbox.inbox import Feed

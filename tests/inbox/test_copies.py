@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work.inbox.examples import a_notification
+from tests.inbox.examples import a_notification
 
 from postroom.channels.capabilities import KINDS
 from postroom.channels.email.building import build

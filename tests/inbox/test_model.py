@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work.inbox.examples import a_notification
+from tests.inbox.examples import a_notification
 
 from postroom.inbox.copies import body
 from postroom.inbox.model import Notification, NotificationType, digests

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.work.inbox.examples import AT_NIGHT as EXAMPLES_AT_NIGHT
-from tests.work.inbox.examples import BY_EMAIL
+from tests.inbox.examples import AT_NIGHT as EXAMPLES_AT_NIGHT
+from tests.inbox.examples import BY_EMAIL
 
 from postroom.attention.model import Budget, Policy, QuietWindow
 from postroom.attention.rules.policy import merged

@@ -2,22 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import replace
+import asyncio
+import os
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import time
 from functools import partial
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
+from sqlalchemy import func, select, update
+from tests.app.processes import environment, part
 from tests.clock import FakeClock
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
+from tests.inbox.workshop import Workshop, workshop
+from tests.opened_database import KINDS, opened_database
 from tests.system.counted import CountedLoops
-from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
-from tests.work.inbox.workshop import Workshop, workshop
 
+from postroom.attention.attention import Attention
+from postroom.attention.model import Policy, Preset, QuietWindow
+from postroom.attention.rules.policy import Absence
+from postroom.attention.store import StoredNotices, attention_people
+from postroom.attention.turn import NoticeBook
+from postroom.delivery.store.tables import delivery_requests
+from postroom.household.wiring.attention import HouseholdNames
+from postroom.household.wiring.store import stored_people
 from postroom.inbox.copies import outgoing
-from postroom.inbox.model import DeliveryChannel, NotificationChange, NotificationQuery, Send
+from postroom.inbox.inbox import InboxWishes, judge
+from postroom.inbox.model import Defer, DeliveryChannel, NotificationChange, NotificationQuery, Preferences, Send
+from postroom.inbox.preferences import warnings_of
 from postroom.inbox.rules import apply
-from postroom.kernel.values.ids import to_text
+from postroom.inbox.store.mail import StoredPreferences
+from postroom.inbox.store.notes import StoredNotes
+from postroom.inbox.store.waiting import deferred_emails
+from postroom.kernel.database.engine import Database
+from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.ids import seconds, to_text
+from postroom.sandbox.records import Fault, FaultChannel
+from postroom.sandbox.server import Sandbox, serve
 
 SEVEN_HOURS = 7 * 3600
 
@@ -239,3 +266,200 @@ async def test_a_newer_note_of_the_same_key_takes_the_place_of_a_copy_that_waits
     (mail,) = await shop.mails(1)
     assert [word in mail.body for word in ("Running", "Mine", "Finished")] == [False, True, True]
     assert len(await shop.notes.page("ada", NotificationQuery(), shop.clock.now_us())) == 3
+
+
+# Quiet hours have one place: what is set in the inbox is the policy's, and what is set there is the inbox's.
+
+NIGHT = QuietWindow(time(22), time(7))
+SIESTA = QuietWindow(time(13), time(15), ("sat", "sun"))
+
+
+@dataclass(frozen=True)
+class Desk:
+    database: Database
+    clock: FakeClock
+    wishes: InboxWishes
+    attention: Attention
+    notes: StoredNotes
+
+    async def wish(self, after: Preferences, user_id: str = "ada") -> Preferences:
+        return await self.wishes.change(user_id, lambda _: after, self.clock.now_us())
+
+    async def leave_a_note(self) -> Defer | None:
+        now_us = self.clock.now_us()
+        decide = partial(judge, email_enabled=True, now_us=now_us)
+        created = await self.notes.create(a_notification(at_us=now_us), hourly_cap=100, judge=decide)
+        assert created is not None
+        return created[1] if isinstance(created[1], Defer) else None
+
+    async def hours(self) -> list[int]:
+        asked = select(deferred_emails.c.deliver_after).order_by(deferred_emails.c.created_at)
+        return await self.database.read(lambda connection: list(connection.execute(asked).scalars()))
+
+
+@pytest.fixture(params=KINDS)
+async def desk(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Desk]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        people = HouseholdNames(people=stored_people(database, MINT))
+        book = NoticeBook(store=StoredNotices(database), people=people, clock=clock)
+        wishes = InboxWishes(rows=StoredPreferences(database), book=book)
+        yield Desk(database, clock, wishes, Attention(book=book), StoredNotes(database, MINT.mint))
+
+
+@pytest.mark.requirement("attention:one-quiet-hours")
+async def test_what_is_set_in_the_inbox_is_the_policys(desk: Desk) -> None:
+    wished = replace(AT_NIGHT, quiet_hours_timezone="Asia/Kolkata")
+    assert await desk.wish(wished) == await desk.wishes.of("ada") == wished
+
+    policy, digest = await desk.attention.policy("ada")
+    assert policy == Policy(zone="Asia/Kolkata", quiet_hours=(NIGHT,))
+    await desk.wish(replace(wished, email=None))
+    assert (await desk.attention.policy("ada"))[1] == digest
+    await desk.wish(BY_EMAIL)
+    assert (await desk.attention.policy("ada"))[0] is None
+    assert await desk.attention.audit() == ()
+
+
+@pytest.mark.requirement("attention:one-quiet-hours")
+async def test_the_operators_inbox_is_the_owners(desk: Desk) -> None:
+    await desk.wish(AT_NIGHT, "operator")
+
+    assert (await desk.attention.policy("owner"))[0] == Policy(quiet_hours=(NIGHT,))
+
+
+@pytest.mark.requirement("attention:one-quiet-hours")
+async def test_what_is_set_in_the_policy_is_shown_in_the_inbox_and_holds_its_copies(desk: Desk) -> None:
+    await desk.wish(BY_EMAIL)
+    await desk.attention.set_policy("ada", Policy(preset=Preset.EVERYTHING, zone="UTC", quiet_hours=(NIGHT, SIESTA)))
+
+    shown = await desk.wishes.of("ada")
+    assert (shown.quiet_hours_start, shown.quiet_hours_end) == (time(22), time(7))
+    (warning,) = warnings_of(shown, email_enabled=True)
+    assert "22:00-07:00, sat sun 13:00-15:00" in warning
+    await desk.wish(replace(shown, email="other@example.com"))
+    policy, _ = await desk.attention.policy("ada")
+    assert policy is not None and policy.quiet_hours == (NIGHT, SIESTA)
+    held = await desk.leave_a_note()
+    assert held == Defer(QUIET_ENDS_US) and [str(one.reason) for one in held.reasons] == ["quiet"]
+
+
+@pytest.mark.requirement("attention:one-quiet-hours")
+async def test_what_the_person_wants_now_counts_for_copies_that_already_wait(desk: Desk) -> None:
+    await desk.wish(AT_NIGHT)
+    await desk.leave_a_note()
+    assert await desk.hours() == [QUIET_ENDS_US]
+    await desk.clock.advance(60)
+
+    await desk.attention.set_policy("ada", None)
+    assert await desk.hours() == [desk.clock.now_us()]
+
+
+async def test_who_is_away_gets_no_copies_until_they_are_back(desk: Desk) -> None:
+    await desk.wish(BY_EMAIL)
+    start_us = desk.clock.now_us()
+    back_us = start_us + seconds(2 * 86_400)
+    await desk.attention.away("ada", Absence(start_us=start_us, end_us=back_us))
+
+    held = await desk.leave_a_note()
+    assert held == Defer(back_us) and [str(one.reason) for one in held.reasons] == ["away"]
+
+
+@pytest.mark.requirement("attention:neutral")
+async def test_who_says_nothing_about_hours_has_no_policy_and_no_row(desk: Desk) -> None:
+    await desk.wish(replace(BY_EMAIL, quiet_hours_timezone="Europe/Berlin", high_priority_passes=True))
+
+    rows = await desk.database.read(lambda connection: connection.execute(select(attention_people)).all())
+    assert rows == []
+    assert (await desk.wishes.of("ada")).quiet_hours_timezone == "Europe/Berlin"
+
+
+# Two real households release the same e-mails, and one of them is killed in the middle.
+
+PEOPLE = 16
+EACH = 2
+HOUR_US = 3_600_000_000
+QUICK = {
+    "POSTROOM_INBOX__EMAIL_ENABLED": "true",
+    "POSTROOM_INBOX__LEASE_SECONDS": "2",
+    "POSTROOM_INBOX__SWEEP_SECONDS": "0.2",
+    "POSTROOM_TIMEOUTS__EMAIL_SECONDS": "3",
+    "POSTROOM_DELIVERY__LEASE_SECONDS": "2",
+    "POSTROOM_DELIVERY__SWEEP_SECONDS": "0.5",
+    "POSTROOM_DELIVERY__SLOTS_PER_CHANNEL": "2",
+    "POSTROOM_LIMITS__GLOBAL_PER_MINUTE": "100000",
+    "POSTROOM_LIMITS__CHANNELS": '{"email.bot": 100000}',
+}
+
+
+def wish(email: str, _: Preferences) -> Preferences:
+    return replace(BY_EMAIL, email=email)
+
+
+async def fill(database: PostgresDatabase) -> None:
+    """Everybody has two notifications that wait for the same moment, which then comes for all of them at once."""
+    notes, preferences, now_us = StoredNotes(database, MINT.mint), StoredPreferences(database), SystemClock().now_us()
+    for number in range(PEOPLE):
+        user_id = f"user{number}"
+        await preferences.change(user_id, partial(wish, f"{user_id}@example.com"), now_us)
+        for _ in range(EACH):
+            new = a_notification(user_id, at_us=now_us)
+            assert await notes.create(new, hourly_cap=10, judge=lambda *_: Defer(now_us + HOUR_US)) is not None
+    due = update(deferred_emails).values(deliver_after=now_us)
+    await database.write(lambda connection: connection.execute(due))
+
+
+@contextmanager
+def two_households(sandbox: Sandbox, url: str, folder: Path) -> Iterator[list[Popen[str]]]:
+    shared = {
+        **QUICK,
+        "POSTROOM_DATABASE_URL": url,
+        "POSTROOM_PORTS__SANDBOX": str(sandbox.bot_api_port),
+        "POSTROOM_PORTS__SANDBOX_SMTP": str(sandbox.smtp_port),
+    }
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(part(environment(folder / name) | shared, "messenger")) for name in ("first", "second")
+        ]
+
+
+async def until(condition: Callable[[], Awaitable[bool]], what: str) -> None:
+    for _ in range(600):
+        if await condition():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(what)
+
+
+@pytest.mark.timeout(180)
+async def test_every_e_mail_is_sent_once_or_marked(postgres_url: str, tmp_path: Path) -> None:
+    database = PostgresDatabase(postgres_url)
+    await database.migrate()
+
+    async def all_settled() -> bool:
+        waiting = select(func.count()).where(deferred_emails.c.delivered_at.is_(None))
+        moving = select(func.count()).where(delivery_requests.c.status != "delivered")
+        counts = await database.read(lambda one: [one.execute(count).scalar_one() for count in (waiting, moving)])
+        return counts == [0, 0]
+
+    async with serve() as sandbox:
+        sandbox.faults.arm(Fault(channel=FaultChannel.EMAIL, times=-1, delay_seconds=0.15))
+
+        async def some_arrived() -> bool:
+            return sandbox.ledger.email.count(from_person=False, since=0) >= 4
+
+        with two_households(sandbox, postgres_url, tmp_path) as households:
+            await fill(database)
+            await until(some_arrived, "no e-mail was sent")
+            os.killpg(households[0].pid, signal.SIGKILL)
+            assert not await all_settled(), "killed too late to show anything"
+            await until(all_settled, "the other household did not finish")
+        mails = [one.mail for one in sandbox.ledger.email.mails(from_person=False, since=0, limit=1000)]
+    rows = select(delivery_requests.c.id, delivery_requests.c.possible_duplicate)
+    deliveries = await database.read(lambda one: {row.id: row.possible_duplicate for row in one.execute(rows)})
+    await database.close()
+
+    assert len(deliveries) == PEOPLE, "one digest for each person, whoever released it"
+    copies = Counter(str(mail.message_id).strip("<>").split("@")[0].split(".")[0] for mail in mails)
+    assert set(copies) == set(deliveries)
+    assert {one for one, count in copies.items() if count > 1} <= {one for one, marked in deliveries.items() if marked}
+    assert all(mail.subject == f"{EACH} notifications" for mail in mails)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.work.inbox.examples import QUIET_ENDS_US, a_notification
+from tests.inbox.examples import QUIET_ENDS_US, a_notification
 
 from postroom.inbox import rules as answers
 from postroom.inbox.model import Cursor, Defer, Notification, NotificationChange, NotificationType, Send

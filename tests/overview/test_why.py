@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
 from tests.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
-from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
 
 from postroom.inbox.model import Preferences
 from postroom.kernel.values.errors import shortened

@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.clock import FakeClock
+from structlog.testing import capture_logs
+from tests.clock import START_US, FakeClock
 from tests.opened_database import KINDS, opened_database
-from tests.work.people.heard import SaidBack, written
+from tests.people.heard import SaidBack, written
+from tests.world.channels.slack.fake_slack import envelope, said
 
+from postroom.channels.slack.listening import inbound_event
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.channel import Capabilities
-from postroom.message.inbound import Flag
+from postroom.message.inbound import Flag, InboundMessage
 from postroom.people.model import NewPerson, Person, PersonAddress
 from postroom.people.names.normalise import keys_of
 from postroom.people.pairing import (
@@ -26,12 +29,16 @@ from postroom.people.pairing import (
     CLOSED_SECONDS,
     FIRST_HERE,
     MOST_WRONG,
+    PAIRED,
     Codes,
     FirstHere,
+    NewPairing,
+    PairingEar,
     WrongCodes,
     codes_in,
     proves_senders,
 )
+from postroom.people.store.addresses import StoredPairings
 from postroom.people.store.people import StoredPeople
 
 HOUR_US = seconds(CLOSED_SECONDS)
@@ -91,7 +98,7 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people, said = StoredPeople(database, IdMint().mint, keys_of), SaidBack()
+        people, said = StoredPeople(database, IdMint().mint, keys_of, ()), SaidBack()
         anna = await people.create(HOUSEHOLD_OWNER, ANNA, source="api", now_us=1)
         yield Desk(people, FirstHere(people=people, outbound=said, clock=FakeClock()), said, anna)
 
@@ -189,3 +196,120 @@ def test_of_many_guesses_in_one_message_only_the_first_are_looked_at() -> None:
 )
 def test_only_a_chat_that_is_heard_proves_its_senders(can: Capabilities, proves: bool) -> None:
     assert proves_senders(can) is proves
+
+
+# Who sends a code from their own account, alone with the bot, is bound; to all others it is as if there were none.
+
+CODE = CODES.code("seed")
+
+
+@dataclass(frozen=True, slots=True)
+class EarDesk:
+    people: StoredPeople
+    ear: PairingEar
+    said: SaidBack
+
+    async def person(self, name: str, *addresses: PersonAddress) -> Person:
+        new = NewPerson(name=name, addresses=addresses)
+        return await self.people.create(HOUSEHOLD_OWNER, new, source="api", now_us=1)
+
+    async def started(self, channel: str = "telegram") -> Person:
+        """Anna, with a code open."""
+        anna = await self.person("Anna")
+        new = NewPairing(id="p", person_id=anna.id, channel=channel, digest=CODES.digest(CODE), created_at_us=START_US)
+        await StoredPairings(self.people).start(new)
+        return anna
+
+    async def proved(self, person: Person) -> list[str]:
+        found = await self.people.get(HOUSEHOLD_OWNER, person.id)
+        assert found is not None
+        return [one.address for one in found.addresses if one.verified_at_us is not None]
+
+
+@pytest.fixture
+async def ear_desk(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[EarDesk]:
+    async with opened_database("sqlite", tmp_path, request) as database:
+        people, said = StoredPeople(database, IdMint().mint, keys_of, ()), SaidBack()
+        ear = PairingEar(record=StoredPairings(people), codes=CODES, outbound=said, clock=FakeClock())
+        yield EarDesk(people, ear, said)
+
+
+@pytest.mark.requirement("chan:pairing-code")
+@pytest.mark.parametrize("text", [CODE, CODE.lower(), f"/start {CODE}", f"Hi, my code is {CODE}."])
+async def test_the_sender_is_bound_and_hears_so_in_one_sentence(ear_desk: EarDesk, text: str) -> None:
+    anna = await ear_desk.started()
+
+    assert await ear_desk.ear.words(written(text))
+
+    assert await ear_desk.proved(anna) == ["2000"]
+    assert ear_desk.said.words == [PAIRED.format(name="Anna")]
+    assert ear_desk.said.messages[0].context is not None
+    assert ear_desk.said.messages[0].context.source_thread_identity == "2000:7"
+
+
+async def test_a_message_that_is_read_again_has_the_same_reply_under_the_same_key(ear_desk: EarDesk) -> None:
+    await ear_desk.started()
+
+    assert [await ear_desk.ear.words(written(CODE)) for _ in range(2)] == [True, True]
+
+    first, second = ear_desk.said.messages
+    assert first == second and first.idempotency_key is not None
+
+
+@pytest.mark.requirement("chan:pairing-who")
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"alone": False},
+        {"flags": frozenset({Flag.FORWARDED})},
+        {"flags": frozenset({Flag.BOT})},
+        {"flags": frozenset({Flag.ANONYMOUS})},
+        {"flags": frozenset({Flag.AUTOMATIC})},
+        {"sender": None},
+        {"channel": "slack"},
+    ],
+    ids=["group", "forwarded", "bot", "anonymous", "automatic", "no sender", "another channel"],
+)
+async def test_no_other_pairs_and_the_code_stays_good(ear_desk: EarDesk, more: dict[str, Any]) -> None:
+    anna = await ear_desk.started()
+
+    assert not await ear_desk.ear.words(written(CODE, **more))
+    assert (ear_desk.said.messages, await ear_desk.proved(anna)) == ([], [])
+
+    assert await ear_desk.ear.words(written(CODE))
+
+
+@pytest.mark.requirement("chan:pairing-who")
+@pytest.mark.parametrize("text", ["WRONG234", "Hello there", "", None])
+async def test_a_stranger_without_a_code_is_left_to_the_others(ear_desk: EarDesk, text: str | None) -> None:
+    await ear_desk.started()
+
+    assert not await ear_desk.ear.words(written(text))
+    assert ear_desk.said.messages == []
+
+
+@pytest.mark.requirement("chan:pairing-taken")
+async def test_an_address_of_another_person_is_refused_in_the_log_without_a_word_of_the_message(
+    ear_desk: EarDesk,
+) -> None:
+    anna = await ear_desk.started()
+    bob = await ear_desk.person("Bob", PersonAddress(channel="telegram", address="2000", verified_at_us=1))
+
+    with capture_logs() as logs:
+        assert await ear_desk.ear.words(written(f"here: {CODE}"))
+
+    assert (ear_desk.said.messages, await ear_desk.proved(anna), await ear_desk.proved(bob)) == ([], [], ["2000"])
+    assert [one["event"] for one in logs] == ["pairing.refused"]
+    assert CODE not in repr(logs) and "2000" not in repr(logs)
+
+
+@pytest.mark.requirement("chan:pairing-code")
+async def test_on_slack_the_user_is_bound_and_not_the_conversation(ear_desk: EarDesk) -> None:
+    anna = await ear_desk.started("slack")
+
+    in_channel = inbound_event("slack", envelope("e1", said(CODE, channel="C1", channel_type="channel")))
+    alone = inbound_event("slack", envelope("e2", said(CODE)))
+
+    assert isinstance(in_channel, InboundMessage) and isinstance(alone, InboundMessage)
+    assert [await ear_desk.ear.words(in_channel), await ear_desk.ear.words(alone)] == [False, True]
+    assert (alone.places, await ear_desk.proved(anna)) == (("D1", "U1"), ["U1"])

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
-from tests.work.people.known_people import household_people, owner
+from tests.people.known_people import household_people, owner
 
+from postroom.channels.telegram.channel import Telegram
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
 from postroom.people.names.normalise import keys_of
-from postroom.people.people import GOOD_FOR_SECONDS
+from postroom.people.people import GOOD_FOR_SECONDS, HouseholdTrust
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
 
@@ -47,7 +48,7 @@ async def test_the_owner_is_known_on_every_channel_the_database_names(database: 
 async def test_what_another_process_changes_is_known_within_two_seconds(database: Database, clock: FakeClock) -> None:
     _, people = await household_people(database, owner("Olivia", "1000"), clock=clock)
     await people.known()
-    elsewhere = StoredPeople(database, IdMint().mint, keys_of)
+    elsewhere = StoredPeople(database, IdMint().mint, keys_of, ())
     await elsewhere.change(HOUSEHOLD_OWNER, "owner", also_on_slack, now_us=2)
 
     assert await people.owner("slack") is None
@@ -138,3 +139,63 @@ async def test_of_addresses_that_differ_in_their_letters_none_is_guessed(databas
 
     assert await people.addresses("HALL", "ntfy") == []
     assert sorted(await people.addresses("Hall", "ntfy")) == ["HALL", "hall"]
+
+
+# Trust by address.
+
+CHANNELS = {"telegram": Telegram("1:t", "http://127.0.0.1:1")}
+
+
+@pytest.mark.parametrize(
+    ("written", "asked", "trusted"),
+    [
+        pytest.param(" 1000 ", "1000", True, id="as the channel writes it"),
+        pytest.param("@Ann_Home", "@ann_home", True, id="a user name in another case"),
+        pytest.param("1000", "1001", False, id="another chat"),
+        pytest.param(None, "None", False, id="no address at all"),
+        pytest.param("", "", False, id="an empty address is nobody's"),
+        pytest.param("@Kelvin", "@\u212aelvin", False, id="a letter that only looks like ours"),
+    ],
+)
+async def test_an_address_is_compared_as_the_channel_writes_it(
+    database: Database, written: str | None, asked: str, trusted: bool
+) -> None:
+    _, people = await household_people(database, owner(telegram=written))
+
+    assert await HouseholdTrust(people, CHANNELS).is_trusted("telegram", asked) is trusted
+
+
+async def test_only_people_marked_trusted_are_trusted_and_only_in_the_households_book(database: Database) -> None:
+    said = [new_contact(name="Alice", telegram_chat_id=chat, trusted=chat == "1") for chat in "12"]
+    stored, people = await household_people(database, owner(telegram="9"), *said)
+    other = new_contact(name="Carl", telegram_chat_id="3", trusted=True)
+    await stored.create("agent://user/x", other, source="api", now_us=1)
+    trust = HouseholdTrust(people, CHANNELS)
+
+    assert [await trust.is_trusted("telegram", one) for one in "1239"] == [True, False, False, True]
+    assert not await trust.is_trusted("pigeon", "1")
+
+
+async def test_trust_that_is_given_or_taken_counts_at_once(database: Database) -> None:
+    stored, people = await household_people(database, owner(telegram="9"))
+    trust = HouseholdTrust(people, CHANNELS)
+    assert not await trust.is_trusted("telegram", "1")
+
+    new = new_contact(name="Alice", telegram_chat_id="1", trusted=True)
+    alice = await stored.create(HOUSEHOLD_OWNER, new, source="api", now_us=1)
+    assert await trust.is_trusted("telegram", "1")
+    await stored.delete(HOUSEHOLD_OWNER, alice.id)
+    assert not await trust.is_trusted("telegram", "1")
+
+
+async def test_trust_that_another_process_has_just_given_counts_before_anything_is_held(database: Database) -> None:
+    _, people = await household_people(database, owner(telegram="9"))
+    trust = HouseholdTrust(people, CHANNELS)
+    assert not await trust.is_trusted("telegram", "1")
+
+    elsewhere, _ = await household_people(database, owner(telegram="9"))
+    await elsewhere.create(
+        HOUSEHOLD_OWNER, new_contact(name="Alice", telegram_chat_id="1", trusted=True), source="import", now_us=1
+    )
+
+    assert await trust.is_trusted("telegram", "1")

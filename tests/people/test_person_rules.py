@@ -11,7 +11,7 @@ from postroom.channels.email.building import mailbox
 from postroom.channels.telegram.channel import address as telegram
 from postroom.kernel.values.errors import Refused
 from postroom.people.model import DraftAddress, NewPerson, Person, PersonAddress, PersonDraft, PersonRole, draft_of
-from postroom.people.names.matching import hint_of
+from postroom.people.names.resolve import hint_of
 from postroom.people.person_rules import further_addresses, new_contact, new_person, rewritten, together, vouched
 
 PLACES = (

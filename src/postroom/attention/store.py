@@ -54,7 +54,7 @@ from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_in
 from postroom.kernel.database.signals import ATTENTION_CHANNEL, THIS_PROCESS
 from postroom.message.delivery import TERMINAL, Intent, QuarantineReason, Status
 from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, derived_id
-from postroom.people.book import inbox_of_person
+from postroom.people.model import inbox_of_person
 from postroom.people.store.tables import people
 
 _ENDED: Final = sorted(map(str, TERMINAL))

@@ -30,9 +30,9 @@ from postroom.kernel.values.fields import web_address
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Agency, Principal, Role, agreed_key, refuse_key
-from postroom.people.acts import CandidateBody
 from postroom.people.model import ConfirmSource, InputMode, Resolution, read_resolution
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
+from postroom.people.routes import CandidateBody
 from postroom.settings import Settings
 from postroom.settings.load import from_process
 

@@ -1,4 +1,4 @@
-"""What was stored and never decided, because we died in between and the provider does not bring it again."""
+"""What people write on a channel: fetched once, in order, kept, and handed to the handler it concerns."""
 
 from __future__ import annotations
 
@@ -34,30 +34,10 @@ from postroom.people.model import Person
 from postroom.questions.telling import Marks
 from postroom.questions.timekeeper import Listening
 
-AGE_SECONDS: Final = 60.0  # until then it may be in hand
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
-    kept: KeepsMessages
-    handlers: Sequence[Handler]
-    clock: Clock
-
-    async def look(self) -> int:
-        """Each goes to the same handlers, in the same order, as if it had come now."""
-        for one in await self.kept.undecided(self.clock.now_us() - seconds(AGE_SECONDS)):
-            await hand_over(one.message, self.handlers, one.message.channel)
-        return self.clock.now_us() + seconds(AGE_SECONDS)
-
-
-# What people write on a channel: fetched once, in order, and handed to whoever it concerns.
-
-
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
 UNKNOWN: Final = "unknown"  # what an earlier process left may still stand in the record
 _log = structlog.get_logger("postroom.inbound")
-
 Handler = Callable[[InboundEvent], Awaitable[bool]]  # True when the event was this handler's
 MessageHandler = Callable[[InboundMessage], Awaitable[bool]]
 
@@ -342,7 +322,6 @@ class DecidesOn(Protocol):
 
 # What people send with their words is fetched and kept before anybody hears them; what cannot be is said to them.
 
-
 _BRING_SECONDS: Final = 30.0
 _NOT_NOW: Final = "it could not be fetched; please send it again later"
 
@@ -418,7 +397,6 @@ class ArrivingFiles:
 
 # More messages of one sender at once than anybody types: what comes after the first is not read, and said so once.
 
-
 _MINUTE_US: Final = seconds(60)
 _MOST_SENDERS: Final = 1000  # remembered at a time
 
@@ -470,3 +448,21 @@ class Flood:
             words, key = texts_for(person.language).flood.format(most=self.most), f"talk:flood:{message.event_id}"
             said = said_back(message, words, key=f"{key}:{message.channel}", request_id=key)
             await self.outbound.submit(said, request_id=key, wait_seconds=0)
+
+
+# What was stored and never decided, because we died in between and the provider does not bring it again.
+
+AGE_SECONDS: Final = 60.0  # until then it may be in hand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    kept: KeepsMessages
+    handlers: Sequence[Handler]
+    clock: Clock
+
+    async def look(self) -> int:
+        """Each goes to the same handlers, in the same order, as if it had come now."""
+        for one in await self.kept.undecided(self.clock.now_us() - seconds(AGE_SECONDS)):
+            await hand_over(one.message, self.handlers, one.message.channel)
+        return self.clock.now_us() + seconds(AGE_SECONDS)

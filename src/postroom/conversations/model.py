@@ -1,4 +1,4 @@
-"""The one table of moves that a message a person wrote to us may make."""
+"""What a person wrote to us, the one table of its moves, and everything said with one person."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def moved(status: InboundStatus, move: InboundMove) -> InboundStatus:
     return INBOUND_MOVES[status, move]
 
 
-# What a person wrote to us, as it is kept, with what was decided about it.
+# As it is kept, with what was decided about it.
 
 
 class RouteKind(StrEnum):

@@ -14,14 +14,14 @@ from postroom.attention.pages.shown import is_somebody, own_id
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_tone, state_word
+from postroom.conversations.history import Histories
 from postroom.conversations.model import HistoryLine, HistoryQuery, InboundStatus, LineKind
 from postroom.conversations.talk import DAY_SECONDS
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import Person
-from postroom.people.names.matching import BookSearch
-from postroom.people.people import PersonRecords
+from postroom.people.names.resolve import BookSearch
 from postroom.questions.model import QuestionStatus
 
 _PAGE_SIZE: Final = 50
@@ -53,7 +53,7 @@ class LatelySaid(Protocol):
 class TalkPages:
     people: TalkPeople
     search: BookSearch
-    history: PersonRecords
+    history: Histories
     lately: LatelySaid
     sessions: SessionsToday
     channels: Sequence[str]

@@ -1,4 +1,4 @@
-"""The threads people wrote to us from: the only proof that a reply is one."""
+"""What people wrote to us, stored before anything is done about it; every change names the status it expects."""
 
 from __future__ import annotations
 
@@ -45,46 +45,7 @@ from postroom.message.attachment import attachments_of_text, attachments_text
 from postroom.message.inbound import Flag, InboundMessage, InboundTrouble
 from postroom.people.store.tables import people
 
-
-class StoredConversations:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
-        """A message came in; for whoever receives it from the provider, never for a payload's claim."""
-
-        def work(connection: Connection) -> None:
-            row = {"channel": channel, "address": address, "thread": thread, "heard_at": now_us}
-            connection.execute(insert_for(connection, heard_threads).values(row).on_conflict_do_nothing())
-
-        await self._database.write(work)
-
-    async def heard(self, channel: str, address: str, thread: str) -> bool:
-        table = heard_threads.c
-        wanted = select(table.heard_at).where(
-            table.channel == channel, table.address == address, table.thread == thread
-        )
-
-        def work(connection: Connection) -> bool:
-            return connection.execute(wanted).first() is not None
-
-        return await self._database.read(work)
-
-
-# Erase what a person wrote to butlers, as far as it is over; when and what became of it stays.
-
-
-def erase_written(connection: Connection, person_id: str) -> int:
-    table = inbound_messages.c
-    over = (table.person == person_id, table.status.in_(sorted(map(str, SETTLED))))
-    return connection.execute(update(inbound_messages).where(*over).values(ERASED)).rowcount
-
-
-# What people wrote to us: one row for each message of a provider, and what was decided about it.
-
-
 OPEN = text("status IN ('received', 'routed', 'waiting', 'running')")
-
 # `text` is kept of what a butler was given, for as long as words are kept; of everything else until it is decided.
 inbound_messages = Table(
     "inbound_messages",
@@ -125,15 +86,12 @@ inbound_messages = Table(
     partial_index("ix_inbound_messages_open", "id", where=OPEN),
     schema=SHARED,
 )
-
 ERASED: Final[dict[str, None]] = {"text": None, "subject": None, "attachments": None}
 """What people wrote and sent; when they did, and what became of it, stays."""
-
-# What people wrote to us, stored before anything is done about it; every change names the status it expects.
-
-
 _c = inbound_messages.c
 _MOVES = {RouteKind.BUTLER: InboundMove.ROUTE, RouteKind.IGNORED: InboundMove.REFUSE}
+
+
 _MOVES |= {RouteKind.STRANGER: InboundMove.REFUSE, RouteKind.LIMIT: InboundMove.REFUSE}
 
 
@@ -301,8 +259,44 @@ class WrittenMessages:
         return connection.execute(last).scalar()
 
 
-# Whether anything about what people write has changed, for pages that are open.
+# Erase what a person wrote to butlers, as far as it is over; when and what became of it stays.
 
+
+def erase_written(connection: Connection, person_id: str, _now_us: int) -> int:
+    table = inbound_messages.c
+    over = (table.person == person_id, table.status.in_(sorted(map(str, SETTLED))))
+    return connection.execute(update(inbound_messages).where(*over).values(ERASED)).rowcount
+
+
+# The threads people wrote to us from: the only proof that a reply is one.
+
+
+class StoredConversations:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
+        """A message came in; for whoever receives it from the provider, never for a payload's claim."""
+
+        def work(connection: Connection) -> None:
+            row = {"channel": channel, "address": address, "thread": thread, "heard_at": now_us}
+            connection.execute(insert_for(connection, heard_threads).values(row).on_conflict_do_nothing())
+
+        await self._database.write(work)
+
+    async def heard(self, channel: str, address: str, thread: str) -> bool:
+        table = heard_threads.c
+        wanted = select(table.heard_at).where(
+            table.channel == channel, table.address == address, table.thread == thread
+        )
+
+        def work(connection: Connection) -> bool:
+            return connection.execute(wanted).first() is not None
+
+        return await self._database.read(work)
+
+
+# Whether anything about what people write has changed, for pages that are open.
 
 _in = inbound_messages.c
 
@@ -322,8 +316,7 @@ def pulse(connection: Connection) -> tuple[int, ...]:
     return (max(newest, moved_at or 0), newest, many)
 
 
-# What keeps a channel from hearing people, for as long as it does.
-
+# What keeps channels from hearing people, for as long as it does.
 
 inbound_troubles = Table(
     "inbound_troubles",
@@ -333,10 +326,6 @@ inbound_troubles = Table(
     Column("since", BigInteger, nullable=False),
     schema=SHARED,
 )
-
-# What keeps channels from hearing people, for those who look at the household from outside.
-
-
 _rows = inbound_troubles.c
 
 

@@ -102,7 +102,7 @@ def notify(
 
 
 def _name_them(overrides: Mapping[str, str | None], who: str) -> None:
-    from postroom.people.commands import choice, people_book
+    from postroom.people.command_book import choice, people_book
     from postroom.settings.load import from_process
 
     with suppress(UserError):  # to whom the people are not shown, no names are named

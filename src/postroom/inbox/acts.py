@@ -1,4 +1,4 @@
-"""The page behind the link in a message that asks an address: looking decides nothing, the button does."""
+"""`send_notification` over MCP, and the inbox over HTTP: read it, tidy it, watch it."""
 
 from __future__ import annotations
 
@@ -55,154 +55,14 @@ from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT
 from postroom.message.wire import WISH_FIELDS, wish_object
 from postroom.message.wishes import Urgency
-from postroom.people.book import inbox_of, recipient
-from postroom.people.model import Purpose
+from postroom.people.model import Purpose, inbox_of, recipient
 
-_HEADERS: Final = {
-    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    "X-Content-Type-Options": "nosniff",
-    # Not no-referrer: with it a browser hides the origin of our own form from us, too.
-    "Referrer-Policy": "same-origin",
-    "X-Robots-Tag": "noindex",
-    "Cache-Control": "no-store",
-}
-_GONE: Final = "<p>This link is not good any more. Set the address again, or start again, to get a new one.</p>"
-_ASK: Final = {
-    Purpose.INBOX: """\
-<p>Copies of the notifications of <strong>{person}</strong> would be sent to <strong>{address}</strong>.</p>
-<form method="post"><button type="submit">Confirm this address</button></form>
-<p>If you did not ask for this, close the page: nothing will be sent.</p>""",
-    Purpose.PAIRING: """\
-<p>Is <strong>{address}</strong> your own address? What is answered from it would count as your word.</p>
-<form method="post"><button type="submit">Confirm this address</button></form>
-<p>If you know nothing of this, close the page: nothing will change.</p>""",
-}
-_DONE: Final = {
-    Purpose.INBOX: "<p>Thank you. Copies of notifications will be sent to <strong>{address}</strong> from now on.</p>",
-    Purpose.PAIRING: "<p>Thank you. <strong>{address}</strong> is verified as yours.</p>",
-}
-
-Secret = Annotated[str, Path(max_length=128, pattern=r"^[A-Za-z0-9_-]+$", description="From the link in the message")]
-
-
-def confirmation_router(confirmations: Confirmations, clock: Clock) -> APIRouter:
-    router = APIRouter(
-        prefix=PATH,
-        tags=["inbox"],
-        route_class=InboxRoute,
-        default_response_class=HTMLResponse,
-        responses={404: {"description": "The link is not good any more"}},
-    )
-
-    async def show(secret: Secret) -> HTMLResponse:
-        claim = await confirmations.claim(secret, clock.now_us())
-        if claim is None:
-            return _page(_GONE, 404)
-        return _page(_ASK[claim.purpose].format(person=escape(claim.user_id), address=escape(claim.address)))
-
-    router.add_api_route(
-        "/{secret}",
-        show,
-        methods=["GET"],
-        operation_id="showConfirmation",
-        summary="The page of a confirmation link",
-    )
-    router.add_api_route("/{secret}", show, methods=["HEAD"], include_in_schema=False)
-
-    @router.post("/{secret}", operation_id="confirmAddress", summary="Confirm an address, once")
-    async def confirm(secret: Secret) -> HTMLResponse:
-        claim = await confirmations.confirm(secret, clock.now_us())
-        return _page(_GONE, 404) if claim is None else _page(_DONE[claim.purpose].format(address=escape(claim.address)))
-
-    return router
-
-
-def _page(body: str, status: int = 200) -> HTMLResponse:
-    return page("Confirm your address", body, status)
-
-
-def page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    """Both are our own HTML."""
-    document = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
-        f"<body><main><h1>{title}</h1>{body}</main></body></html>"
-    )
-    return HTMLResponse(document, status, _HEADERS)
-
-
-# `send_notification` as an MCP tool: whose notification it is, the token says.
-
-
-# Checked by us and not by the SDK, so that a wrong argument gets the contract's answer too.
-Anything = Any
-
-_log = structlog.get_logger("postroom.agents")
-
-
-def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Verifier) -> dict[str, Rule]:
-    """Returns who may call what was added."""
-
-    async def send_notification(
-        context: Context[Any, Any],
-        message: Anything = None,
-        type: Anything = "info",
-        urgency: Anything = None,
-        category: Anything = None,
-        thread: Anything = None,
-        supersedes: Anything = None,
-        needs_ack: Anything = None,
-        expires_in_seconds: Anything = None,
-    ) -> Answer:
-        meta: Mapping[str, Any] = context.request_context.meta or {}
-        given = {
-            "message": message,
-            "type": type,
-            "urgency": urgency,
-            "category": category,
-            "thread": thread,
-            "supersedes": supersedes,
-            "needs_ack": needs_ack,
-            "expires_in_seconds": expires_in_seconds,
-        }
-        try:
-            return await _send(notifications, caller(context, verifier), given, meta)
-        except Exception as error:  # a model must get the contract's answer, whatever went wrong
-            _log.error("send_notification.bug", error=error.__class__.__name__)
-            return answers.failed("internal error")
-
-    server.add_tool(
-        send_notification,
-        name=NAME,
-        description=DESCRIPTION,
-        annotations=ToolAnnotations(destructive_hint=False, idempotent_hint=False, open_world_hint=False),
-    )
-    # A model is shown that `message` is required. The function has a default for it all the same,
-    # because a call without it would otherwise get the SDK's answer.
-    show_parameters(server, NAME, PARAMETERS)
-    return {NAME: lambda one: person(one) or program(one)}
-
-
-async def _send(
-    notifications: Notifications, who: Principal, given: Mapping[str, Any], meta: Mapping[str, Any]
-) -> Answer:
-    named = meta.get(USER_META)
-    user_id = recipient(who, named) if named is None or isinstance(named, str) else None
-    if user_id is None:
-        return answers.validation_error(NO_USER if named is None else "user_id is not the token's")
-    return await notifications.send(
-        Request(
-            **given,
-            user_id=user_id,
-            agent=who.name if who.role is Role.PROGRAM else INBOX_AGENT,
-            conversation_id=meta.get(CONVERSATION_META),
-            correlation_id=meta.get(CORRELATION_META),
-        )
-    )
+MAX_PAGE: Final = 100
+_UUID: Final = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+_MISSING: Final[dict[int | str, dict[str, Any]]] = {404: {"description": "There is no such notification in this inbox"}}
 
 
 # What goes over the wire: strict on the way in, free of internals on the way out.
-
 
 WallTime = Annotated[str | None, Field(max_length=8, examples=["22:00"], description="HH:MM or HH:MM:SS, wall clock")]
 Zone = Annotated[str, Field(max_length=64, examples=["Europe/Berlin"], description="IANA time zone")]
@@ -362,37 +222,93 @@ def myself(caller: Caller) -> str:
 Person = Annotated[str, Depends(person_of)]
 Myself = Annotated[str, Depends(myself)]
 
-# A person's own preferences over HTTP.
+
+# `send_notification` as an MCP tool: whose notification it is, the token says.
+
+# Checked by us and not by the SDK, so that a wrong argument gets the contract's answer too.
+Anything = Any
+_log = structlog.get_logger("postroom.agents")
 
 
-def add_preferences(
-    router: APIRouter,
-    book: PreferenceBook,
-    acts: InboxActs,
-    clock: Clock,
-    *,
-    email_enabled: bool,
-) -> None:
-    def shown(kept: Preferences) -> PreferencesOut:
-        return PreferencesOut.of(kept, warnings_of(kept, email_enabled=email_enabled))
+def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Verifier) -> dict[str, Rule]:
+    """Returns who may call what was added."""
 
-    async def write(person: str, caller: Principal, wishes: Mapping[str, Any]) -> PreferencesOut:
-        return shown(await acts.prefer(person, wishes, clock.now_us(), confirmed=caller.role is Role.OPERATOR))
+    async def send_notification(
+        context: Context[Any, Any],
+        message: Anything = None,
+        type: Anything = "info",
+        urgency: Anything = None,
+        category: Anything = None,
+        thread: Anything = None,
+        supersedes: Anything = None,
+        needs_ack: Anything = None,
+        expires_in_seconds: Anything = None,
+    ) -> Answer:
+        meta: Mapping[str, Any] = context.request_context.meta or {}
+        given = {
+            "message": message,
+            "type": type,
+            "urgency": urgency,
+            "category": category,
+            "thread": thread,
+            "supersedes": supersedes,
+            "needs_ack": needs_ack,
+            "expires_in_seconds": expires_in_seconds,
+        }
+        try:
+            return await _send(notifications, caller(context, verifier), given, meta)
+        except Exception as error:  # a model must get the contract's answer, whatever went wrong
+            _log.error("send_notification.bug", error=error.__class__.__name__)
+            return answers.failed("internal error")
 
-    @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
-    async def get_preferences(person: Myself) -> PreferencesOut:
-        return shown(await book.of(person))
+    server.add_tool(
+        send_notification,
+        name=NAME,
+        description=DESCRIPTION,
+        annotations=ToolAnnotations(destructive_hint=False, idempotent_hint=False, open_world_hint=False),
+    )
+    # A model is shown that `message` is required. The function has a default for it all the same,
+    # because a call without it would otherwise get the SDK's answer.
+    show_parameters(server, NAME, PARAMETERS)
+    return {NAME: lambda one: person(one) or program(one)}
 
-    @router.put("/preferences", operation_id="putPreferences", summary="Replace all preferences")
-    async def put_preferences(person: Myself, caller: Caller, body: PreferencesPut) -> PreferencesOut:
-        return await write(person, caller, body.whole())
 
-    @router.patch("/preferences", operation_id="patchPreferences", summary="Change some preferences")
-    async def patch_preferences(person: Myself, caller: Caller, body: PreferencesPatch) -> PreferencesOut:
-        return await write(person, caller, body.given())
+async def _send(
+    notifications: Notifications, who: Principal, given: Mapping[str, Any], meta: Mapping[str, Any]
+) -> Answer:
+    named = meta.get(USER_META)
+    user_id = recipient(who, named) if named is None or isinstance(named, str) else None
+    if user_id is None:
+        return answers.validation_error(NO_USER if named is None else "user_id is not the token's")
+    return await notifications.send(
+        Request(
+            **given,
+            user_id=user_id,
+            agent=who.name if who.role is Role.PROGRAM else INBOX_AGENT,
+            conversation_id=meta.get(CONVERSATION_META),
+            correlation_id=meta.get(CORRELATION_META),
+        )
+    )
 
 
-# A wrong request is answered 422 with the field that is wrong, and never with what was in it.
+# The inbox over HTTP. A wrong request is answered 422 with the field that is wrong, and never with what was in it.
+
+Id = Annotated[str, Path(pattern=_UUID, description="The notification's id")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+Conversation = Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")]
+CursorText = Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxParts:
+    """What the door needs from the household."""
+
+    notes: Notes
+    preferences: PreferenceBook
+    acts: InboxActs
+    feed: Feed
+    clock: Clock
+    email_enabled: bool
 
 
 class InboxRoute(LateRoute):
@@ -421,31 +337,6 @@ def _refusal(problems: list[tuple[Any, str, str]]) -> JSONResponse:
         for place, said, code in problems
     ]
     return JSONResponse({"detail": detail}, 422)
-
-
-# The inbox over HTTP: read it, tidy it, watch it.
-
-
-MAX_PAGE: Final = 100
-_UUID: Final = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
-_MISSING: Final[dict[int | str, dict[str, Any]]] = {404: {"description": "There is no such notification in this inbox"}}
-
-Id = Annotated[str, Path(pattern=_UUID, description="The notification's id")]
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
-Conversation = Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")]
-CursorText = Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboxParts:
-    """What the door needs from the household."""
-
-    notes: Notes
-    preferences: PreferenceBook
-    acts: InboxActs
-    feed: Feed
-    clock: Clock
-    email_enabled: bool
 
 
 def inbox_router(parts: InboxParts) -> APIRouter:
@@ -571,8 +462,34 @@ def _bad_until(sentence: str) -> ValidationError:
     return ValidationError.of([FieldError("until", sentence, "invalid")])
 
 
-# Server-sent events: what arrives in one person's inbox, as it arrives.
+def add_preferences(
+    router: APIRouter,
+    book: PreferenceBook,
+    acts: InboxActs,
+    clock: Clock,
+    *,
+    email_enabled: bool,
+) -> None:
+    def shown(kept: Preferences) -> PreferencesOut:
+        return PreferencesOut.of(kept, warnings_of(kept, email_enabled=email_enabled))
 
+    async def write(person: str, caller: Principal, wishes: Mapping[str, Any]) -> PreferencesOut:
+        return shown(await acts.prefer(person, wishes, clock.now_us(), confirmed=caller.role is Role.OPERATOR))
+
+    @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
+    async def get_preferences(person: Myself) -> PreferencesOut:
+        return shown(await book.of(person))
+
+    @router.put("/preferences", operation_id="putPreferences", summary="Replace all preferences")
+    async def put_preferences(person: Myself, caller: Caller, body: PreferencesPut) -> PreferencesOut:
+        return await write(person, caller, body.whole())
+
+    @router.patch("/preferences", operation_id="patchPreferences", summary="Change some preferences")
+    async def patch_preferences(person: Myself, caller: Caller, body: PreferencesPatch) -> PreferencesOut:
+        return await write(person, caller, body.given())
+
+
+# Server-sent events: what arrives in one person's inbox, as it arrives.
 
 _OVERLAP_US: Final = seconds(10)
 _MOST_AT_ONCE: Final = 100
@@ -643,3 +560,77 @@ def stream(
 def _notification(one: Notification) -> StreamEvent:
     body = NotificationOut.of(one).model_dump(mode="json")
     return StreamEvent(name="notification", id=f"{one.created_at_us}.{one.id}", data=strict_json(body))
+
+
+# The page behind the link in a message that asks an address: looking decides nothing, the button does.
+
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    # Not no-referrer: with it a browser hides the origin of our own form from us, too.
+    "Referrer-Policy": "same-origin",
+    "X-Robots-Tag": "noindex",
+    "Cache-Control": "no-store",
+}
+_GONE: Final = "<p>This link is not good any more. Set the address again, or start again, to get a new one.</p>"
+_ASK: Final = {
+    Purpose.INBOX: """\
+<p>Copies of the notifications of <strong>{person}</strong> would be sent to <strong>{address}</strong>.</p>
+<form method="post"><button type="submit">Confirm this address</button></form>
+<p>If you did not ask for this, close the page: nothing will be sent.</p>""",
+    Purpose.PAIRING: """\
+<p>Is <strong>{address}</strong> your own address? What is answered from it would count as your word.</p>
+<form method="post"><button type="submit">Confirm this address</button></form>
+<p>If you know nothing of this, close the page: nothing will change.</p>""",
+}
+_DONE: Final = {
+    Purpose.INBOX: "<p>Thank you. Copies of notifications will be sent to <strong>{address}</strong> from now on.</p>",
+    Purpose.PAIRING: "<p>Thank you. <strong>{address}</strong> is verified as yours.</p>",
+}
+Secret = Annotated[str, Path(max_length=128, pattern=r"^[A-Za-z0-9_-]+$", description="From the link in the message")]
+
+
+def confirmation_router(confirmations: Confirmations, clock: Clock) -> APIRouter:
+    router = APIRouter(
+        prefix=PATH,
+        tags=["inbox"],
+        route_class=InboxRoute,
+        default_response_class=HTMLResponse,
+        responses={404: {"description": "The link is not good any more"}},
+    )
+
+    async def show(secret: Secret) -> HTMLResponse:
+        claim = await confirmations.claim(secret, clock.now_us())
+        if claim is None:
+            return _page(_GONE, 404)
+        return _page(_ASK[claim.purpose].format(person=escape(claim.user_id), address=escape(claim.address)))
+
+    router.add_api_route(
+        "/{secret}",
+        show,
+        methods=["GET"],
+        operation_id="showConfirmation",
+        summary="The page of a confirmation link",
+    )
+    router.add_api_route("/{secret}", show, methods=["HEAD"], include_in_schema=False)
+
+    @router.post("/{secret}", operation_id="confirmAddress", summary="Confirm an address, once")
+    async def confirm(secret: Secret) -> HTMLResponse:
+        claim = await confirmations.confirm(secret, clock.now_us())
+        return _page(_GONE, 404) if claim is None else _page(_DONE[claim.purpose].format(address=escape(claim.address)))
+
+    return router
+
+
+def _page(body: str, status: int = 200) -> HTMLResponse:
+    return page("Confirm your address", body, status)
+
+
+def page(title: str, body: str, status: int = 200) -> HTMLResponse:
+    """Both are our own HTML."""
+    document = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
+        f"<body><main><h1>{title}</h1>{body}</main></body></html>"
+    )
+    return HTMLResponse(document, status, _HEADERS)

@@ -1,4 +1,4 @@
-"""Asks an address whether it is a person's own, in words that only we chose."""
+"""The e-mails of an inbox: copies of notifications, what became of them, and the question whose an address is."""
 
 from __future__ import annotations
 
@@ -28,6 +28,94 @@ from postroom.message.outgoing import Outcome, Outgoing
 from postroom.message.wishes import AttentionWish, rank
 from postroom.people.model import CONFIRMATION_ORIGIN, Purpose
 
+ORIGIN: Final = "inbox"
+_SUBJECT_CHARACTERS: Final = 60
+
+
+def outgoing(batch: Batch) -> Outgoing:
+    """The batch's id is the key: whoever hands it over again sends nothing new."""
+    return Outgoing(
+        origin_butler=ORIGIN,
+        idempotency_key=f"inbox-email:{batch.id}",
+        priority=_most_urgent(batch.notifications),
+        channel="email",
+        recipient=batch.address,
+        subject=subject(batch.notifications),
+        message=body(batch.notifications, batch.zone),
+        wish=_wish(batch.notifications),
+    )
+
+
+def _wish(notifications: Sequence[Notification]) -> AttentionWish | None:
+    """What is still to be asked for when it leaves: its keys and its expiry were looked at while it waited."""
+    asked = [one.wish for one in notifications if one.wish is not None]
+    if not asked:
+        return None
+    alone = asked[0] if len(notifications) == 1 else AttentionWish()
+    return AttentionWish(
+        urgency=max((one.urgency for one in asked if one.urgency is not None), key=rank, default=None),
+        category=alone.category,
+        thread=alone.thread,
+        needs_ack=any(one.needs_ack for one in asked),
+    )
+
+
+def subject(notifications: Sequence[Notification]) -> str:
+    if len(notifications) > 1:
+        return f"{len(notifications)} notifications"
+    one = notifications[0]
+    return f"{one.type.capitalize()}: {shortened(one.message, _SUBJECT_CHARACTERS)}".rstrip(": ")
+
+
+def body(notifications: Sequence[Notification], zone: str) -> str:
+    if len(notifications) == 1:
+        return _text(notifications[0])
+    entries = "\n\n".join(_entry(one, zone) for one in notifications)
+    return f"These notifications came in while you did not want to be disturbed:\n\n{entries}"
+
+
+def shortened(text: str, most: int) -> str:
+    """One line of plain characters: nothing in it can end a header or pose as an encoded one."""
+    line = " ".join(text.split())
+    line = "".join(one for one in line if unicodedata.category(one) not in ("Cc", "Cs")).replace("=?", "= ?").strip()
+    return line if len(line) <= most else f"{line[: most - 3].rstrip()}..."
+
+
+def _entry(one: Notification, zone: str) -> str:
+    when = to_datetime(one.created_at_us).astimezone(known_zone(zone))
+    return f"{when:%a %d %b, %H:%M} {zone_word(when)}  {one.type.capitalize()}\n{_text(one)}"
+
+
+def _text(one: Notification) -> str:
+    return f"{one.message}\n\n{one.link}" if one.link else one.message
+
+
+def _most_urgent(notifications: Sequence[Notification]) -> Priority:
+    return min((one.priority for one in notifications), key=PRIORITY_RANK.__getitem__)
+
+
+# What the plane's answer means for an e-mail of the inbox.
+
+_LONGEST_PAUSE_SECONDS: Final = 900.0
+_MOST_ATTEMPTS: Final = 100  # about a day at the longest pause
+
+
+def ending_of(outcome: Outcome, attempts: int, now_us: int) -> Ending:
+    """The plane keeps whatever it accepted; from here on only a refusal is ours to deal with."""
+    error = outcome.error
+    if error is None or outcome.delivery_id is not None:
+        return HandedOver(outcome.delivery_id)
+    if isinstance(error, ValidationError) and any(one.code == "key_reused" for one in error.fields):
+        return HandedOver(None)  # accepted before, in words an earlier version of us chose
+    reason = str(error.error_class)
+    if not outcome.retryable or attempts + 1 >= _MOST_ATTEMPTS:
+        return GivenUp(reason)
+    pause = max(min(2.0**attempts, _LONGEST_PAUSE_SECONDS), error.retry_after_seconds or 0.0)
+    return TryAgain(now_us + seconds(pause), reason)
+
+
+# Ask an address whether it is a person's own, in words that only we chose.
+
 PATH: Final = "/confirm"
 _SUBJECT: Final = "Please confirm your address"
 _BODY: Final = """\
@@ -38,8 +126,6 @@ If it was you, open this page and press the button there:
 {link}
 
 The link works once, for a day. If it was not you, do nothing: no copies will come here."""
-
-
 _PAIRING: Final = """\
 The household that sends this wants to know whether this address is yours.
 
@@ -106,93 +192,3 @@ def confirmation(asked: AskedToConfirm, base_url: str, *, is_letter: bool = True
         subject=_SUBJECT if is_letter else None,
         message=_BODIES[asked.purpose].format(link=f"{base_url}{PATH}/{asked.secret}"),
     )
-
-
-# What the plane's answer means for an e-mail of the inbox.
-
-
-_LONGEST_PAUSE_SECONDS: Final = 900.0
-_MOST_ATTEMPTS: Final = 100  # about a day at the longest pause
-
-
-def ending_of(outcome: Outcome, attempts: int, now_us: int) -> Ending:
-    """The plane keeps whatever it accepted; from here on only a refusal is ours to deal with."""
-    error = outcome.error
-    if error is None or outcome.delivery_id is not None:
-        return HandedOver(outcome.delivery_id)
-    if isinstance(error, ValidationError) and any(one.code == "key_reused" for one in error.fields):
-        return HandedOver(None)  # accepted before, in words an earlier version of us chose
-    reason = str(error.error_class)
-    if not outcome.retryable or attempts + 1 >= _MOST_ATTEMPTS:
-        return GivenUp(reason)
-    pause = max(min(2.0**attempts, _LONGEST_PAUSE_SECONDS), error.retry_after_seconds or 0.0)
-    return TryAgain(now_us + seconds(pause), reason)
-
-
-# The e-mail that carries one notification, or several that waited for the morning.
-
-
-ORIGIN: Final = "inbox"
-_SUBJECT_CHARACTERS: Final = 60
-
-
-def outgoing(batch: Batch) -> Outgoing:
-    """The batch's id is the key: whoever hands it over again sends nothing new."""
-    return Outgoing(
-        origin_butler=ORIGIN,
-        idempotency_key=f"inbox-email:{batch.id}",
-        priority=_most_urgent(batch.notifications),
-        channel="email",
-        recipient=batch.address,
-        subject=subject(batch.notifications),
-        message=body(batch.notifications, batch.zone),
-        wish=_wish(batch.notifications),
-    )
-
-
-def _wish(notifications: Sequence[Notification]) -> AttentionWish | None:
-    """What is still to be asked for when it leaves: its keys and its expiry were looked at while it waited."""
-    asked = [one.wish for one in notifications if one.wish is not None]
-    if not asked:
-        return None
-    alone = asked[0] if len(notifications) == 1 else AttentionWish()
-    return AttentionWish(
-        urgency=max((one.urgency for one in asked if one.urgency is not None), key=rank, default=None),
-        category=alone.category,
-        thread=alone.thread,
-        needs_ack=any(one.needs_ack for one in asked),
-    )
-
-
-def subject(notifications: Sequence[Notification]) -> str:
-    if len(notifications) > 1:
-        return f"{len(notifications)} notifications"
-    one = notifications[0]
-    return f"{one.type.capitalize()}: {shortened(one.message, _SUBJECT_CHARACTERS)}".rstrip(": ")
-
-
-def body(notifications: Sequence[Notification], zone: str) -> str:
-    if len(notifications) == 1:
-        return _text(notifications[0])
-    entries = "\n\n".join(_entry(one, zone) for one in notifications)
-    return f"These notifications came in while you did not want to be disturbed:\n\n{entries}"
-
-
-def shortened(text: str, most: int) -> str:
-    """One line of plain characters: nothing in it can end a header or pose as an encoded one."""
-    line = " ".join(text.split())
-    line = "".join(one for one in line if unicodedata.category(one) not in ("Cc", "Cs")).replace("=?", "= ?").strip()
-    return line if len(line) <= most else f"{line[: most - 3].rstrip()}..."
-
-
-def _entry(one: Notification, zone: str) -> str:
-    when = to_datetime(one.created_at_us).astimezone(known_zone(zone))
-    return f"{when:%a %d %b, %H:%M} {zone_word(when)}  {one.type.capitalize()}\n{_text(one)}"
-
-
-def _text(one: Notification) -> str:
-    return f"{one.message}\n\n{one.link}" if one.link else one.message
-
-
-def _most_urgent(notifications: Sequence[Notification]) -> Priority:
-    return min((one.priority for one in notifications), key=PRIORITY_RANK.__getitem__)

@@ -1,4 +1,4 @@
-"""The proof that an address is the person's own: a link in a message to it."""
+"""What a notification is, and what its reader wants."""
 
 from __future__ import annotations
 
@@ -15,51 +15,7 @@ from postroom.message.wire import MAX_MESSAGE_CHARACTERS, WISH_SCHEMAS
 from postroom.message.wishes import AttentionWish, HoldReason, Urgency
 from postroom.people.model import Purpose
 
-LINK_LIFE_SECONDS: Final = 24 * 3600.0
-MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedToConfirm:
-    """A message to be sent: the secret stands in its link and is kept nowhere, its digest names the message."""
-
-    digest: str
-    address: str
-    secret: str = field(repr=False)
-    attempts: int
-    purpose: Purpose = Purpose.INBOX
-    channel: str = "email"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddressClaim:
-    """What a link confirms: that this address is this person's."""
-
-    user_id: str
-    address: str
-    purpose: Purpose = Purpose.INBOX
-    channel: str = "email"
-
-
-# The parts of an inbox as a person sorts them: every notification lies on exactly one.
-
-
-MOST_SHELVED: Final = 1_000  # a person reads "more than 1,000" on a shelf as well as any figure above it
-
-
-class Shelf(StrEnum):
-    UNREAD = "unread"
-    READ = "read"
-    SNOOZED = "snoozed"
-    ARCHIVED = "archived"
-    DISMISSED = "dismissed"
-
-
-# What a notification is, and what its reader wants.
-
-
 NotificationId = NewType("NotificationId", str)
-
 MAX_NOTIFICATION_CHARACTERS: Final = 500
 
 
@@ -185,8 +141,20 @@ class NotificationQuery:
     limit: int = 20
 
 
-# The e-mail copy of a notification: whether it goes, with what it goes, and how that ended.
+# The parts of an inbox as a person sorts them: every notification lies on exactly one.
 
+MOST_SHELVED: Final = 1_000  # a person reads "more than 1,000" on a shelf as well as any figure above it
+
+
+class Shelf(StrEnum):
+    UNREAD = "unread"
+    READ = "read"
+    SNOOZED = "snoozed"
+    ARCHIVED = "archived"
+    DISMISSED = "dismissed"
+
+
+# The e-mail copy of a notification: whether it goes, with what it goes, and how that ended.
 
 MUTED: Final = "muted"
 _AROUND_A_NOTE: Final = 64  # its time, its type and the lines between, at most
@@ -267,17 +235,42 @@ def digests(waited: Sequence[Notification]) -> Iterator[Sequence[Notification]]:
     yield waited[start:]
 
 
+# The proof that an address is the person's own: a link in a message to it.
+
+LINK_LIFE_SECONDS: Final = 24 * 3600.0
+MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedToConfirm:
+    """A message to be sent: the secret stands in its link and is kept nowhere, its digest names the message."""
+
+    digest: str
+    address: str
+    secret: str = field(repr=False)
+    attempts: int
+    purpose: Purpose = Purpose.INBOX
+    channel: str = "email"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressClaim:
+    """What a link confirms: that this address is this person's."""
+
+    user_id: str
+    address: str
+    purpose: Purpose = Purpose.INBOX
+    channel: str = "email"
+
+
 # The words of the send_notification contract that a model sees.
 
-
 NAME: Final = "send_notification"
-
 DESCRIPTION: Final = (
     "Send a notification to the user. Use this when the user asks to be reminded about something, "
     "when you identify information worth flagging for later, or when you want to surface a warning. "
     "Notifications persist beyond the current conversation and can be delivered via email if the user has opted in."
 )
-
 MESSAGE_SCHEMA: Final[dict[str, Any]] = {
     "type": "string",
     "minLength": 1,
@@ -306,7 +299,6 @@ PARAMETERS: Final[dict[str, Any]] = {
     **CONTRACT,
     "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA, **WISHES},
 }
-
 # What surrounds a call travels beside its arguments, where no model can read or write it.
 USER_META: Final = "postroom/user_id"
 CONVERSATION_META: Final = "postroom/conversation_id"

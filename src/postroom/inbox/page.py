@@ -20,7 +20,7 @@ from postroom.inbox.rules import cursor_after, parse_cursor
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.principal import Principal, Role
 from postroom.kernel.values.zones import zone_names
-from postroom.people.book import inbox_of
+from postroom.people.model import inbox_of
 from postroom.questions.page import QuestionPages
 
 PAGE_SIZE: Final = 20

@@ -1,4 +1,4 @@
-"""A person's wishes about being told, checked before they are kept."""
+"""A person's wishes about being told, checked before they are kept; quiet hours are windows of their policy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from postroom.kernel.values.zones import is_zone
 from postroom.message.wishes import Urgency
 
 _WALL_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?", re.ASCII)
-
 AddressCheck = Callable[[str], str | None]
 
 
@@ -131,8 +130,8 @@ _READ: Final[Mapping[str, Callable[[Any, AddressCheck], Any]]] = {
     "high_priority_passes": _flag,
 }
 
-# Quiet hours as a person sets them in the inbox: the windows of that person's attention policy, and no others.
 
+# Quiet hours: the windows of the attention policy, and no others.
 
 _EMPTY: Final = Policy()
 _PASSING: Final = Urgency.TIME_SENSITIVE  # what `high` is among urgencies

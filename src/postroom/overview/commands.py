@@ -20,7 +20,7 @@ from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
 from postroom.overview.why import asked_first, said_later
-from postroom.people.commands import PeopleBook, dated, people_book, plain
+from postroom.people.command_book import PeopleBook, dated, people_book, plain
 from postroom.questions.commands import question_household, sentence
 from postroom.settings import Settings
 from postroom.settings.load import from_process

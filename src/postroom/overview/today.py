@@ -25,7 +25,7 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Status
 from postroom.overview.counts import WhatWaits
-from postroom.people.book import inbox_of
+from postroom.people.model import inbox_of
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionPages
 

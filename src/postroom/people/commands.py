@@ -1,215 +1,40 @@
-"""`postroom contacts`: the people this household can write to."""
+"""`postroom people`, `pair`, `contacts` and `owner`: who the household knows and where they are reached."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from postroom.attention.commands import attention_desk
-from postroom.cli.application import noted
-from postroom.conversations.model import HistoryQuery
-from postroom.kernel.audit import AuditKind
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.running.terminal import Database, Home, Json, Roster, bar, complain, say, say_json
-from postroom.kernel.values.errors import Refused, SettingsError, UserError
-from postroom.kernel.values.ids import parse_text
-from postroom.kernel.values.principal import OWNER
-from postroom.kernel.values.zones import relative, said_moment
-from postroom.people.model import DraftAddress, Person, PersonDraft
+from postroom.kernel.running.terminal import Database, Home, Json, Roster, complain, say, say_json
+from postroom.kernel.values.errors import SettingsError, UserError
+from postroom.people.model import Person
 from postroom.settings import Settings
 from postroom.settings.load import from_process
-from postroom.settings.reach import Elsewhere, elsewhere, path_of
 
 if TYPE_CHECKING:
     from postroom.people.bot_senders import Sender
-    from postroom.people.people import People
+from postroom.people.command_book import (
+    Document,
+    Here,
+    PeopleBook,
+    history_line,
+    one_called,
+    pairing_lines,
+    people_book,
+    person_line,
+    person_lines,
+    plain,
+)
 
 contacts_app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
-
-
-@contacts_app.command("list")
-def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
-    """Everybody in the household's book, by name."""
-    from postroom.household.wiring.people import all_contacts
-
-    settings, _ = from_process({"home": home, "database_url": database})
-    found = asyncio.run(all_contacts(settings))
-    if json:
-        say_json([_document(one) for one in found])
-        return
-    for one in found:
-        say(_line(one))
-    if not found:
-        say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
-
-
-def _document(one: Person) -> dict[str, Any]:
-    return {
-        "aliases": list(one.aliases),
-        "id": one.id,
-        "name": one.name,
-        "telegram_chat_id": one.address_on("telegram"),
-        "email": one.address_on("email"),
-        "agent_address": one.agent_address,
-        "trusted": one.trusted,
-        "source": one.source,
-    }
-
-
-def _line(one: Person) -> str:
-    also = f" ({', '.join(one.aliases)})" if one.aliases else ""
-    reached = [f"{place.channel} {place.address}" for place in one.addresses]
-    return "  ".join([f"{one.name}{also}", ", ".join(reached) or "no address", *(["trusted"] if one.trusted else [])])
-
-
-@contacts_app.command("import")
-def import_contacts_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="people.vcf or people.csv")],
-    home: Home = None,
-    database: Database = None,
-    json: Json = False,
-) -> None:
-    """Add the contacts of a vCard or CSV file; doing it twice changes nothing."""
-    settings, _ = from_process({"home": home, "database_url": database})
-    say_imported(Here(settings).bring(file, quiet=json), json)
-
-
-# `postroom owner`: where the household's owner is reached.
-
-
-_VARIABLE = "POSTROOM_OWNER__TELEGRAM_CHAT_ID"
-
-Telegram = Annotated[
-    bool, typer.Option("--telegram", help="Wait for a message to the bot, and make its sender the owner.")
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Take the sender without asking, if there is only one.")]
-Wait = Annotated[float, typer.Option("--wait", min=0.1, max=3600, help="Seconds to wait for a message.")]
-
-
-def owner(
-    telegram: Telegram = False,
-    yes: Yes = False,
-    wait_seconds: Wait = 120.0,
-    home: Home = None,
-    roster: Roster = None,
-    json: Json = False,
-) -> None:
-    """Show where the owner is reached, or find the owner's Telegram chat and write it into the settings."""
-    settings, sources = from_process({"home": home, "roster": roster})
-    if not telegram:
-        _show(settings, json)
-        return
-    sender = asyncio.run(_found(settings, yes, wait_seconds, json))
-    file = _remember(settings, sender.chat_id)
-    if json:
-        say_json({"telegram_chat_id": sender.chat_id, "name": sender.name, "file": str(file) if file else None})
-    elif file:
-        say(f"{sender} is the owner now, by {file}.")
-    if sources.get("owner.telegram_chat_id") == _VARIABLE and settings.owner.telegram_chat_id != sender.chat_id:
-        complain(f"{_VARIABLE} is set to another chat and wins over the file: unset it.")
-
-
-def _show(settings: Settings, json: bool) -> None:
-    if json:
-        say_json(settings.owner.model_dump())
-        return
-    known = (("telegram", settings.owner.telegram_chat_id), ("email", settings.owner.email))
-    further = (one.replace(":", " ", 1) for one in settings.owner.addresses)
-    reached = ", ".join([*(f"{channel} {address}" for channel, address in known if address), *further])
-    say(
-        f"{settings.owner.name or 'The owner'}: {reached or 'no address yet; `postroom owner --telegram` finds a chat'}"
-    )
-
-
-async def _found(settings: Settings, yes: bool, wait_seconds: float, as_json: bool) -> Sender:
-    from postroom.butlers.loading import with_credentials
-    from postroom.household.wiring.channels import build_channels
-    from postroom.kernel.running.clock import SystemClock
-    from postroom.people.bot_senders import Updates, new_senders, refuse_while_running
-    from postroom.settings.roster import load_roster
-
-    roster = load_roster(settings, os.environ)
-    settings = with_credentials(settings, roster, os.environ)
-    bot = None if settings.in_sandbox else build_channels(settings, None).get("telegram")
-    if bot is None or not isinstance(bot, Updates):
-        raise SettingsError("There is no bot: set BUTLER_TELEGRAM_TOKEN, as @BotFather gave it.")
-    await refuse_while_running(settings, roster)
-    try:
-        complain(f"Write any message to your bot now; waiting {wait_seconds:.0f} s …")
-        async for found in new_senders(bot, SystemClock(), wait_seconds):
-            if (chosen := _chosen(found, yes, as_json)) is not None:
-                return chosen
-    finally:
-        await bot.close()
-    raise SettingsError(
-        f"No owner wrote to the bot within {wait_seconds:.0f} s; write to it and try again, with a longer --wait."
-    )
-
-
-def _chosen(found: list[Sender], yes: bool, as_json: bool) -> Sender | None:
-    if yes and len(found) > 1:
-        raise SettingsError(
-            f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}. Leave it out."
-        )
-    return next((one for one in found if yes or _is_owner(one, as_json)), None)
-
-
-def _is_owner(one: Sender, as_json: bool) -> bool:
-    return typer.confirm(f"{one} wrote to the bot. Is that the owner?", err=as_json)
-
-
-def _remember(settings: Settings, chat_id: str) -> Path | None:
-    """In the household's own file; into one that is kept elsewhere, or cannot be changed safely, a person writes."""
-    from postroom.settings.load import owner_line, with_owner_chat
-
-    file = (settings.home / "postroom.toml").resolve()
-    before = file.read_bytes().decode() if file.exists() else ""
-    after = None if os.environ.get("POSTROOM_CONFIG") else with_owner_chat(before, chat_id)
-    if after is None:
-        complain("Your settings file is not changed by this command. Write there:")
-        say(f"[owner]\n{owner_line(chat_id)}")
-        return None
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    beside = file.with_name(f".{file.name}.new")
-    beside.write_bytes(after.encode())
-    if file.exists():
-        shutil.copymode(file, beside)
-    beside.replace(file)
-    return file
-
-
-# `postroom pair`: a person proves that an address is theirs.
-
-
-Channel = Annotated[str, typer.Option("--channel", metavar="NAME", help="Where the address is to be proved.")]
-
-
-def pair(who: Who, channel: Channel, home: Home = None, database: Database = None, json: Json = False) -> None:
-    """Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link."""
-    settings, _ = from_process({"home": home, "database_url": database})
-    book = people_book(settings, home, database)
-    person = one_called(book, who)
-    started = book.pair(person["person_id"], channel)
-    if json:
-        say_json({"person_id": person["person_id"], "name": person["name"], "channel": channel, **started})
-        return
-    for line in pairing_lines(person["name"], channel, started):
-        say(line)
-
-
-# `postroom people`: everybody this household knows.
-
-
 people_app = typer.Typer(help="Everybody this household knows: the owner, members and contacts.", no_args_is_help=True)
-
 Who = Annotated[str, typer.Argument(metavar="WHO", help="A name, an alias or an id; `owner` is the owner.")]
 Addresses = Annotated[
     list[str] | None, typer.Option("--address", metavar="CHANNEL:ADDRESS", help="The first one is tried first.")
@@ -224,6 +49,16 @@ Role = Annotated[str | None, typer.Option("--role", help="approver, member or co
 Trusted = Annotated[
     bool | None, typer.Option("--trusted/--no-trusted", help="Messages to this person need no approval.")
 ]
+Channel = Annotated[str, typer.Option("--channel", metavar="NAME", help="Where the address is to be proved.")]
+Telegram = Annotated[
+    bool, typer.Option("--telegram", help="Wait for a message to the bot, and make its sender the owner.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Take the sender without asking, if there is only one.")]
+Wait = Annotated[float, typer.Option("--wait", min=0.1, max=3600, help="Seconds to wait for a message.")]
+_VARIABLE = "POSTROOM_OWNER__TELEGRAM_CHAT_ID"
+
+
+# `postroom people`: everybody this household knows.
 
 
 @people_app.command("list")
@@ -316,6 +151,51 @@ def edit(
     _print(book.change(person["person_id"], given), json)
 
 
+def _aliases(person: Document, more: list[str], gone: list[str]) -> list[str]:
+    for one in gone:
+        if one not in person["aliases"]:
+            raise UserError(
+                f"--remove-alias: {person['name']} is not called '{one}'; `postroom people show` lists the names."
+            )
+    return [one for one in person["aliases"] if one not in gone] + more
+
+
+def _addresses(person: Document, more: list[str], gone: list[str], rank: int | None) -> list[dict[str, Any]]:
+    """New ones come after those that stay; with a rank, those that are named stand there."""
+    kept = [{field: one[field] for field in ("channel", "address", "rank", "label")} for one in person["addresses"]]
+    for text in gone:
+        wanted = _address(text, "--remove-address")
+        left = [one for one in kept if not _is_same(one, wanted)]
+        if len(left) == len(kept):
+            missing = f"{person['name']} has no {wanted['channel']} {wanted['address']}"
+            raise UserError(f"--remove-address: {missing}; `postroom people show` lists them.")
+        kept = left
+    new = [_address(text) for text in more]
+    if rank is not None:
+        return _placed(kept, new, rank - 1)
+    last = max((one["rank"] for one in kept), default=0)
+    return kept + [{**one, "rank": last + place} for place, one in enumerate(new, 1)]
+
+
+def _placed(kept: list[dict[str, Any]], named: list[dict[str, Any]], place: int) -> list[dict[str, Any]]:
+    moved = [next((known for known in kept if _is_same(known, one)), one) for one in named]
+    others = [one for one in kept if one not in moved]
+    return [{**one, "rank": rank} for rank, one in enumerate([*others[:place], *moved, *others[place:]], 1)]
+
+
+def _is_same(kept: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    from postroom.message.address import folded
+
+    return kept["channel"] == wanted["channel"] and folded(kept["address"]) == folded(wanted["address"])
+
+
+def _address(text: str, option: str = "--address") -> dict[str, Any]:
+    channel, colon, address = text.partition(":")
+    if not colon or not channel.strip() or not address.strip():
+        raise UserError(f"{option}: write CHANNEL:ADDRESS, such as email:bob@example.org.")
+    return {"channel": channel.strip(), "address": address.strip()}
+
+
 @people_app.command("remove")
 def remove(
     who: Who,
@@ -369,16 +249,24 @@ def import_people_file(
     json: Json = False,
 ) -> None:
     """Add the people of a vCard or CSV file; doing it twice changes nothing."""
-    say_imported(_book(home, database).bring(file, quiet=json), json)
+    _say_imported(_book(home, database).bring(file, quiet=json), json)
 
 
-def say_imported(done: Document, as_json: bool) -> None:
+def _say_imported(done: Document, as_json: bool) -> None:
     if as_json:
         say_json(done)
         return
     say(f"{done['created']} new, {done['updated']} added to, {len(done['skipped'])} left out.")
     for one in done["skipped"]:
         say(f"  card {one['card']}: {one['reason']}")
+
+
+def _print(person: Document, as_json: bool) -> None:
+    if as_json:
+        say_json(person)
+        return
+    for line in person_lines(person):
+        say(line)
 
 
 def _book(home: str | None, database: str | None) -> PeopleBook:
@@ -390,409 +278,161 @@ def _settings(home: str | None, database: str | None) -> Settings:
     return settings
 
 
-def _print(person: Document, as_json: bool) -> None:
-    if as_json:
-        say_json(person)
+# `postroom pair`: a person proves that an address is theirs.
+
+
+def pair(who: Who, channel: Channel, home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link."""
+    settings, _ = from_process({"home": home, "database_url": database})
+    book = people_book(settings, home, database)
+    person = one_called(book, who)
+    started = book.pair(person["person_id"], channel)
+    if json:
+        say_json({"person_id": person["person_id"], "name": person["name"], "channel": channel, **started})
         return
-    for line in person_lines(person):
+    for line in pairing_lines(person["name"], channel, started):
         say(line)
 
 
-def _address(text: str, option: str = "--address") -> dict[str, Any]:
-    channel, colon, address = text.partition(":")
-    if not colon or not channel.strip() or not address.strip():
-        raise UserError(f"{option}: write CHANNEL:ADDRESS, such as email:bob@example.org.")
-    return {"channel": channel.strip(), "address": address.strip()}
+# `postroom contacts`: the people this household can write to.
 
 
-def _addresses(person: Document, more: list[str], gone: list[str], rank: int | None) -> list[dict[str, Any]]:
-    """New ones come after those that stay; with a rank, those that are named stand there."""
-    kept = [{field: one[field] for field in ("channel", "address", "rank", "label")} for one in person["addresses"]]
-    for text in gone:
-        wanted = _address(text, "--remove-address")
-        left = [one for one in kept if not _is_same(one, wanted)]
-        if len(left) == len(kept):
-            missing = f"{person['name']} has no {wanted['channel']} {wanted['address']}"
-            raise UserError(f"--remove-address: {missing}; `postroom people show` lists them.")
-        kept = left
-    new = [_address(text) for text in more]
-    if rank is not None:
-        return _placed(kept, new, rank - 1)
-    last = max((one["rank"] for one in kept), default=0)
-    return kept + [{**one, "rank": last + place} for place, one in enumerate(new, 1)]
+@contacts_app.command("list")
+def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Everybody in the household's book, by name."""
+    from postroom.household.wiring.people import all_contacts
 
-
-def _placed(kept: list[dict[str, Any]], named: list[dict[str, Any]], place: int) -> list[dict[str, Any]]:
-    moved = [next((known for known in kept if _is_same(known, one)), one) for one in named]
-    others = [one for one in kept if one not in moved]
-    return [{**one, "rank": rank} for rank, one in enumerate([*others[:place], *moved, *others[place:]], 1)]
-
-
-def _is_same(kept: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    from postroom.message.address import folded
-
-    return kept["channel"] == wanted["channel"] and folded(kept["address"]) == folded(wanted["address"])
-
-
-def _aliases(person: Document, more: list[str], gone: list[str]) -> list[str]:
-    for one in gone:
-        if one not in person["aliases"]:
-            raise UserError(
-                f"--remove-alias: {person['name']} is not called '{one}'; `postroom people show` lists the names."
-            )
-    return [one for one in person["aliases"] if one not in gone] + more
-
-
-# The people a command speaks of: on this machine's database, or of a household elsewhere.
-
-
-Document = dict[str, Any]  # a person as `GET /v1/people/{id}` shows them
-Result = TypeVar("Result")
-_AT_ONCE = 200
-_MOST_NAMED = 10
-_OPTIONS = {"name": "NAME", "aliases": "--alias", "addresses": "--address"}
-
-
-class NoSuchPerson(UserError):
-    """No person is called so, or several are."""
-
-
-class PeopleBook(Protocol):
-    def everybody(self) -> list[Document]: ...
-
-    def called(self, who: str) -> list[Document]:
-        """By id, or exactly by name or alias."""
-        ...
-
-    def beginning(self, name: str) -> list[Document]:
-        """Some of those of whom a name or an alias begins so."""
-        ...
-
-    def add(self, person: Document) -> Document: ...
-
-    def change(self, person_id: str, given: Document) -> Document: ...
-
-    def remove(self, person_id: str) -> None: ...
-
-    def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
-        """As `GET /v1/people/{id}/history` shows it."""
-        ...
-
-    def pair(self, person_id: str, channel: str) -> Document:
-        """As `POST /v1/people/{id}/pair` answers."""
-        ...
-
-    def bring(self, file: Path, *, quiet: bool) -> Document:
-        """The people of a vCard or CSV file; when quiet, without a bar."""
-        ...
-
-
-def people_book(settings: Settings, *chosen_here: str | None) -> PeopleBook:
-    there = elsewhere(settings, *chosen_here)
-    return There(there) if there is not None else Here(settings)
-
-
-def one_called(book: PeopleBook, who: str) -> Document:
-    found = book.called(who)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise NoSuchPerson(f"There is nobody called '{who}'; `postroom people list` shows everybody.")
-    raise NoSuchPerson(f"{len(found)} people are called '{who}'; say which one by its id:{choice(book, who, found)}")
-
-
-def choice(book: PeopleBook, who: str, found: list[Document] | None = None) -> str:
-    """Whom a name that is several people's may mean, those with more to their name last."""
-    found = book.called(who) if found is None else found
-    known = {one["person_id"] for one in found}
-    everybody = [*found, *(one for one in book.beginning(who) if one["person_id"] not in known)]
-    return "".join(f"\n  {person_line(one)}  {one['person_id']}" for one in everybody[:_MOST_NAMED])
-
-
-class Here:
-    """The same work as behind the API, without one."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    def everybody(self) -> list[Document]:
-        async def listed(people: People) -> list[Document]:
-            found: list[Document] = []
-            after: str | None = None
-            while some := await people.search.listed(people.book, begins=None, role=None, after=after, limit=_AT_ONCE):
-                found, after = found + [_people_book_document(one) for one in some], some[-1].id
-            return found
-
-        return self._with(listed)
-
-    def called(self, who: str) -> list[Document]:
-        async def named(people: People) -> list[Document]:
-            return [_people_book_document(one) for one in await people.called(who)]
-
-        return self._with(named)
-
-    def beginning(self, name: str) -> list[Document]:
-        async def some(people: People) -> list[Document]:
-            found = await people.search.listed(people.book, begins=name, role=None, after=None, limit=_MOST_NAMED)
-            return [_people_book_document(one) for one in found]
-
-        return self._with(some)
-
-    def add(self, person: Document) -> Document:
-        draft = PersonDraft(**_fields(person))
-        made = self._with(lambda people: _shown(people.create(draft, source="command")))
-        self._noted("added a person", made["person_id"])
-        return made
-
-    def change(self, person_id: str, given: Document) -> Document:
-        changed = self._with(lambda people: _shown(people.change(person_id, **_fields(given))))
-        self._noted("changed a person", person_id)
-        return changed
-
-    def remove(self, person_id: str) -> None:
-        self._with(lambda people: people.delete(person_id))
-        self._noted("removed a person", person_id)
-
-    def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
-        from postroom.people.acts import HistoryBody
-
-        async def said(people: People) -> list[Document]:
-            person, before = await people.get(person_id), None
-            found: list[Document] = []
-            while len(found) < most:
-                limit = min(most - len(found), _AT_ONCE)
-                wanted = HistoryQuery(limit=limit, before=before, butler=butler, channel=channel)
-                page = await people.history.of(person, wanted)
-                found += [HistoryBody.of(one).model_dump(mode="json") for one in page.lines]
-                if (before := page.before) is None:
-                    break
-            return found
-
-        return self._with(said)
-
-    def pair(self, person_id: str, channel: str) -> Document:
-        from postroom.household.wiring.people import opened_pairing
-        from postroom.people.acts import PairAnswer
-
-        async def work() -> Document:
-            async with opened_pairing(self._settings) as pairing:
-                return PairAnswer.of(await pairing.start(person_id, channel)).model_dump(exclude={"ok"})
-
-        started = _run(work)
-        self._noted("started a pairing", person_id, channel)
-        return started
-
-    def bring(self, file: Path, *, quiet: bool) -> Document:
-        from postroom.people.import_cards import import_contacts
-
-        with bar(f"Reading {file.name}", quiet=quiet) as show:
-            done = asyncio.run(import_contacts(self._settings, file, show))
-        noted(self._settings, AuditKind.PEOPLE, "imported people")
-        skipped = [{"card": card, "reason": reason} for card, reason in done.skipped]
-        return {"created": done.created, "updated": done.updated, "skipped": skipped}
-
-    def _noted(self, act: str, person_id: str, detail: str = "") -> None:
-        noted(self._settings, AuditKind.PEOPLE, act, subject=f"person:{person_id}", detail=detail)
-
-    def _with(self, act: Callable[[People], Awaitable[Result]]) -> Result:
-        from postroom.household.wiring.people import opened_people
-
-        async def work() -> Result:
-            async with opened_people(self._settings) as people:
-                return await act(people)
-
-        return _run(work)
-
-
-class There:
-    def __init__(self, household: Elsewhere) -> None:
-        self._household = household
-
-    def everybody(self) -> list[Document]:
-        return list(self._pages("/v1/people", "people"))
-
-    def called(self, who: str) -> list[Document]:
-        by_id = self._household.find(path_of("people", OWNER if who.strip().lower() == OWNER else who))
-        if by_id is not None:
-            return [_of(by_id)]
-        return [one for one in self._pages("/v1/people", "people", q=who) if _is_called(one, who)]
-
-    def beginning(self, name: str) -> list[Document]:
-        return list(islice(self._pages("/v1/people", "people", q=name), _MOST_NAMED))
-
-    def add(self, person: Document) -> Document:
-        return _of(self._household.post("/v1/people", person))
-
-    def change(self, person_id: str, given: Document) -> Document:
-        return _of(self._household.patch(path_of("people", person_id), given))
-
-    def remove(self, person_id: str) -> None:
-        self._household.delete(path_of("people", person_id))
-
-    def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
-        pages = self._pages(path_of("people", person_id, "history"), "history", butler=butler, channel=channel)
-        return list(islice(pages, most))
-
-    def pair(self, person_id: str, channel: str) -> Document:
-        answer = self._household.post(path_of("people", person_id, "pair"), {"channel": channel})
-        return {name: answer[name] for name in ("code", "link_sent", "sent_to", "expires_at")}
-
-    def bring(self, file: Path, *, quiet: bool) -> Document:
-        from postroom.people.import_cards import format_of, text_of
-
-        body = {"format": format_of(file), "content": text_of(file)}
-        with bar(f"Reading {file.name}", quiet=quiet):
-            answer = self._household.post("/contacts/import", body)
-        return {name: answer[name] for name in ("created", "updated", "skipped")}
-
-    def _pages(self, path: str, kind: str, **query: Any) -> Iterator[Document]:
-        cursor: str | None = None
-        while True:
-            answer = self._household.get(path, cursor=cursor, limit=_AT_ONCE, **query)
-            yield from answer[kind]
-            if (cursor := answer["next_cursor"]) is None:
-                return
-
-
-def _run(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    try:
-        return asyncio.run(work())
-    except Refused as error:
-        raise error.renamed(_option) from None
-
-
-def _of(answer: Document) -> Document:
-    person: Document = answer["person"]
-    return person
-
-
-def _is_called(person: Document, who: str) -> bool:
-    from postroom.people.names.normalise import normalise
-
-    return normalise(who) in {normalise(name) for name in (person["name"], *person["aliases"])}
-
-
-def _people_book_document(person: Any) -> Document:
-    from postroom.people.acts import PersonBody
-
-    return PersonBody.of(person).model_dump()
-
-
-def _fields(given: Document) -> Document:
-    """As a draft has them."""
-    found = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    if "addresses" in found:
-        found["addresses"] = tuple(DraftAddress(**one) for one in found["addresses"])
-    if "reopen" in found:
-        found["reopen"] = tuple((one["channel"], one["address"]) for one in found["reopen"])
-    return found
-
-
-async def _shown(work: Awaitable[Any]) -> Document:
-    return _people_book_document(await work)
-
-
-def _option(field: str) -> str:
-    """A field as the command line calls it."""
-    head = field.partition(".")[0]
-    return _OPTIONS.get(head, f"--{head.replace('_', '-')}")
-
-
-# A person as a terminal shows them: names first, ids last.
-
-
-_GONE: Final = {"erased": "[words erased]", "not_kept": "[words not kept]"}
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
-
-
-def plain(text: str) -> str:
-    """What people and models wrote never steers the terminal."""
-    return _CONTROL.sub(" ", text)
-
-
-def person_line(person: dict[str, Any]) -> str:
-    also = f" ({', '.join(person['aliases'])})" if person["aliases"] else ""
-    reached = ", ".join(f"{one['channel']} {one['address']}{_mark(one)}" for one in person["addresses"])
-    trusted = ["trusted"] if person["trusted"] else []
-    return plain("  ".join([f"{person['name']}{also}", person["role"], reached or "no address", *trusted]))
-
-
-def person_lines(person: dict[str, Any]) -> Iterator[str]:
-    yield plain(person["name"])
-    if person["aliases"]:
-        yield plain(f"  also called  {', '.join(person['aliases'])}")
-    yield f"  role         {person['role']}{', trusted' if person['trusted'] else ''}"
-    for title, field in (("zone", "zone"), ("language", "language"), ("butler", "default_butler")):
-        if person[field]:
-            yield plain(f"  {title:<11}  {person[field]}")
-    for one in person["addresses"]:
-        yield plain(f"  {one['channel']:<11}  {_address_line(one)}")
-    if not person["addresses"]:
-        yield "  no address"
-    yield plain(f"  id           {person['person_id']}")
-
-
-def _address_line(one: dict[str, Any]) -> str:
-    proved = f"verified {one['verified_at'][:10]}" if one["verified_at"] else "not verified"
-    return "  ".join([one["address"], *([one["label"]] if one["label"] else []), proved, *_closed(one)])
-
-
-def _mark(one: dict[str, Any]) -> str:
-    mark = one.get("closed") or one.get("doubtful")
-    return f" ({mark['reason']})" if mark else ""
-
-
-def _closed(one: dict[str, Any]) -> Iterator[str]:
-    """A household of before may not say it."""
-    if closed := one.get("closed"):
-        yield f"{_since(closed)}; --reopen writes to it again"
-    if doubtful := one.get("doubtful"):
-        yield f"{_since(doubtful)}; still written to, and --reopen forgets it"
-
-
-def _since(mark: dict[str, Any]) -> str:
-    said = f": {mark['words']}" if mark["words"] else ""
-    return f"{mark['reason']} {mark['at'][:10]}{said}"
-
-
-def dated(at: str, zone: str) -> str:
-    return said_moment(parse_text(at), zone, 0)
-
-
-def history_line(one: dict[str, Any], name: str, zone: str) -> str:
-    """One line each, whatever the message holds; `name` is the person's."""
-    at = dated(one["at"], zone)
-    where = one["channel"] or "question"
-    return f"{at}  {where}  {one['status']}  {_one_line(_speaker(one, name))}: {_one_line(_said(one))}  {one['id']}"
-
-
-def _speaker(one: dict[str, Any], name: str) -> str:
-    match one["kind"]:
-        case "message":
-            return f"{name} to {one['origin_butler']}" if one["origin_butler"] else name
-        case "question":
-            return f"{one['origin_butler']} asks"
-        case _:
-            return str(one["origin_butler"])
-
-
-def _said(one: dict[str, Any]) -> str:
-    said = _GONE.get(one["words"]) or str(one["subject"] or one["excerpt"])
-    if one["answer"]:
-        return f"{said} → {one['answered_by']}: {one['answer']}"
-    return f"{said} ({one['reason']})" if one["reason"] else said
-
-
-def _one_line(text: str) -> str:
-    return " ".join(plain(text).split())
-
-
-def pairing_lines(name: str, channel: str, started: dict[str, Any]) -> Iterator[str]:
-    ends = relative(parse_text(started["expires_at"]), SystemClock().now_us())
-    if started["code"] is None:
-        yield plain(f"A link goes to {started['sent_to']} on {channel}; {name} opens it and presses the button.")
-        yield f"It works once, and ends {ends}."
+    settings, _ = from_process({"home": home, "database_url": database})
+    found = asyncio.run(all_contacts(settings))
+    if json:
+        say_json([_document(one) for one in found])
         return
-    yield started["code"]
-    yield plain(f"{name} sends this code to the bot on {channel}, from their own account and not in a group.")
-    yield f"It works once, and ends {ends}."
+    for one in found:
+        say(_line(one))
+    if not found:
+        say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
+
+
+def _document(one: Person) -> dict[str, Any]:
+    return {
+        "aliases": list(one.aliases),
+        "id": one.id,
+        "name": one.name,
+        "telegram_chat_id": one.address_on("telegram"),
+        "email": one.address_on("email"),
+        "agent_address": one.agent_address,
+        "trusted": one.trusted,
+        "source": one.source,
+    }
+
+
+def _line(one: Person) -> str:
+    also = f" ({', '.join(one.aliases)})" if one.aliases else ""
+    reached = [f"{place.channel} {place.address}" for place in one.addresses]
+    return "  ".join([f"{one.name}{also}", ", ".join(reached) or "no address", *(["trusted"] if one.trusted else [])])
+
+
+@contacts_app.command("import")
+def import_contacts_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="people.vcf or people.csv")],
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Add the contacts of a vCard or CSV file; doing it twice changes nothing."""
+    settings, _ = from_process({"home": home, "database_url": database})
+    _say_imported(Here(settings).bring(file, quiet=json), json)
+
+
+# `postroom owner`: where the household's owner is reached.
+
+
+def owner(
+    telegram: Telegram = False,
+    yes: Yes = False,
+    wait_seconds: Wait = 120.0,
+    home: Home = None,
+    roster: Roster = None,
+    json: Json = False,
+) -> None:
+    """Show where the owner is reached, or find the owner's Telegram chat and write it into the settings."""
+    settings, sources = from_process({"home": home, "roster": roster})
+    if not telegram:
+        _show(settings, json)
+        return
+    sender = asyncio.run(_found(settings, yes, wait_seconds, json))
+    file = _remember(settings, sender.chat_id)
+    if json:
+        say_json({"telegram_chat_id": sender.chat_id, "name": sender.name, "file": str(file) if file else None})
+    elif file:
+        say(f"{sender} is the owner now, by {file}.")
+    if sources.get("owner.telegram_chat_id") == _VARIABLE and settings.owner.telegram_chat_id != sender.chat_id:
+        complain(f"{_VARIABLE} is set to another chat and wins over the file: unset it.")
+
+
+def _show(settings: Settings, json: bool) -> None:
+    if json:
+        say_json(settings.owner.model_dump())
+        return
+    known = (("telegram", settings.owner.telegram_chat_id), ("email", settings.owner.email))
+    further = (one.replace(":", " ", 1) for one in settings.owner.addresses)
+    reached = ", ".join([*(f"{channel} {address}" for channel, address in known if address), *further])
+    say(
+        f"{settings.owner.name or 'The owner'}: {reached or 'no address yet; `postroom owner --telegram` finds a chat'}"
+    )
+
+
+async def _found(settings: Settings, yes: bool, wait_seconds: float, as_json: bool) -> Sender:
+    from postroom.butlers.loading import with_credentials
+    from postroom.household.wiring.channels import build_channels
+    from postroom.people.bot_senders import Updates, new_senders, refuse_while_running
+    from postroom.settings.roster import load_roster
+
+    roster = load_roster(settings, os.environ)
+    settings = with_credentials(settings, roster, os.environ)
+    bot = None if settings.in_sandbox else build_channels(settings, None).get("telegram")
+    if bot is None or not isinstance(bot, Updates):
+        raise SettingsError("There is no bot: set BUTLER_TELEGRAM_TOKEN, as @BotFather gave it.")
+    await refuse_while_running(settings, roster)
+    try:
+        complain(f"Write any message to your bot now; waiting {wait_seconds:.0f} s …")
+        async for found in new_senders(bot, SystemClock(), wait_seconds):
+            if (chosen := _chosen(found, yes, as_json)) is not None:
+                return chosen
+    finally:
+        await bot.close()
+    raise SettingsError(
+        f"No owner wrote to the bot within {wait_seconds:.0f} s; write to it and try again, with a longer --wait."
+    )
+
+
+def _chosen(found: list[Sender], yes: bool, as_json: bool) -> Sender | None:
+    if yes and len(found) > 1:
+        raise SettingsError(
+            f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}. Leave it out."
+        )
+    return next((one for one in found if yes or _is_owner(one, as_json)), None)
+
+
+def _is_owner(one: Sender, as_json: bool) -> bool:
+    return typer.confirm(f"{one} wrote to the bot. Is that the owner?", err=as_json)
+
+
+def _remember(settings: Settings, chat_id: str) -> Path | None:
+    """In the household's own file; into one that is kept elsewhere, or cannot be changed safely, a person writes."""
+    from postroom.settings.load import owner_line, with_owner_chat
+
+    file = (settings.home / "postroom.toml").resolve()
+    before = file.read_bytes().decode() if file.exists() else ""
+    after = None if os.environ.get("POSTROOM_CONFIG") else with_owner_chat(before, chat_id)
+    if after is None:
+        complain("Your settings file is not changed by this command. Write there:")
+        say(f"[owner]\n{owner_line(chat_id)}")
+        return None
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    beside = file.with_name(f".{file.name}.new")
+    beside.write_bytes(after.encode())
+    if file.exists():
+        shutil.copymode(file, beside)
+    beside.replace(file)
+    return file

@@ -1,4 +1,4 @@
-"""Bring a file of contacts into the household's book, without a running household."""
+"""Contacts from a vCard or CSV file, brought into a book, and what could not be read."""
 
 from __future__ import annotations
 
@@ -11,23 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from postroom.household.wiring.store import open_store
-from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused, SettingsError, sentence
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import NewPerson
 from postroom.people.person_rules import new_contact
-from postroom.settings import Settings
-
-# Contacts from a vCard or CSV file, and what could not be read.
-
+from postroom.people.store.people import StoredPeople
 
 MOST_CARDS: Final = 20_000
 _MOST_COMPLAINTS: Final = 50
 _OLD_PROPERTY: Final = re.compile(r"([A-Za-z0-9.-]+)((?:;[^:]*)?):(.*)", re.DOTALL)
 _QUOTED: Final = "QUOTED-PRINTABLE"
 _TRUE: Final = frozenset({"1", "true", "yes"})
-
 # What programs call the columns they write.
 _COLUMNS: Final = {
     "name": "name",
@@ -50,6 +45,9 @@ _COLUMNS: Final = {
     "agent": "agent",
     "trusted": "trusted",
 }
+_AT_ONCE = 200
+_MOST_BYTES = 200_000_000
+_KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
 
 
 @dataclass(slots=True)
@@ -159,9 +157,6 @@ def _plain(value: str) -> str:
     return re.sub(r"\\([,;\\])", r"\1", re.sub(r"\\[nN]", " ", value)).strip()
 
 
-_AT_ONCE = 200
-_MOST_BYTES = 200_000_000
-_KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
 _READERS: dict[str, Callable[[str], ImportedCards]] = {"vcard": read_vcards, "csv": read_csv}
 
 
@@ -172,21 +167,7 @@ class Imported:
     skipped: tuple[tuple[int, str], ...]
 
 
-async def import_contacts(settings: Settings, file: Path, show: Callable[[int, int], None]) -> Imported:
-    """The same file twice changes nothing: cards find the contacts they became."""
-    cards = _read(file)
-    created = updated = 0
-    async with open_store(settings) as store:
-        book = store.people
-        for start in range(0, len(cards.read), _AT_ONCE):
-            some, now_us = cards.read[start : start + _AT_ONCE], SystemClock().now_us()
-            more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=now_us)
-            created, updated = created + more[0], updated + more[1]
-            show(start + len(some), len(cards.read))
-    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))
-
-
-def _read(file: Path) -> ImportedCards:
+def cards_of(file: Path) -> ImportedCards:
     return _READERS[format_of(file)](text_of(file))
 
 
@@ -210,3 +191,16 @@ def text_of(file: Path) -> str:
         raise SettingsError(
             f"{file}: cannot be read ({type(error).__name__}); name a file in UTF-8 that you may read."
         ) from None
+
+
+async def import_contacts(
+    book: StoredPeople, cards: ImportedCards, clock: Clock, show: Callable[[int, int], None]
+) -> Imported:
+    """The same cards twice change nothing: they find the contacts they became."""
+    created = updated = 0
+    for start in range(0, len(cards.read), _AT_ONCE):
+        some = cards.read[start : start + _AT_ONCE]
+        more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=clock.now_us())
+        created, updated = created + more[0], updated + more[1]
+        show(start + len(some), len(cards.read))
+    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))

@@ -1,4 +1,4 @@
-"""The order of a person's addresses, when one of them is proved or comes first."""
+"""What the household knows of a person: names, addresses, devices, and what a look for one by name came to."""
 
 from __future__ import annotations
 
@@ -11,234 +11,8 @@ from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from postroom.kernel.values.errors import Code, FieldError, Refused
-from postroom.kernel.values.principal import CONTACT_PREFIX
+from postroom.kernel.values.principal import CONTACT_PREFIX, OPERATOR, OWNER, Principal, Role
 from postroom.message.address import ClosedAddress, folded
-
-
-def is_at(one: PersonAddress, channel: str, address: str) -> bool:
-    return one.channel == channel and folded(one.address) == folded(address.strip())
-
-
-def has_proved(person: Person, channel: str, address: str) -> bool:
-    return any(is_at(one, channel, address) and one.verified_at_us is not None for one in person.addresses)
-
-
-def with_proof(person: Person, channel: str, address: str, now_us: int) -> NewPerson:
-    """An address that is new stands before those on its channel that are not proved, or else behind all others."""
-    if any(is_at(one, channel, address) for one in person.addresses):
-        places = [
-            replace(one, verified_at_us=now_us) if is_at(one, channel, address) else one for one in person.addresses
-        ]
-        return replace(person.as_written, addresses=tuple(places))
-    if len(person.addresses) >= MAX_ADDRESSES:
-        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many")])
-    new = PersonAddress(channel=channel, address=address.strip(), verified_at_us=now_us)
-    place = _before(person.addresses, channel)
-    return replace(person.as_written, addresses=_ranked([*person.addresses[:place], new, *person.addresses[place:]]))
-
-
-def with_first(person: Person, channel: str, address: str) -> NewPerson:
-    """The others follow in their order."""
-    places = sorted(person.addresses, key=lambda one: not is_at(one, channel, address))
-    return replace(person.as_written, addresses=_ranked(places))
-
-
-def _before(addresses: tuple[PersonAddress, ...], channel: str) -> int:
-    unproved = (place for place, one in enumerate(addresses) if one.channel == channel and one.verified_at_us is None)
-    return next(unproved, len(addresses))
-
-
-def _ranked(places: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
-    return tuple(replace(one, rank=rank) for rank, one in enumerate(places, 1))
-
-
-# What looking for a person or an agent by name came to.
-
-
-class MatchType(StrEnum):
-    EXPLICIT = "explicit"
-    MEMORY = "memory"
-    EXACT = "exact"
-    FUZZY = "fuzzy"
-    SMART_FUZZY = "smart_fuzzy"
-
-
-class DecisionMode(StrEnum):
-    SENT = "sent"
-    RESOLVED = "resolved"
-    NEEDS_CONFIRMATION = "needs_confirmation"
-    NEEDS_DISAMBIGUATION = "needs_disambiguation"
-    CONTACT_NOT_FOUND = "contact_not_found"
-
-
-class InputMode(StrEnum):
-    TEXT = "text"
-    VOICE = "voice"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """Somebody a name may have meant, and why we think so."""
-
-    agent_address: str
-    display_name: str
-    alias: str
-    match_type: MatchType
-    score: float
-    hint: str
-    why: str
-    contact_id: str = ""
-    fingerprint: str = ""
-    resolution_token: str | None = None
-
-    def document(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {
-            "agent_address": self.agent_address,
-            "display_name": self.display_name,
-            "alias": self.alias,
-            "match_type": str(self.match_type),
-            "score": round(self.score, 4),
-            "hint": self.hint,
-            "why": self.why,
-        }
-        if self.resolution_token:
-            shown["resolution_token"] = self.resolution_token
-        return shown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
-    """What became of a name. `resolved` means: good enough to send without asking anybody."""
-
-    query: str
-    decision_mode: DecisionMode
-    why: str
-    match_type: MatchType | None = None
-    candidates: tuple[Candidate, ...] = ()
-    resolution_token: str | None = None
-    expires_at: str | None = None
-
-    @property
-    def resolved(self) -> bool:
-        return self.decision_mode is DecisionMode.RESOLVED
-
-    @property
-    def chosen(self) -> Candidate | None:
-        return self.candidates[0] if self.resolved else None
-
-    def document(self) -> dict[str, Any]:
-        chosen = self.chosen
-        return {
-            "resolved": self.resolved,
-            "matched_alias": chosen.alias if chosen else None,
-            "match_type": str(self.match_type) if self.match_type else None,
-            "agent_address": chosen.agent_address if chosen else None,
-            "score": round(self.candidates[0].score, 4) if self.candidates else None,
-            "query_normalized": self.query,
-            "why": self.why,
-            "candidates": [candidate.document() for candidate in self.candidates],
-            "resolution_token": self.resolution_token,
-            "expires_at": self.expires_at,
-        }
-
-
-def read_resolution(document: Mapping[str, Any]) -> Resolution:
-    """The other way round, for whoever asked a registry over the wire; raises KeyError or ValueError."""
-    return Resolution(
-        query=str(document["query_normalized"]),
-        decision_mode=DecisionMode(document["decision_mode"]),
-        why=str(document["why"]),
-        match_type=MatchType(document["match_type"]) if document["match_type"] else None,
-        candidates=tuple(
-            Candidate(
-                agent_address=str(one["agent_address"]),
-                display_name=str(one["display_name"]),
-                alias=str(one["alias"]),
-                match_type=MatchType(one["match_type"]),
-                score=float(one["score"]),
-                hint=str(one["hint"]),
-                why=str(one["why"]),
-                resolution_token=one.get("resolution_token"),
-            )
-            for one in document["candidates"]
-        ),
-        resolution_token=document["resolution_token"],
-        expires_at=document["expires_at"],
-    )
-
-
-# Names as they are compared, and choices as they are remembered.
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """One name, four ways: as written, without optional marks, in Latin letters, by its consonants."""
-
-    normal: str
-    folded: str
-    latin: str
-    skeletons: tuple[str, ...]
-    script: str
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One name of one contact."""
-
-    id: str
-    contact_id: str
-    alias: str
-    keys: Keys
-
-
-class ConfirmSource(StrEnum):
-    USER_CHOICE = "user_choice"
-    CONFIRM_SEND = "confirm_send"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
-    """For this owner, `query` means this contact; `rival` is the best other score when that was confirmed."""
-
-    id: str
-    owner_agent: str
-    query: str
-    contact_id: str
-    agent_address: str
-    alias: str
-    fingerprint: str
-    rival: float
-    book_version: int
-    source: str
-    confirm_count: int
-    created_at_us: int
-    confirmed_at_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class BookGlance:
-    """One look at an owner's book: its version, the memory of a query, and who has these words as an address."""
-
-    version: int
-    memory: Remembered | None
-    remembered: Person | None
-    addressed: Person | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """Candidates that were shown for a query, under a token that works once."""
-
-    token_hash: str
-    owner_agent: str
-    query: str
-    candidates: tuple[Candidate, ...]
-    created_at_us: int
-    expires_at_us: int
-
-
-# A person the household knows: one record, with addresses on any channel.
-
 
 MAX_NAME_CHARACTERS: Final = 255
 MAX_ADDRESSES: Final = 50
@@ -359,6 +133,46 @@ def address_on(addresses: Sequence[PersonAddress], channel: str) -> str | None:
     return min(here, key=lambda one: one.rank).address if here else None
 
 
+# The order of a person's addresses, when one of them is proved or comes first.
+
+
+def is_at(one: PersonAddress, channel: str, address: str) -> bool:
+    return one.channel == channel and folded(one.address) == folded(address.strip())
+
+
+def has_proved(person: Person, channel: str, address: str) -> bool:
+    return any(is_at(one, channel, address) and one.verified_at_us is not None for one in person.addresses)
+
+
+def with_proof(person: Person, channel: str, address: str, now_us: int) -> NewPerson:
+    """An address that is new stands before those on its channel that are not proved, or else behind all others."""
+    if any(is_at(one, channel, address) for one in person.addresses):
+        places = [
+            replace(one, verified_at_us=now_us) if is_at(one, channel, address) else one for one in person.addresses
+        ]
+        return replace(person.as_written, addresses=tuple(places))
+    if len(person.addresses) >= MAX_ADDRESSES:
+        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("addresses", f"may be {MAX_ADDRESSES} at most", "too_many")])
+    new = PersonAddress(channel=channel, address=address.strip(), verified_at_us=now_us)
+    place = _before(person.addresses, channel)
+    return replace(person.as_written, addresses=_ranked([*person.addresses[:place], new, *person.addresses[place:]]))
+
+
+def with_first(person: Person, channel: str, address: str) -> NewPerson:
+    """The others follow in their order."""
+    places = sorted(person.addresses, key=lambda one: not is_at(one, channel, address))
+    return replace(person.as_written, addresses=_ranked(places))
+
+
+def _before(addresses: tuple[PersonAddress, ...], channel: str) -> int:
+    unproved = (place for place, one in enumerate(addresses) if one.channel == channel and one.verified_at_us is None)
+    return next(unproved, len(addresses))
+
+
+def _ranked(places: Iterable[PersonAddress]) -> tuple[PersonAddress, ...]:
+    return tuple(replace(one, rank=rank) for rank, one in enumerate(places, 1))
+
+
 # A person as somebody wrote them down, before anything is checked.
 
 
@@ -401,8 +215,192 @@ def draft_of(person: Person) -> PersonDraft:
     )
 
 
-# A browser that has agreed to show what the household sends it: an address of a person, under a short id.
+# Names as they are compared, and choices as they are remembered.
 
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """One name, four ways: as written, without optional marks, in Latin letters, by its consonants."""
+
+    normal: str
+    folded: str
+    latin: str
+    skeletons: tuple[str, ...]
+    script: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One name of one contact."""
+
+    id: str
+    contact_id: str
+    alias: str
+    keys: Keys
+
+
+class ConfirmSource(StrEnum):
+    USER_CHOICE = "user_choice"
+    CONFIRM_SEND = "confirm_send"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """For this owner, `query` means this contact; `rival` is the best other score when that was confirmed."""
+
+    id: str
+    owner_agent: str
+    query: str
+    contact_id: str
+    agent_address: str
+    alias: str
+    fingerprint: str
+    rival: float
+    book_version: int
+    source: str
+    confirm_count: int
+    created_at_us: int
+    confirmed_at_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class BookGlance:
+    """One look at an owner's book: its version, the memory of a query, and who has these words as an address."""
+
+    version: int
+    memory: Remembered | None
+    remembered: Person | None
+    addressed: Person | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Candidates that were shown for a query, under a token that works once."""
+
+    token_hash: str
+    owner_agent: str
+    query: str
+    candidates: tuple[Candidate, ...]
+    created_at_us: int
+    expires_at_us: int
+
+
+# What looking for a person or an agent by name came to.
+
+
+class MatchType(StrEnum):
+    EXPLICIT = "explicit"
+    MEMORY = "memory"
+    EXACT = "exact"
+    FUZZY = "fuzzy"
+    SMART_FUZZY = "smart_fuzzy"
+
+
+class DecisionMode(StrEnum):
+    SENT = "sent"
+    RESOLVED = "resolved"
+    NEEDS_CONFIRMATION = "needs_confirmation"
+    NEEDS_DISAMBIGUATION = "needs_disambiguation"
+    CONTACT_NOT_FOUND = "contact_not_found"
+
+
+class InputMode(StrEnum):
+    TEXT = "text"
+    VOICE = "voice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Somebody a name may have meant, and why we think so."""
+
+    agent_address: str
+    display_name: str
+    alias: str
+    match_type: MatchType
+    score: float
+    hint: str
+    why: str
+    contact_id: str = ""
+    fingerprint: str = ""
+    resolution_token: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "agent_address": self.agent_address,
+            "display_name": self.display_name,
+            "alias": self.alias,
+            "match_type": str(self.match_type),
+            "score": round(self.score, 4),
+            "hint": self.hint,
+            "why": self.why,
+        }
+        if self.resolution_token:
+            shown["resolution_token"] = self.resolution_token
+        return shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What became of a name. `resolved` means: good enough to send without asking anybody."""
+
+    query: str
+    decision_mode: DecisionMode
+    why: str
+    match_type: MatchType | None = None
+    candidates: tuple[Candidate, ...] = ()
+    resolution_token: str | None = None
+    expires_at: str | None = None
+
+    @property
+    def resolved(self) -> bool:
+        return self.decision_mode is DecisionMode.RESOLVED
+
+    @property
+    def chosen(self) -> Candidate | None:
+        return self.candidates[0] if self.resolved else None
+
+    def document(self) -> dict[str, Any]:
+        chosen = self.chosen
+        return {
+            "resolved": self.resolved,
+            "matched_alias": chosen.alias if chosen else None,
+            "match_type": str(self.match_type) if self.match_type else None,
+            "agent_address": chosen.agent_address if chosen else None,
+            "score": round(self.candidates[0].score, 4) if self.candidates else None,
+            "query_normalized": self.query,
+            "why": self.why,
+            "candidates": [candidate.document() for candidate in self.candidates],
+            "resolution_token": self.resolution_token,
+            "expires_at": self.expires_at,
+        }
+
+
+def read_resolution(document: Mapping[str, Any]) -> Resolution:
+    """The other way round, for whoever asked a registry over the wire; raises KeyError or ValueError."""
+    return Resolution(
+        query=str(document["query_normalized"]),
+        decision_mode=DecisionMode(document["decision_mode"]),
+        why=str(document["why"]),
+        match_type=MatchType(document["match_type"]) if document["match_type"] else None,
+        candidates=tuple(
+            Candidate(
+                agent_address=str(one["agent_address"]),
+                display_name=str(one["display_name"]),
+                alias=str(one["alias"]),
+                match_type=MatchType(one["match_type"]),
+                score=float(one["score"]),
+                hint=str(one["hint"]),
+                why=str(one["why"]),
+                resolution_token=one.get("resolution_token"),
+            )
+            for one in document["candidates"]
+        ),
+        resolution_token=document["resolution_token"],
+        expires_at=document["expires_at"],
+    )
+
+
+# A browser that has agreed to show what the household sends it: an address of a person, under a short id.
 
 DEVICE_ID: Final = re.compile(r"[0-9a-f]{16}")
 MOST_NAME_CHARACTERS: Final = 60
@@ -456,8 +454,7 @@ class PushDevices(Protocol):
         ...
 
 
-# Who sends the letters that confirm an address.
-
+# Whose inbox is whose: people are known by their ids, and inboxes by the names in their tokens.
 
 CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
 
@@ -465,3 +462,55 @@ CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
 class Purpose(StrEnum):
     INBOX = "inbox"  # copies of a person's notifications may go there
     PAIRING = "pairing"  # the address is verified as that person's
+
+
+_ANOTHER: Final = f"user:{OWNER}"  # called like the owner's id, and not the owner
+OPERATOR_INBOX: Final = "operator"
+
+
+def person_of_inbox(user_id: str) -> str:
+    """The owner's inbox is the operator's: one and the same person runs the household and owns it."""
+    if user_id == OPERATOR.name:
+        return OWNER
+    return _ANOTHER if user_id == OWNER else user_id
+
+
+def inbox_of_person(person: str) -> str:
+    if person == OWNER:
+        return OPERATOR.name
+    return OWNER if person == _ANOTHER else person
+
+
+def inbox_of(caller: Principal) -> str | None:
+    """
+    The user id behind a token, or None for callers that have no inbox.
+
+    A user who happens to be called like the operator's inbox would share it,
+    so that name opens nothing.
+    """
+    match caller.role:
+        case Role.OPERATOR:
+            return OPERATOR_INBOX
+        case Role.USER:
+            return caller.name if caller.name != OPERATOR_INBOX else None
+        case Role.PERSON:
+            return _inbox_of_person(caller.name)
+        case Role.PROGRAM:
+            return _inbox_of_person(caller.person) if caller.person else None
+        case Role.BUTLER | Role.CONNECTOR:
+            return None
+
+
+def _inbox_of_person(person_id: str) -> str | None:
+    """The owner's is the operator's: one and the same person runs the household and owns it."""
+    if person_id == OWNER:
+        return OPERATOR_INBOX
+    return person_id if person_id != OPERATOR_INBOX else None
+
+
+def recipient(caller: Principal, named: str | None) -> str | None:
+    """For whom a caller may leave a note: for itself; the operator, who runs the household, for anybody."""
+    own = inbox_of(caller)
+    if caller.role is Role.OPERATOR:
+        return named or own
+    return own if named in (None, own, caller.person or caller.name) else None

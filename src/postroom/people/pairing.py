@@ -1,4 +1,4 @@
-"""Pairing: how a person proves that an address is theirs, and what is kept of it meanwhile."""
+"""Pairing: how a person proves that an address is theirs, and which of several comes first."""
 
 from __future__ import annotations
 
@@ -84,50 +84,7 @@ class WrongCodes:
         return now_us < self.last_at_us + _CLOSED_US
 
 
-# `/here`: a person with several proved addresses says which one is tried first.
-
-
-FIRST_HERE: Final = "From now on you are written to here first; send /here from another place to change it."
-_COMMAND: Final = re.compile(r"/here(@\w{1,64})?", re.IGNORECASE | re.ASCII)
-_WORDS: Final = re.compile(r"(please\s+)?write to me here(\s+instead)?\s*[.!]?", re.IGNORECASE | re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstHere:
-    people: PersonStore
-    outbound: Outbound
-    clock: Clock
-
-    async def words(self, message: InboundMessage) -> bool:
-        """Who has not proved the place gets what every other word would get there."""
-        sender = message.author if message.alone and asks_for_here(message) else None
-        person = await self._person(message.channel, sender) if sender is not None else None
-        if sender is None or person is None:
-            return False
-        await self.people.change(
-            HOUSEHOLD_OWNER,
-            person.id,
-            lambda known: with_first(known, message.channel, sender),
-            now_us=self.clock.now_us(),
-        )
-        key = f"here:{message.channel}:{message.event_id}"
-        reply = said_back(message, FIRST_HERE, key=key, request_id=key)
-        await self.outbound.submit(reply, request_id=key, wait_seconds=0)
-        return True
-
-    async def _person(self, channel: str, sender: str) -> Person | None:
-        found = await self.people.at(HOUSEHOLD_OWNER, channel, sender)
-        return next((one for one in found if has_proved(one, channel, sender)), None)
-
-
-def asks_for_here(message: InboundMessage) -> bool:
-    """Words that answer one of our messages are an answer."""
-    text = (message.text or "").strip()
-    return bool(_COMMAND.fullmatch(text) or (message.replies_to is None and _WORDS.fullmatch(text)))
-
-
 # Start a pairing: a code that a person sends us from their own account, or a link to where no sender is proved.
-
 
 ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that look alike
 CODE_CHARACTERS: Final = 8
@@ -236,8 +193,7 @@ def _refused(error: str, code: str) -> Refused:
     return Refused.of(Code.SCHEMA_INVALID, [FieldError("channel", error, code)])
 
 
-# Hears codes: who sends one from their own account is the person it was made for, and their account is proved.
-
+# Hear codes: who sends one from their own account is the person it was made for, and their account is proved.
 
 PAIRED: Final = "Thank you, {name}: this account is verified as yours, and what you answer from it counts."
 _log = structlog.get_logger("postroom.pairing")
@@ -283,3 +239,44 @@ class PairingEar:
         key = f"paired:{message.channel}:{message.event_id}"
         reply = said_back(message, PAIRED.format(name=person.name), key=key, request_id=key)
         await self.outbound.submit(reply, request_id=key, wait_seconds=0)
+
+
+# `/here`: a person with several proved addresses says which one is tried first.
+
+FIRST_HERE: Final = "From now on you are written to here first; send /here from another place to change it."
+_COMMAND: Final = re.compile(r"/here(@\w{1,64})?", re.IGNORECASE | re.ASCII)
+_WORDS: Final = re.compile(r"(please\s+)?write to me here(\s+instead)?\s*[.!]?", re.IGNORECASE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstHere:
+    people: PersonStore
+    outbound: Outbound
+    clock: Clock
+
+    async def words(self, message: InboundMessage) -> bool:
+        """Who has not proved the place gets what every other word would get there."""
+        sender = message.author if message.alone and asks_for_here(message) else None
+        person = await self._person(message.channel, sender) if sender is not None else None
+        if sender is None or person is None:
+            return False
+        await self.people.change(
+            HOUSEHOLD_OWNER,
+            person.id,
+            lambda known: with_first(known, message.channel, sender),
+            now_us=self.clock.now_us(),
+        )
+        key = f"here:{message.channel}:{message.event_id}"
+        reply = said_back(message, FIRST_HERE, key=key, request_id=key)
+        await self.outbound.submit(reply, request_id=key, wait_seconds=0)
+        return True
+
+    async def _person(self, channel: str, sender: str) -> Person | None:
+        found = await self.people.at(HOUSEHOLD_OWNER, channel, sender)
+        return next((one for one in found if has_proved(one, channel, sender)), None)
+
+
+def asks_for_here(message: InboundMessage) -> bool:
+    """Words that answer one of our messages are an answer."""
+    text = (message.text or "").strip()
+    return bool(_COMMAND.fullmatch(text) or (message.replies_to is None and _WORDS.fullmatch(text)))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from postroom.conversations.model import HistoryQuery, PersonHistory
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import seconds
@@ -226,15 +225,10 @@ class PersonSearch(Protocol):
         ...
 
 
-class PersonRecords(Protocol):
-    async def of(self, person: Person, wanted: HistoryQuery) -> PersonHistory: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
     store: PersonStore
     search: PersonSearch
-    history: PersonRecords
     forms: AddressForms
     clock: Clock
     book: str = HOUSEHOLD_OWNER

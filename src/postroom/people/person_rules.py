@@ -1,4 +1,4 @@
-"""A contact's two addresses and further ones, as the settings, files and connectors write them."""
+"""What a person may be written down as: name, role, zone, language and addresses, checked field by field."""
 
 from __future__ import annotations
 
@@ -26,131 +26,19 @@ from postroom.people.names.normalise import normalise
 
 TELEGRAM: Final = "telegram"
 EMAIL: Final = "email"
-_RANKS: Final = {TELEGRAM: 1, EMAIL: 2}
-
-
-def contact_addresses(telegram_chat_id: str | None, email: str | None) -> tuple[PersonAddress, ...]:
-    written = ((TELEGRAM, telegram_chat_id), (EMAIL, email))
-    return tuple(
-        PersonAddress(channel=channel, address=address, rank=_RANKS[channel]) for channel, address in written if address
-    )
-
-
-def further_addresses(texts: Iterable[str], forms: AddressForms) -> tuple[PersonAddress, ...]:
-    """As CHANNEL:ADDRESS, tried after those two; raises ValueError with a sentence."""
-    return tuple(_further(text, forms, rank) for rank, text in enumerate(texts, len(_RANKS) + 1))
-
-
-def together(*addresses: PersonAddress) -> tuple[PersonAddress, ...]:
-    """Each once."""
-    kept: dict[tuple[str, str], PersonAddress] = {}
-    for one in addresses:
-        kept.setdefault((one.channel, folded(one.address)), one)
-    return tuple(kept.values())
-
-
-def vouched(
-    telegram_chat_id: str | None, email: str | None, now_us: int, further: Iterable[PersonAddress] = ()
-) -> tuple[PersonAddress, ...]:
-    """Addresses that need no proof, because the one who runs the household wrote them down."""
-    places = contact_addresses((telegram_chat_id or "").strip(), (email or "").strip())
-    return tuple(replace(one, verified_at_us=now_us) for one in together(*places, *further))
-
-
-def rewritten(known: Person, contact: NewPerson) -> NewPerson:
-    """The person as the contact was written anew; what a contact has no words for stays as it is."""
-    return replace(
-        contact,
-        role=known.role,
-        zone=known.zone,
-        language=known.language,
-        default_butler=known.default_butler,
-        addresses=tuple(sorted(_places(known, contact.addresses), key=lambda one: one.rank)),
-    )
-
-
-def _places(known: Person, written: Sequence[PersonAddress]) -> Iterable[PersonAddress]:
-    """The first address on each of the two channels is replaced; one that stays the same stays proved."""
-    for one in written:
-        same = (place for place in known.addresses if _is_same(place, one))
-        yield next(same, one)
-    shown = [(channel, known.address_on(channel)) for channel in _RANKS]
-    yield from (
-        place
-        for place in known.addresses
-        if (place.channel, place.address) not in shown and not any(_is_same(place, one) for one in written)
-    )
-
-
-def _further(text: str, forms: AddressForms, rank: int) -> PersonAddress:
-    channel, colon, written = (part.strip() for part in text.partition(":"))
-    if not colon or not channel or not written:
-        raise ValueError(f"'{text}' must be CHANNEL:ADDRESS, such as slack:U123")
-    if (form := forms.get(channel)) is None:
-        raise ValueError(f"'{channel}' is none of the channels {', '.join(sorted(forms))}")
-    address = None if text_problem(written) else form(written)
-    if address is None:
-        raise ValueError(f"'{written}' is no address of {channel}")
-    return PersonAddress(channel=channel, address=address, rank=rank)
-
-
-def _is_same(one: PersonAddress, other: PersonAddress) -> bool:
-    return one.channel == other.channel and folded(one.address) == folded(other.address)
-
-
-# A contact as somebody wrote it down, checked field by field.
-
-
-_TELEGRAM: Final = re.compile(r"-?[1-9][0-9]{0,18}|@[A-Za-z][A-Za-z0-9_]{3,31}")
-_EMAIL: Final = re.compile(r"[^\s@<>,;:\"()\[\]\\]{1,64}@[^\s@<>,;:\"()\[\]\\]{1,255}")
-
-
-def new_contact(
-    *,
-    name: str,
-    aliases: Iterable[str] = (),
-    agent: str | None = None,
-    telegram_chat_id: str | None = None,
-    email: str | None = None,
-    trusted: bool = False,
-    own_id: str | None = None,
-) -> NewPerson:
-    """Raises Refused with every field that is wrong; `own_id` is the contact's, when it exists already."""
-    complaints: list[FieldError] = []
-    said = tuple(one.strip() for one in aliases)
-    check_names(name, said, complaints, place="aliases[{}]")
-    address = checked_agent(agent, f"{CONTACT_PREFIX}{own_id}" if own_id else None, complaints)
-    telegram = folded((telegram_chat_id or "").strip()) or None
-    if telegram and not _TELEGRAM.fullmatch(telegram):
-        complaints.append(FieldError("telegram_chat_id", "must be a chat id or an @username", "not_an_address"))
-    mail = folded((email or "").strip()) or None
-    if mail and (not _EMAIL.fullmatch(mail) or text_problem(mail)):
-        complaints.append(FieldError("email", "must be an e-mail address", "not_an_address"))
-    if complaints:
-        raise Refused.of(Code.SCHEMA_INVALID, complaints)
-    return NewPerson(
-        name=name.strip(),
-        aliases=said,
-        agent_address=address,
-        trusted=trusted,
-        addresses=contact_addresses(telegram, mail),
-    )
-
-
-# A person as they were written down, checked field by field: the one check behind every door.
-
-
 MOST_RANKS: Final = 50
 MAX_LABEL_CHARACTERS: Final = 64
+MAX_ALIASES: Final = 50
+_RANKS: Final = {TELEGRAM: 1, EMAIL: 2}
+_TELEGRAM: Final = re.compile(r"-?[1-9][0-9]{0,18}|@[A-Za-z][A-Za-z0-9_]{3,31}")
+_EMAIL: Final = re.compile(r"[^\s@<>,;:\"()\[\]\\]{1,64}@[^\s@<>,;:\"()\[\]\\]{1,255}")
 _MAX_LANGUAGE_CHARACTERS: Final = 35
 _LANGUAGE: Final = re.compile(  # RFC 5646, the form of a language tag
     r"[a-z]{2,3}(-[a-z]{3}){0,3}(-[a-z]{4})?(-([a-z]{2}|[0-9]{3}))?(-([a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*"
     r"(-[0-9a-wy-z](-[a-z0-9]{2,8})+)*(-x(-[a-z0-9]{1,8})+)?",
     re.ASCII | re.IGNORECASE,
 )
-
 _BUTLER: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}", re.ASCII)
-
 AddressForms = Mapping[str, Callable[[str], str | None]]  # by channel: a text as its canonical address, or None
 
 
@@ -276,9 +164,6 @@ def _check_label(field: str, label: str, complaints: list[FieldError]) -> None:
 # What a person may be called, and which agent address may be theirs.
 
 
-MAX_ALIASES: Final = 50
-
-
 def check_names(name: str, aliases: tuple[str, ...], complaints: list[FieldError], *, place: str) -> None:
     """`place` is how the caller writes the field of one alias."""
     _check_name("name", name, complaints)
@@ -309,3 +194,107 @@ def _check_name(field: str, name: str, complaints: list[FieldError]) -> None:
         complaints.append(FieldError(field, "must have at least one letter", "blank"))
     elif len(name) > MAX_NAME_CHARACTERS:
         complaints.append(FieldError(field, f"must have at most {MAX_NAME_CHARACTERS} characters", "too_long"))
+
+
+# A contact: a name, two addresses that have fields of their own, and further ones.
+
+
+def new_contact(
+    *,
+    name: str,
+    aliases: Iterable[str] = (),
+    agent: str | None = None,
+    telegram_chat_id: str | None = None,
+    email: str | None = None,
+    trusted: bool = False,
+    own_id: str | None = None,
+) -> NewPerson:
+    """Raises Refused with every field that is wrong; `own_id` is the contact's, when it exists already."""
+    complaints: list[FieldError] = []
+    said = tuple(one.strip() for one in aliases)
+    check_names(name, said, complaints, place="aliases[{}]")
+    address = checked_agent(agent, f"{CONTACT_PREFIX}{own_id}" if own_id else None, complaints)
+    telegram = folded((telegram_chat_id or "").strip()) or None
+    if telegram and not _TELEGRAM.fullmatch(telegram):
+        complaints.append(FieldError("telegram_chat_id", "must be a chat id or an @username", "not_an_address"))
+    mail = folded((email or "").strip()) or None
+    if mail and (not _EMAIL.fullmatch(mail) or text_problem(mail)):
+        complaints.append(FieldError("email", "must be an e-mail address", "not_an_address"))
+    if complaints:
+        raise Refused.of(Code.SCHEMA_INVALID, complaints)
+    return NewPerson(
+        name=name.strip(),
+        aliases=said,
+        agent_address=address,
+        trusted=trusted,
+        addresses=contact_addresses(telegram, mail),
+    )
+
+
+def contact_addresses(telegram_chat_id: str | None, email: str | None) -> tuple[PersonAddress, ...]:
+    written = ((TELEGRAM, telegram_chat_id), (EMAIL, email))
+    return tuple(
+        PersonAddress(channel=channel, address=address, rank=_RANKS[channel]) for channel, address in written if address
+    )
+
+
+def further_addresses(texts: Iterable[str], forms: AddressForms) -> tuple[PersonAddress, ...]:
+    """As CHANNEL:ADDRESS, tried after those two; raises ValueError with a sentence."""
+    return tuple(_further(text, forms, rank) for rank, text in enumerate(texts, len(_RANKS) + 1))
+
+
+def together(*addresses: PersonAddress) -> tuple[PersonAddress, ...]:
+    """Each once."""
+    kept: dict[tuple[str, str], PersonAddress] = {}
+    for one in addresses:
+        kept.setdefault((one.channel, folded(one.address)), one)
+    return tuple(kept.values())
+
+
+def vouched(
+    telegram_chat_id: str | None, email: str | None, now_us: int, further: Iterable[PersonAddress] = ()
+) -> tuple[PersonAddress, ...]:
+    """Addresses that need no proof, because the one who runs the household wrote them down."""
+    places = contact_addresses((telegram_chat_id or "").strip(), (email or "").strip())
+    return tuple(replace(one, verified_at_us=now_us) for one in together(*places, *further))
+
+
+def rewritten(known: Person, contact: NewPerson) -> NewPerson:
+    """The person as the contact was written anew; what a contact has no words for stays as it is."""
+    return replace(
+        contact,
+        role=known.role,
+        zone=known.zone,
+        language=known.language,
+        default_butler=known.default_butler,
+        addresses=tuple(sorted(_places(known, contact.addresses), key=lambda one: one.rank)),
+    )
+
+
+def _places(known: Person, written: Sequence[PersonAddress]) -> Iterable[PersonAddress]:
+    """The first address on each of the two channels is replaced; one that stays the same stays proved."""
+    for one in written:
+        same = (place for place in known.addresses if _is_same(place, one))
+        yield next(same, one)
+    shown = [(channel, known.address_on(channel)) for channel in _RANKS]
+    yield from (
+        place
+        for place in known.addresses
+        if (place.channel, place.address) not in shown and not any(_is_same(place, one) for one in written)
+    )
+
+
+def _further(text: str, forms: AddressForms, rank: int) -> PersonAddress:
+    channel, colon, written = (part.strip() for part in text.partition(":"))
+    if not colon or not channel or not written:
+        raise ValueError(f"'{text}' must be CHANNEL:ADDRESS, such as slack:U123")
+    if (form := forms.get(channel)) is None:
+        raise ValueError(f"'{channel}' is none of the channels {', '.join(sorted(forms))}")
+    address = None if text_problem(written) else form(written)
+    if address is None:
+        raise ValueError(f"'{written}' is no address of {channel}")
+    return PersonAddress(channel=channel, address=address, rank=rank)
+
+
+def _is_same(one: PersonAddress, other: PersonAddress) -> bool:
+    return one.channel == other.channel and folded(one.address) == folded(other.address)

@@ -20,7 +20,7 @@ from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.kernel.values.zones import known_zone
 from postroom.message.wire import plain_words
 from postroom.overview.why_held import ending, name_of, sentences
-from postroom.people.names.matching import Concerned
+from postroom.people.names.resolve import Concerned
 from postroom.questions.model import Question, QuestionKind, QuestionStatus, SubjectKind, VerdictKind, Wording
 from postroom.questions.questions import Asking
 from postroom.questions.rules.cards import made

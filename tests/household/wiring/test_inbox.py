@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.doors.notifications.api import NO_PORTS
+from tests.inbox.api import NO_PORTS
 
 from postroom.cli.up import remember_address
 from postroom.household.household import running

@@ -43,7 +43,7 @@ class Shelf:
 @pytest.fixture(params=KINDS)
 async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Shelf]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, keys_of)
+        people = StoredPeople(database, IdMint().mint, keys_of, ())
         yield Shelf(database, people, StoredPushDevices(database, people, Seal(b"k" * 32), FakeClock()))
 
 

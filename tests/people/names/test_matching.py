@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.people.model import MatchType, Person, PersonRole
-from postroom.people.names.matching import is_called, match, similarity
+from postroom.people.names.matching import match, similarity
 from postroom.people.names.normalise import keys_of
+from postroom.people.names.resolve import is_called
 
 ANN = Person(
     id="p1",

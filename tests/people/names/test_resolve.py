@@ -4,11 +4,12 @@ import random
 from collections import Counter
 
 import pytest
-from tests.work.people.queries import AMBIGUOUS, NAMES, NEAR_MISSES, UNKNOWN, queries
+from tests.people.queries import AMBIGUOUS, NAMES, NEAR_MISSES, UNKNOWN, queries
 
 from postroom.people.model import DecisionMode, Entry, InputMode, MatchType
+from postroom.people.names.matching import Book
 from postroom.people.names.normalise import keys_of
-from postroom.people.names.resolve import Book, MatchVerdict, decide
+from postroom.people.names.resolve import MatchVerdict, decide
 
 
 def entry(number: int, name: str) -> Entry:

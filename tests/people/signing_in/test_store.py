@@ -32,7 +32,7 @@ WISH = LinkWish(
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
     async with opened_database(request.param, tmp_path, request) as one:
-        await StoredPeople(one, IdMint().mint, keys_of).admit({"ann": PersonRole.MEMBER}, now_us=1)
+        await StoredPeople(one, IdMint().mint, keys_of, ()).admit({"ann": PersonRole.MEMBER}, now_us=1)
         yield one
 
 

@@ -62,7 +62,7 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, keys_of)
+        people = StoredPeople(database, IdMint().mint, keys_of, ())
         yield Desk(database, people, StoredPairings(people), StoredConfirmations(database, people))
 
 

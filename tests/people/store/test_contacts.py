@@ -26,7 +26,7 @@ PEOPLE = [
 @pytest.fixture(params=KINDS)
 async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredContactSearch]:
     async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredPeople(database, IdMint().mint, keys_of)
+        book = StoredPeople(database, IdMint().mint, keys_of, ())
         for one in PEOPLE:
             await book.create(OWNER, one, source="api", now_us=1)
         await book.create("agent://user/eve", new_contact(name="Luke of Eve"), source="api", now_us=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS, opened_database
-from tests.work.people.known_people import owner
+from tests.people.known_people import owner
 
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.ids import IdMint
@@ -21,7 +21,7 @@ from postroom.people.store.people import StoredPeople, StoredPeopleSearch
 @pytest.fixture(params=KINDS)
 async def contacts(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
     async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredPeople(database, IdMint().mint, keys_of)
+        yield StoredPeople(database, IdMint().mint, keys_of, ())
 
 
 async def test_a_contact_is_kept_with_its_names_in_their_order(contacts: StoredPeople) -> None:
@@ -271,7 +271,7 @@ PEOPLE = [
 @pytest.fixture(params=KINDS)
 async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeopleSearch]:
     async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredPeople(database, IdMint().mint, keys_of)
+        book = StoredPeople(database, IdMint().mint, keys_of, ())
         for one in PEOPLE:
             await book.create(OWNER, one, source="api", now_us=1)
         await book.create("agent://user/eve", NewPerson(name="Anna of Eve", addresses=(FAX,)), source="api", now_us=1)

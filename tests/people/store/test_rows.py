@@ -26,7 +26,7 @@ PEOPLE = {
 @pytest.fixture(params=KINDS)
 async def held(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredHeldAddresses]:
     async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredPeople(database, IdMint().mint, keys_of)
+        book = StoredPeople(database, IdMint().mint, keys_of, ())
         for person_id, one in PEOPLE.items():
             await book.create(OWNER, one, source="api", now_us=1, reserved_id=person_id)
         await book.create("agent://user/eve", new_contact(name="Eve's", email="x@example.org"), source="api", now_us=1)

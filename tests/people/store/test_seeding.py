@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 from tests.opened_database import KINDS, opened_database
-from tests.work.people.known_people import owner
+from tests.people.known_people import owner
 
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as BOOK
@@ -20,14 +20,13 @@ from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
 
 pytestmark = pytest.mark.requirement("house:file-until-changed")
-
 ANN = new_contact(name="Ann", aliases=["Annie"], email="ann@x.org")
 
 
 @pytest.fixture(params=KINDS)
 async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
     async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredPeople(database, IdMint().mint, keys_of)
+        yield StoredPeople(database, IdMint().mint, keys_of, ())
 
 
 async def started(people: StoredPeople, *file: NewPerson, now_us: int = 1) -> dict[str, Person]:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.requirement("house:approver-role")
 @pytest.fixture(params=KINDS)
 async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
     async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredPeople(database, IdMint().mint, keys_of)
+        yield StoredPeople(database, IdMint().mint, keys_of, ())
 
 
 async def role(people: StoredPeople) -> PersonRole | None:

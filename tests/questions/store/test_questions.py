@@ -115,7 +115,7 @@ async def test_what_one_person_was_asked_can_be_erased_alone(store: StoredQuesti
     anna = await answered(store, database, people=(ANNA,), idempotency_key="a")
     ben = await answered(store, database, people=(BEN,), idempotency_key="b")
 
-    assert await database.write(lambda connection: erase_asked(connection, "anna", now_us=NOW)) == 1
+    assert await database.write(lambda connection: erase_asked(connection, "anna", NOW)) == 1
 
     of_anna, of_ben = await store.get(anna), await store.get(ben)
     assert of_anna and of_ben

@@ -13,7 +13,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
 from tests.patience import PATIENCE_SECONDS
-from tests.work.people.known_people import household_people, owner
+from tests.people.known_people import household_people, owner
 
 from postroom.butlers.wire import Route
 from postroom.channels import capabilities
@@ -162,7 +162,7 @@ def overloaded(retry_after_seconds: float) -> dict[str, Any]:
 
 
 def build_office(database: Database, clock: FakeClock) -> Office:
-    contacts, store = StoredPeople(database, MINT.mint, keys_of), StoredIntents(database, MINT.mint)
+    contacts, store = StoredPeople(database, MINT.mint, keys_of, ()), StoredIntents(database, MINT.mint)
     subscriptions, signal = StoredWebhooks(database), Signal()
     post, butlers, subscribers = Post(), Butlers(), Subscribers()
     directory = Directory(

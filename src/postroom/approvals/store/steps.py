@@ -388,11 +388,3 @@ def use(connection: Connection, rule: StandingRule, now_us: int) -> bool:
         or_(table.max_uses.is_(None), table.use_count < table.max_uses),
     )
     return connection.execute(change.values(use_count=table.use_count + 1)).rowcount == 1
-
-
-# ---- when the message it is about is worded anew or withdrawn ----
-
-
-def _close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
-    for question in hold_questions(connection, [str(subject_of(action_id))]):
-        end_question(connection, question, ended(question, move, at_us))

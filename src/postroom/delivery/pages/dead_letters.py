@@ -20,7 +20,7 @@ from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, is_uuid
 from postroom.kernel.values.principal import Principal
-from postroom.people.names.matching import Concerned
+from postroom.people.names.resolve import Concerned
 
 _PAGE_SIZE: Final = 50
 _MOST_AT_ONCE: Final = 2_000

@@ -26,7 +26,7 @@ from postroom.message.attachment import Attachment, FileContents
 from postroom.message.delivery import Intent, Priority, Status
 from postroom.overview.timeline import timeline
 from postroom.overview.why import Around, why
-from postroom.people.names.matching import Concerned
+from postroom.people.names.resolve import Concerned
 
 _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "status", "channel", "origin", "intent", "since", "until")

@@ -31,7 +31,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR, Principal, person_id_of
 from postroom.message.channel import ListedAccount
 from postroom.overview.counts import FailingChannel, StandingNow, StoredOverview, WaitingNow
-from postroom.people.book import inbox_of
+from postroom.people.model import inbox_of
 from postroom.people.signing_in.rules import sign_in_link
 from postroom.people.signing_in.store import StoredConsoleSessions
 from postroom.questions.store.questions import QuestionFigures

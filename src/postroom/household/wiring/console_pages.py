@@ -39,7 +39,7 @@ from postroom.console.visit import (
     read_form,
     session_secret,
 )
-from postroom.conversations.history import Histories, Lately, StoredLately, StoredPersonHistory
+from postroom.conversations.history import Lately, StoredLately
 from postroom.conversations.page import SessionsToday, TalkPages, conversations_section
 from postroom.conversations.store import StoredInbound
 from postroom.delivery.pages.dead_letters import dead_letters_section
@@ -50,7 +50,7 @@ from postroom.household.wiring.channels import known_channels
 from postroom.household.wiring.console_world import ConsoleWorld
 from postroom.household.wiring.delivery import breaker_policy, retry_policy
 from postroom.household.wiring.inbox import Inbox
-from postroom.household.wiring.people import Admissions, build_pairing, devices_of
+from postroom.household.wiring.people import Admissions, build_pairing, devices_of, histories
 from postroom.household.wiring.store import Approvers, OpenedStore, approval_policy
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section, preference_pages
 from postroom.inbox.store.notes import StoredShelves
@@ -78,8 +78,8 @@ from postroom.overview.counts import (
 from postroom.overview.health import Machinery, health_section
 from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page, today_section
 from postroom.people.devices.page import DevicePages, app_routes, devices_section
-from postroom.people.names.matching import Concerned
 from postroom.people.names.normalise import keys_of
+from postroom.people.names.resolve import Concerned
 from postroom.people.pages import ContactPages, PersonOverviews, contacts_section
 from postroom.people.signing_in.pages import (
     AskedLinks,
@@ -239,7 +239,7 @@ def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> 
     pages = TalkPages(
         people=store.people,
         search=StoredContactSearch(store.database, keys_of),
-        history=Histories(store=StoredPersonHistory(store.database)),
+        history=histories(store),
         lately=Lately(store=StoredLately(store.database, HOUSEHOLD_OWNER)),
         sessions=_sessions_today(settings, store.database, mint),
         channels=sorted(known_channels(settings)),
@@ -253,8 +253,7 @@ def _sessions_today(settings: Settings, database: Database, mint: IdMint) -> Ses
 
 
 def person_overviews(store: OpenedStore, questions: QuestionPages, attention: Attention) -> PersonOverviews:
-    history = Histories(store=StoredPersonHistory(store.database))
-    return PersonOverviews(history=history, questions=questions, attention=attention)
+    return PersonOverviews(history=histories(store), questions=questions, attention=attention)
 
 
 def people_desk(

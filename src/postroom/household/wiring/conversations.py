@@ -24,7 +24,7 @@ from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Channel, Outbound, ShowsWork
-from postroom.people.book import inbox_of_person
+from postroom.people.model import inbox_of_person
 from postroom.questions.model import QuestionStatus
 from postroom.questions.questions import Asking
 from postroom.questions.rules.words import asked_line, is_hidden, one_line

@@ -15,7 +15,8 @@ from starlette.types import ASGIApp
 from postroom.connectors.app import DirectHousehold, HouseholdClient, adapter_app, adapter_parts, agency_of
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
-from postroom.conversations.history import StoredTalk
+from postroom.conversations.acts import history_router
+from postroom.conversations.history import Histories, StoredTalk
 from postroom.conversations.inbound import (
     ArrivingFiles,
     Flood,
@@ -36,7 +37,7 @@ from postroom.delivery.afterwards.news import StoredNews, StoredReplies, news_ha
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.wiring.channels import known_channels
 from postroom.household.wiring.conversations import TalkEars
-from postroom.household.wiring.people import build_pairing, pairing_handlers
+from postroom.household.wiring.people import build_pairing, histories, pairing_handlers
 from postroom.household.wiring.questions import AskingParts, QuestionEar, following
 from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore
 from postroom.intents.adapt import Directory
@@ -53,10 +54,11 @@ from postroom.kernel.running.loop import Failing, Loops, Signal
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound
-from postroom.people.acts import RegistryParts, pairing_router, people_router, registry_router
+from postroom.people.acts import pairing_router, people_router
 from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Pairing
+from postroom.people.routes import RegistryParts, registry_router
 from postroom.people.store.contacts import StoredMemory
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.shapes import document
@@ -105,6 +107,7 @@ class Correspondence:
     runner: Runner
     replies: IntentReplies
     pairing: Pairing
+    histories: Histories
     subscribers: StoredWebhooks
 
     def news(self, asking: AskingParts) -> QuestionNews:
@@ -127,7 +130,7 @@ class Correspondence:
     def routers(self) -> list[APIRouter]:
         return [
             registry_router(self.registry),
-            people_router(self.pairing.people),
+            people_router(self.pairing.people, history_router(self.pairing.people, self.histories)),
             pairing_router(self.pairing),
             intent_router(self.gateway),
             inbox_router(self.gateway),
@@ -201,6 +204,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
             mint=mint,
         ),
         pairing=build_pairing(world.settings, world.store, clock, world.links_due),
+        histories=histories(world.store),
         subscribers=webhooks,
         replies=_replies(world, intents, directory, outbound, signal),
     )

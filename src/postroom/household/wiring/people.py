@@ -200,7 +200,6 @@ def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> Pe
     return People(
         store=store.people,
         search=StoredPeopleSearch(store.database, keys_of),
-        history=Histories(store=StoredPersonHistory(store.database)),
         forms=address_forms(settings),
         clock=clock,
         moved=wishes_mark(settings).touch,
@@ -213,6 +212,17 @@ async def opened_people(settings: Settings) -> AsyncIterator[People]:
     clock = SystemClock()
     async with opened_store_of_people(settings, clock) as store:
         yield household_people(settings, store, clock)
+
+
+@asynccontextmanager
+async def opened_histories(settings: Settings) -> AsyncIterator[tuple[People, Histories]]:
+    clock = SystemClock()
+    async with opened_store_of_people(settings, clock) as store:
+        yield household_people(settings, store, clock), histories(store)
+
+
+def histories(store: OpenedStore) -> Histories:
+    return Histories(store=StoredPersonHistory(store.database))
 
 
 @asynccontextmanager

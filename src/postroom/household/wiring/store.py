@@ -17,6 +17,7 @@ from postroom.approvals.rules import ApprovalPolicy, RiskPolicy
 from postroom.approvals.ruling import expiration
 from postroom.approvals.store.approvals import ApprovalRide, StoredApprovals
 from postroom.connectors.profile import FACES
+from postroom.conversations.store import erase_written
 from postroom.delivery.files.folder import FolderFiles, opened_below
 from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
 from postroom.delivery.files.uploads import StoredUploads
@@ -34,14 +35,18 @@ from postroom.message.wishes import Risk
 from postroom.people.model import Person, has_proved
 from postroom.people.names.normalise import keys_of
 from postroom.people.people import HouseholdPeople
-from postroom.people.store.people import StoredPeople
+from postroom.people.store.people import Eraser, StoredPeople
+from postroom.questions.store.questions import erase_asked
 from postroom.settings import Settings
 from postroom.settings.roster import MESSENGER, ButlerConfig, load_roster, port_for
 from postroom.settings.sole_worker import sqlite_path
 
+ERASERS: Final[Sequence[Eraser]] = (erase_asked, erase_written)
+
 
 def stored_people(database: Database, mint: IdMint) -> StoredPeople:
-    return StoredPeople(database, mint.mint, keys_of)
+    """The one place that makes a book, so that a person is forgotten in every slice, whoever removes them."""
+    return StoredPeople(database, mint.mint, keys_of, ERASERS)
 
 
 class Approvers(Collection[str]):

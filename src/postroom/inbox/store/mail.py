@@ -43,8 +43,7 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import read
 from postroom.kernel.values.errors import FieldError, Refused, ValidationError
 from postroom.kernel.values.ids import seconds
-from postroom.people.book import person_of_inbox
-from postroom.people.model import Purpose
+from postroom.people.model import Purpose, person_of_inbox
 from postroom.people.signing_in.rules import digest as rules_digest
 from postroom.people.signing_in.rules import new_secret
 from postroom.people.store.addresses import IS_INBOX, KEPT_US

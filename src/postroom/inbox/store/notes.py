@@ -52,7 +52,7 @@ from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, OWNER
 from postroom.message.wishes import AttentionWish
-from postroom.people.book import person_of_inbox
+from postroom.people.model import person_of_inbox
 from postroom.people.store.tables import people, person_addresses
 
 HOUR_US: Final = seconds(3600)

@@ -1,4 +1,4 @@
-"""E-mail copies that wait, looked at once more before their hour."""
+"""The tables of the inbox, its one writer at a time, and the second look at e-mail copies that wait."""
 
 from __future__ import annotations
 
@@ -25,29 +25,6 @@ from postroom.inbox.model import MAX_NOTIFICATION_CHARACTERS, DeliveryChannel, N
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.message.delivery import Priority
 
-# One writer at a time for each person's inbox.
-
-
-_SEED: Final = 0x696E626F78  # keeps these locks apart from any others
-_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:user_id, :seed))")
-_TRY: Final = text("SELECT pg_try_advisory_xact_lock(hashtextextended(:user_id, :seed))")
-
-
-def lock_inbox(connection: Connection, user_id: str) -> None:
-    """Until the transaction ends. SQLite lets one transaction write at a time, so there is nothing to do."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(_WAIT, {"user_id": user_id, "seed": _SEED})
-
-
-def try_lock_inbox(connection: Connection, user_id: str) -> bool:
-    if connection.dialect.name != "postgresql":
-        return True
-    return bool(connection.execute(_TRY, {"user_id": user_id, "seed": _SEED}).scalar())
-
-
-# The inbox: notifications, what people want, and e-mail copies on their way to the ledger.
-
-
 _UNREAD = text("read_at IS NULL AND dismissed_at IS NULL")
 _KEYED = text("supersedes IS NOT NULL")
 _ARCHIVED = text("archived_at IS NOT NULL")
@@ -55,7 +32,6 @@ _DISMISSED = text("dismissed_at IS NOT NULL")
 _SNOOZED = text("snoozed_until IS NOT NULL")
 _OPEN = text("delivered_at IS NULL AND failed_at IS NULL AND cancelled_at IS NULL")
 _BATCHED = text("batch_id IS NOT NULL")
-
 notifications = Table(
     "notifications",
     metadata,
@@ -95,7 +71,6 @@ notifications = Table(
     partial_index("ix_notifications_dismissed", "user_id", "created_at", "id", where=_DISMISSED),
     schema=SHARED,
 )
-
 # Quiet hours are in the person's attention policy (`attention_people`); the two columns of times are empty since 0026,
 # and the zone and the flag are what counts while that policy says nothing.
 notification_preferences = Table(
@@ -115,7 +90,6 @@ notification_preferences = Table(
     CheckConstraint("(quiet_hours_start IS NULL) = (quiet_hours_end IS NULL)", name="quiet_hours"),
     schema=SHARED,
 )
-
 # Every e-mail copy passes through here, if only for a moment: the row is written with the
 # notification, so a crash before the ledger has it loses nothing. `quiet` marks those that waited.
 deferred_emails = Table(
@@ -143,6 +117,28 @@ deferred_emails = Table(
     partial_index("ix_deferred_emails_batch_id", "batch_id", where=_BATCHED),
     schema=SHARED,
 )
+
+
+# One writer at a time for each person's inbox.
+
+_SEED: Final = 0x696E626F78  # keeps these locks apart from any others
+_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:user_id, :seed))")
+_TRY: Final = text("SELECT pg_try_advisory_xact_lock(hashtextextended(:user_id, :seed))")
+
+
+def lock_inbox(connection: Connection, user_id: str) -> None:
+    """Until the transaction ends. SQLite lets one transaction write at a time, so there is nothing to do."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_WAIT, {"user_id": user_id, "seed": _SEED})
+
+
+def try_lock_inbox(connection: Connection, user_id: str) -> bool:
+    if connection.dialect.name != "postgresql":
+        return True
+    return bool(connection.execute(_TRY, {"user_id": user_id, "seed": _SEED}).scalar())
+
+
+# E-mail copies that wait, looked at once more before their hour.
 
 _TABLE: Final = deferred_emails.c
 OPEN: Final = and_(_TABLE.delivered_at.is_(None), _TABLE.failed_at.is_(None), _TABLE.cancelled_at.is_(None))

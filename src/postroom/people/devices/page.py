@@ -1,4 +1,4 @@
-"""What makes the console an app on a phone: its manifest, its worker, and the page that is left when offline."""
+"""The devices that notify a person, and what makes the console an app on a phone."""
 
 from __future__ import annotations
 
@@ -22,66 +22,6 @@ from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.people.devices.push import Devices
 from postroom.people.model import PushDevice, PushSubscription
-
-ACCENT: Final = "#1f6f5c"
-_STATIC: Final = files("postroom.console") / "static"
-_VERSION: Final = "{{version}}"
-MANIFEST: Final[dict[str, Any]] = {
-    "id": f"{ROOT}/",
-    "name": "Postroom",
-    "short_name": "Postroom",
-    "description": "What waits for you in your household: questions, approvals and messages.",
-    "lang": "en",
-    "start_url": f"{ROOT}/",
-    "scope": f"{ROOT}/",
-    "display": "standalone",
-    "theme_color": ACCENT,
-    "background_color": "#f6f5f1",
-    "icons": [
-        {"src": f"{ROOT}/static/icon-192.png", "sizes": "192x192", "type": "image/png"},
-        {"src": f"{ROOT}/static/icon-512.png", "sizes": "512x512", "type": "image/png"},
-        {"src": f"{ROOT}/static/icon-maskable-512.png", "sizes": "512x512", "type": "image/png", "purpose": "maskable"},
-    ],
-    "shortcuts": [{"name": "Questions", "url": f"{ROOT}/questions"}, {"name": "Approvals", "url": f"{ROOT}/approvals"}],
-}
-
-
-def app_routes(templates: Templates) -> Sequence[Route]:
-    """Open to all: none of them knows anything of the household."""
-
-    async def manifest(_request: Request) -> Response:
-        return JSONResponse(MANIFEST, media_type="application/manifest+json")
-
-    async def worker(_request: Request) -> Response:
-        return Response(service_worker(), media_type="text/javascript")
-
-    async def offline(_request: Request) -> Response:
-        return HTMLResponse(templates.render("offline.html", theme="auto"))
-
-    return [
-        Route("/manifest.webmanifest", manifest),
-        Route("/service-worker.js", worker),
-        Route("/offline", offline),
-    ]
-
-
-@cache
-def service_worker() -> str:
-    """Another one as soon as any file of the console changes, so that an installed app brings itself up to date."""
-    return (_STATIC / "service-worker.js").read_text(encoding="utf-8").replace(_VERSION, _version())
-
-
-def _version() -> str:
-    shell = files("postroom.console") / "templates" / "offline.html"
-    kept = [one for one in sorted(_STATIC.iterdir(), key=lambda one: one.name) if one.is_file()]
-    digest = hashlib.sha256()
-    for one in (*kept, shell):
-        digest.update(one.name.encode() + b"\0" + one.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# The devices that notify a person: switched on in the browser that is to ring, listed, tried, and removed.
-
 
 PATH: Final = "/devices"
 _NOT_SET: Final = "No account notifies devices yet, so nothing was changed."
@@ -168,3 +108,62 @@ def _told(outcome: Outcome) -> tuple[str, Tone]:
             return f"The trial failed: {outcome.error.message if outcome.error else 'no reason was given'}.", "bad"
         case _:
             assert_never(outcome.status)
+
+
+# The app: its manifest, its worker, and the page that is left when offline.
+
+ACCENT: Final = "#1f6f5c"
+_STATIC: Final = files("postroom.console") / "static"
+_VERSION: Final = "{{version}}"
+MANIFEST: Final[dict[str, Any]] = {
+    "id": f"{ROOT}/",
+    "name": "Postroom",
+    "short_name": "Postroom",
+    "description": "What waits for you in your household: questions, approvals and messages.",
+    "lang": "en",
+    "start_url": f"{ROOT}/",
+    "scope": f"{ROOT}/",
+    "display": "standalone",
+    "theme_color": ACCENT,
+    "background_color": "#f6f5f1",
+    "icons": [
+        {"src": f"{ROOT}/static/icon-192.png", "sizes": "192x192", "type": "image/png"},
+        {"src": f"{ROOT}/static/icon-512.png", "sizes": "512x512", "type": "image/png"},
+        {"src": f"{ROOT}/static/icon-maskable-512.png", "sizes": "512x512", "type": "image/png", "purpose": "maskable"},
+    ],
+    "shortcuts": [{"name": "Questions", "url": f"{ROOT}/questions"}, {"name": "Approvals", "url": f"{ROOT}/approvals"}],
+}
+
+
+def app_routes(templates: Templates) -> Sequence[Route]:
+    """Open to all: none of them knows anything of the household."""
+
+    async def manifest(_request: Request) -> Response:
+        return JSONResponse(MANIFEST, media_type="application/manifest+json")
+
+    async def worker(_request: Request) -> Response:
+        return Response(service_worker(), media_type="text/javascript")
+
+    async def offline(_request: Request) -> Response:
+        return HTMLResponse(templates.render("offline.html", theme="auto"))
+
+    return [
+        Route("/manifest.webmanifest", manifest),
+        Route("/service-worker.js", worker),
+        Route("/offline", offline),
+    ]
+
+
+@cache
+def service_worker() -> str:
+    """Another one as soon as any file of the console changes, so that an installed app brings itself up to date."""
+    return (_STATIC / "service-worker.js").read_text(encoding="utf-8").replace(_VERSION, _version())
+
+
+def _version() -> str:
+    shell = files("postroom.console") / "templates" / "offline.html"
+    kept = [one for one in sorted(_STATIC.iterdir(), key=lambda one: one.name) if one.is_file()]
+    digest = hashlib.sha256()
+    for one in (*kept, shell):
+        digest.update(one.name.encode() + b"\0" + one.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What a person may do about their own devices: switch one on, look, try it, and switch it off."""
+"""A person's own devices: switched on, listed, tried and switched off; kept as addresses, their secrets sealed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ from postroom.people.store.writing import PersonWriter
 ORIGIN: Final = "console"
 MOST_DEVICES: Final = 10
 _TRIAL: Final = "This is a trial. Notifications reach this device."
-
 Check = Callable[[PushSubscription], object]
 """Raises ValueError with a sentence that repeats nothing of it."""
 
@@ -113,8 +112,7 @@ def _wrong(field: str, error: str) -> Refused:
     return Refused.of(Code.SCHEMA_INVALID, [FieldError(field, error, "invalid")])
 
 
-# The devices that are notified: kept together with the address they are, and with their secrets sealed.
-
+# On disk.
 
 _c: Final = push_devices.c
 _ID_BYTES: Final = 8

@@ -1,76 +1,21 @@
-"""Whom the words of a search name, so that a list can be searched by person."""
+"""How alike two names are, and the names of one owner held ready for searching."""
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
+from rapidfuzz import fuzz, process
 from rapidfuzz.distance import OSA
 
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.message.address import folded
-from postroom.people.model import Keys, MatchType, Person, PersonAddress
-from postroom.people.names.normalise import keys_of
-
-_MOST_LOOKED_AT: Final = 100
-_MOST_NAMED: Final = 20
-
-
-class BookSearch(Protocol):
-    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concerned:
-    search: BookSearch
-
-    async def people(self, words: str) -> Sequence[Person]:
-        """Of the household's people those who are called so; nobody for words that are no name."""
-        if not words.strip():
-            return []
-        found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_LOOKED_AT)
-        return [one for one in found if is_called(one, words)][:_MOST_NAMED]
-
-    async def places(self, words: str) -> Sequence[str]:
-        """Their addresses, as the ledger keeps whom a delivery is for."""
-        people = await self.people(words)
-        return [f"{one.channel}:{folded(one.address)}" for person in people for one in person.addresses]
-
-
-# Whether words that were typed are a person's name, or the beginning of one of its words.
-
-
-def is_called(person: Person, words: str) -> bool:
-    """By any of their names, in whatever letters; from the beginning of a word, so that “art” is not Martin."""
-    typed = keys_of(words)
-    names = [keys_of(name) for name in (person.name, *person.aliases)]
-    return any(_begins(name.folded, typed.folded) or _begins(name.latin, typed.latin) for name in names)
-
-
-def _begins(name: str, typed: str) -> bool:
-    return typed != "" and f" {typed}" in f" {name}"
-
-
-# A few characters of an address: enough to tell two people of one name apart.
-
-
-def hint_of(person: Person) -> str:
-    return ", ".join(_masked(one) for one in person.addresses) or person.agent_address
-
-
-def _masked(place: PersonAddress) -> str:
-    """Of a mailbox the domain says most, of any other address its end."""
-    name, at, domain = place.address.partition("@")
-    if name and at:
-        return f"{name[:1]}…@{domain}"
-    return f"{place.channel.capitalize()} …{place.address[-2:]}"
-
-
-# How alike two names are, and by which kind of likeness.
-
+from postroom.people.model import (
+    Entry,
+    Keys,
+    MatchType,
+)
 
 _PARTIAL: Final = 0.93  # the query names only a part of the alias
 _ROTATED: Final = 0.01
@@ -210,7 +155,6 @@ def _glued(words: list[str], alias: str) -> float:
 
 # An index of three-letter pieces, for books too large to compare name by name.
 
-
 _MOST_POSTINGS: Final = 120_000  # what one query may look at; rare pieces come first and say the most
 
 
@@ -246,3 +190,104 @@ def _pieces(text: str) -> Iterable[str]:
         marked = f"  {word} "
         for start in range(len(marked) - 2):
             yield marked[start : start + 3]
+
+
+# One owner's names.
+
+_COMPARED_AT_MOST: Final = 4_000  # beyond this the index chooses whom to compare
+_FROM_INDEX: Final = 60
+_SHARES: Final = (40, 40, 20)  # by sound of letters, by consonants, as written
+_WORTH_SHOWING: Final = 0.45
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntry:
+    entry: Entry
+    match: Match
+
+
+class Book:
+    """Entries come and go one by one; an entry never changes."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries: dict[int, Entry] = {}
+        self._numbers: dict[str, int] = {}
+        self._by_form: dict[str, set[int]] = {}
+        self._latin: dict[int, str] = {}
+        self._bones: dict[int, str] = {}  # these two with their words in order, as they are compared
+        self._folded: dict[int, str] = {}
+        self._index = TrigramIndex()
+        self._next = 0
+        for entry in entries:
+            self.add(entry)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def ids(self) -> set[str]:
+        return set(self._numbers)
+
+    def add(self, entry: Entry) -> None:
+        number, keys = self._next, entry.keys
+        self._next += 1
+        self._entries[number] = entry
+        self._numbers[entry.id] = number
+        for form in _forms(keys):
+            self._by_form.setdefault(form, set()).add(number)
+        self._latin[number] = keys.latin
+        bones = _bones(keys)
+        self._bones[number] = _in_order(bones)
+        self._folded[number] = _in_order(keys.folded)
+        self._index.add(number, f"{keys.latin} {bones}")
+
+    def remove(self, entry_id: str) -> None:
+        number = self._numbers.pop(entry_id)
+        entry = self._entries.pop(number)
+        for form in _forms(entry.keys):
+            self._by_form[form].discard(number)
+        for column in (self._latin, self._bones, self._folded):
+            del column[number]
+
+    def search(self, query: Keys) -> list[FoundEntry]:
+        """The best match of each contact, best first."""
+        best: dict[str, FoundEntry] = {}
+        for number in self._worth_comparing(query):
+            entry = self._entries[number]
+            found = match(query, entry.keys)
+            known = best.get(entry.contact_id)
+            if found.score >= _WORTH_SHOWING and (known is None or found.score > known.match.score):
+                best[entry.contact_id] = FoundEntry(entry, found)
+        return sorted(best.values(), key=lambda one: (-one.match.score, one.entry.contact_id))
+
+    def _worth_comparing(self, query: Keys) -> set[int]:
+        exact = {number for form in _forms(query) for number in self._by_form.get(form, ())}
+        if len(self._entries) > _COMPARED_AT_MOST:
+            return exact | self._from_index(query)
+        return exact | self._from_comparison(query)
+
+    def _from_index(self, query: Keys) -> set[int]:
+        nearest = self._index.nearest(f"{query.latin} {_bones(query)}", 2 * _FROM_INDEX)
+        return set([number for number in nearest if number in self._entries][:_FROM_INDEX])
+
+    def _from_comparison(self, query: Keys) -> set[int]:
+        bones, folded = _in_order(_bones(query)), _in_order(query.folded)
+        by_letters, by_bones, as_written = _SHARES
+        found = process.extract(query.latin, self._latin, scorer=fuzz.WRatio, limit=by_letters)
+        found += process.extract(bones, self._bones, scorer=fuzz.ratio, limit=by_bones)
+        found += process.extract(folded, self._folded, scorer=fuzz.ratio, limit=as_written)
+        return {number for _, _, number in found}
+
+
+def _bones(keys: Keys) -> str:
+    return keys.skeletons[0] if keys.skeletons else ""
+
+
+def _in_order(text: str) -> str:
+    """So that the order of the words does not count, whichever name they are compared with."""
+    return " ".join(sorted(text.split()))
+
+
+def _forms(keys: Keys) -> set[str]:
+    """Whatever makes two names exactly the same; a name of one character has these too."""
+    return {keys.normal, keys.folded, _in_order(keys.folded)}

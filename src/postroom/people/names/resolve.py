@@ -1,19 +1,18 @@
-"""One owner's names, held ready for searching."""
+"""From a name to somebody: explicit address, memory, exact, fuzzy, smart fuzzy, in this order."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
-
-from rapidfuzz import fuzz, process
+from typing import TYPE_CHECKING, Final, Protocol
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import seconds, to_text
-from postroom.kernel.values.principal import CONTACT_PREFIX, parse_address
+from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, parse_address
+from postroom.message.address import folded
 from postroom.people.model import (
     BookGlance,
     Candidate,
@@ -25,296 +24,14 @@ from postroom.people.model import (
     MatchType,
     Offer,
     Person,
+    PersonAddress,
     Remembered,
     Resolution,
 )
-from postroom.people.names.matching import Match, TrigramIndex, hint_of, match
 from postroom.people.names.normalise import keys_of, normalise
 
-_COMPARED_AT_MOST: Final = 4_000  # beyond this the index chooses whom to compare
-_FROM_INDEX: Final = 60
-_SHARES: Final = (40, 40, 20)  # by sound of letters, by consonants, as written
-_WORTH_SHOWING: Final = 0.45
-
-
-@dataclass(frozen=True, slots=True)
-class FoundEntry:
-    entry: Entry
-    match: Match
-
-
-class Book:
-    """Entries come and go one by one; an entry never changes."""
-
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._entries: dict[int, Entry] = {}
-        self._numbers: dict[str, int] = {}
-        self._by_form: dict[str, set[int]] = {}
-        self._latin: dict[int, str] = {}
-        self._bones: dict[int, str] = {}  # these two with their words in order, as they are compared
-        self._folded: dict[int, str] = {}
-        self._index = TrigramIndex()
-        self._next = 0
-        for entry in entries:
-            self.add(entry)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    @property
-    def ids(self) -> set[str]:
-        return set(self._numbers)
-
-    def add(self, entry: Entry) -> None:
-        number, keys = self._next, entry.keys
-        self._next += 1
-        self._entries[number] = entry
-        self._numbers[entry.id] = number
-        for form in _forms(keys):
-            self._by_form.setdefault(form, set()).add(number)
-        self._latin[number] = keys.latin
-        bones = _bones(keys)
-        self._bones[number] = _in_order(bones)
-        self._folded[number] = _in_order(keys.folded)
-        self._index.add(number, f"{keys.latin} {bones}")
-
-    def remove(self, entry_id: str) -> None:
-        number = self._numbers.pop(entry_id)
-        entry = self._entries.pop(number)
-        for form in _forms(entry.keys):
-            self._by_form[form].discard(number)
-        for column in (self._latin, self._bones, self._folded):
-            del column[number]
-
-    def search(self, query: Keys) -> list[FoundEntry]:
-        """The best match of each contact, best first."""
-        best: dict[str, FoundEntry] = {}
-        for number in self._worth_comparing(query):
-            entry = self._entries[number]
-            found = match(query, entry.keys)
-            known = best.get(entry.contact_id)
-            if found.score >= _WORTH_SHOWING and (known is None or found.score > known.match.score):
-                best[entry.contact_id] = FoundEntry(entry, found)
-        return sorted(best.values(), key=lambda one: (-one.match.score, one.entry.contact_id))
-
-    def _worth_comparing(self, query: Keys) -> set[int]:
-        exact = {number for form in _forms(query) for number in self._by_form.get(form, ())}
-        if len(self._entries) > _COMPARED_AT_MOST:
-            return exact | self._from_index(query)
-        return exact | self._from_comparison(query)
-
-    def _from_index(self, query: Keys) -> set[int]:
-        nearest = self._index.nearest(f"{query.latin} {_bones(query)}", 2 * _FROM_INDEX)
-        return set([number for number in nearest if number in self._entries][:_FROM_INDEX])
-
-    def _from_comparison(self, query: Keys) -> set[int]:
-        bones, folded = _in_order(_bones(query)), _in_order(query.folded)
-        by_letters, by_bones, as_written = _SHARES
-        found = process.extract(query.latin, self._latin, scorer=fuzz.WRatio, limit=by_letters)
-        found += process.extract(bones, self._bones, scorer=fuzz.ratio, limit=by_bones)
-        found += process.extract(folded, self._folded, scorer=fuzz.ratio, limit=as_written)
-        return {number for _, _, number in found}
-
-
-def _bones(keys: Keys) -> str:
-    return keys.skeletons[0] if keys.skeletons else ""
-
-
-def _in_order(text: str) -> str:
-    """So that the order of the words does not count, whichever name they are compared with."""
-    return " ".join(sorted(text.split()))
-
-
-def _forms(keys: Keys) -> set[str]:
-    """Whatever makes two names exactly the same; a name of one character has these too."""
-    return {keys.normal, keys.folded, _in_order(keys.folded)}
-
-
-# Remember whom a person meant, on proof that a person was asked.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmation:
-    """A choice: under a token, or of an address."""
-
-    owner_agent: str
-    query: str
-    resolution_token: str | None = None
-    agent_address: str | None = None
-    source: ConfirmSource = ConfirmSource.USER_CHOICE
-
-
-class ConfirmStore(Protocol):
-    async def offered(self, token_hash: str, owner_agent: str, now_us: int) -> Offer | None:
-        """Unused and not expired."""
-        ...
-
-    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Person | None: ...
-
-    async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
-        """
-        Uses the token up and writes the choice in one step, counting earlier ones.
-        None when the token was used meanwhile, or the contact moved or lost the name.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmer:
-    resolver: Resolver
-    store: ConfirmStore
-    clock: Clock
-    mint: Callable[[int], str]
-
-    async def confirm(self, asked: Confirmation, *, by_person: bool) -> Remembered:
-        """A model may only confirm what was put to it as a choice; a person may choose anybody in the book."""
-        if asked.resolution_token:
-            token_hash, chosen = await self._under_token(asked, asked.resolution_token)
-        else:
-            token_hash, chosen = None, await self._by_address(asked, by_person)
-        memory = await self.store.remember(await self._memory(asked, chosen), token_hash)
-        if memory is None:
-            raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
-        return memory
-
-    async def _under_token(self, asked: Confirmation, token: str) -> tuple[str, Candidate]:
-        secret, _, place = token.partition(".")
-        offer = await self.store.offered(hash_token(secret), asked.owner_agent, self.clock.now_us())
-        if offer is None or offer.query != keys_of(asked.query).normal:
-            raise Refused(
-                Code.RESOLUTION_EXPIRED,
-                "the resolution_token is unknown, used, expired or for another name; resolve the name again",
-            )
-        return offer.token_hash, _choice(offer, place, asked.agent_address)
-
-    async def _by_address(self, asked: Confirmation, by_person: bool) -> Candidate:
-        address = asked.agent_address or ""
-        if by_person:
-            contact = await self.store.contact_by_address(asked.owner_agent, address)
-            shown = await self.resolver.resolve(asked.owner_agent, address) if contact else None
-        else:
-            shown = await self.resolver.resolve(asked.owner_agent, asked.query, input_mode=InputMode.TEXT)
-        candidate = _named_in(shown, address)
-        if candidate is None:
-            raise Refused(
-                Code.CONTACT_NOT_FOUND,
-                "nobody with this address in this book has a name like this one; "
-                "add it there as an alias, or let a person confirm it",
-            )
-        return candidate
-
-    async def _memory(self, asked: Confirmation, chosen: Candidate) -> Remembered:
-        keys, now = keys_of(asked.query), self.clock.now_us()
-        glance = await self.resolver.memories.glance(asked.owner_agent, keys.normal, "")
-        found = await self.resolver.search(asked.owner_agent, keys, glance.version)
-        return Remembered(
-            id=self.mint(now),
-            owner_agent=asked.owner_agent,
-            query=keys.normal,
-            contact_id=chosen.contact_id,
-            agent_address=chosen.agent_address,
-            alias=chosen.display_name if chosen.alias == chosen.agent_address else chosen.alias,
-            fingerprint=chosen.fingerprint,
-            rival=standing(chosen.contact_id, found)[1],
-            book_version=glance.version,
-            source=str(asked.source),
-            confirm_count=1,
-            created_at_us=now,
-            confirmed_at_us=now,
-        )
-
-
-def _choice(offer: Offer, place: str, address: str | None) -> Candidate:
-    if place.isdecimal() and int(place) < len(offer.candidates):
-        chosen = offer.candidates[int(place)]
-        if address is None or address == chosen.agent_address:
-            return chosen
-    elif not place and address is not None:
-        for candidate in offer.candidates:
-            if candidate.agent_address == address:
-                return candidate
-    elif not place and len(offer.candidates) == 1:
-        return offer.candidates[0]
-    raise Refused(Code.RESOLUTION_EXPIRED, "the resolution_token does not say which of the candidates is meant")
-
-
-def _named_in(shown: Resolution | None, address: str) -> Candidate | None:
-    candidates = shown.candidates if shown else ()
-    return next((one for one in candidates if one.contact_id and one.agent_address == address), None)
-
-
-# Whether what was found is certain enough to send, worth asking about, or nobody.
-
-
-CONFIRM_FROM: Final = 0.66
-CONFIRM_FROM_VOICE: Final = 0.72
-NAMESAKE_FROM: Final = 0.9  # the name is a whole word of theirs
-BAND: Final = 0.06  # nobody can tell names this close apart
-SHORT_WHEN_HEARD: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class MatchVerdict:
-    mode: DecisionMode
-    found: tuple[FoundEntry, ...]
-    why: str
-
-
-def decide(found: Sequence[FoundEntry], query: str, input_mode: InputMode, limit: int = 5) -> MatchVerdict:
-    """
-    Only a name that is exactly one contact's goes through by itself.
-
-    Nothing in the letters tells "Marta Rossi" from a slip in "Maria Rossi", so
-    likeness, however great, is always put to the person.
-    """
-    threshold = CONFIRM_FROM_VOICE if input_mode is InputMode.VOICE else CONFIRM_FROM
-    exact = [one for one in found if one.match.match_type is MatchType.EXACT]
-    if len(exact) > 1:
-        others = [one for one in found if one not in exact and one.match.score >= NAMESAKE_FROM]
-        offered = (*exact, *others)[:limit]
-        return MatchVerdict(DecisionMode.NEEDS_DISAMBIGUATION, offered, "several contacts have this name")
-    if exact and not _is_easily_misheard(query, input_mode):
-        return MatchVerdict(DecisionMode.RESOLVED, (exact[0],), exact[0].match.why)
-    if exact:
-        return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (exact[0],), "a name this short is easily misheard")
-    if not found or found[0].match.score < threshold:
-        return MatchVerdict(DecisionMode.CONTACT_NOT_FOUND, (), "nobody in the book has a name like this")
-    near = [one for one in found if one.match.score >= max(threshold, found[0].match.score - BAND)]
-    if len(near) > 1:
-        return MatchVerdict(
-            DecisionMode.NEEDS_DISAMBIGUATION, tuple(near[:limit]), "several contacts are equally alike"
-        )
-    return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (near[0],), f"not the exact name: {near[0].match.why}")
-
-
-def _is_easily_misheard(query: str, input_mode: InputMode) -> bool:
-    return input_mode is InputMode.VOICE and sum(one.isalnum() for one in query) < SHORT_WHEN_HEARD
-
-
-# Choices a person has confirmed, and when they no longer count.
-
-
-def still_holds(memory: Remembered, contact: Person | None, found: Sequence[FoundEntry]) -> bool:
-    """Not once the contact moved or lost the name, nor once somebody fits the words better."""
-    if contact is None or contact.fingerprint != memory.fingerprint or not has_alias(contact, memory.alias):
-        return False
-    mine, best_other = standing(memory.contact_id, found)
-    return not (best_other > memory.rival and best_other >= mine)
-
-
-def has_alias(contact: Person, alias: str) -> bool:
-    wanted = normalise(alias)
-    return any(normalise(name) == wanted for name in (contact.name, *contact.aliases))
-
-
-def standing(contact_id: str, found: Sequence[FoundEntry]) -> tuple[float, float]:
-    """The score of this contact, and the best of all the others."""
-    mine = max((one.match.score for one in found if one.entry.contact_id == contact_id), default=0.0)
-    others = max((one.match.score for one in found if one.entry.contact_id != contact_id), default=0.0)
-    return mine, others
-
-
-# From a name to somebody: explicit address, memory, exact, fuzzy, smart fuzzy, in this order.
+if TYPE_CHECKING:
+    from postroom.people.names.matching import Book, FoundEntry
 
 
 TOKEN_SECONDS: Final = 600
@@ -433,6 +150,8 @@ class Resolver:
             book = held[1] if held else None
             if book is None:
                 entries = await self.books.entries(owner_agent)
+                from postroom.people.names.matching import Book  # with what compares names, which few households do
+
                 book = await asyncio.to_thread(Book, entries) if len(entries) > _INLINE else Book(entries)
             else:
                 await self._catch_up(owner_agent, book)
@@ -521,3 +240,239 @@ def _named(contact: Person, alias: str, match_type: MatchType, why: str) -> Cand
         contact_id=contact.id,
         fingerprint=contact.fingerprint,
     )
+
+
+# A few characters of an address: enough to tell two people of one name apart.
+
+
+def hint_of(person: Person) -> str:
+    return ", ".join(_masked(one) for one in person.addresses) or person.agent_address
+
+
+def _masked(place: PersonAddress) -> str:
+    """Of a mailbox the domain says most, of any other address its end."""
+    name, at, domain = place.address.partition("@")
+    if name and at:
+        return f"{name[:1]}…@{domain}"
+    return f"{place.channel.capitalize()} …{place.address[-2:]}"
+
+
+# Whether what was found is certain enough to send, worth asking about, or nobody.
+
+CONFIRM_FROM: Final = 0.66
+CONFIRM_FROM_VOICE: Final = 0.72
+NAMESAKE_FROM: Final = 0.9  # the name is a whole word of theirs
+BAND: Final = 0.06  # nobody can tell names this close apart
+SHORT_WHEN_HEARD: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MatchVerdict:
+    mode: DecisionMode
+    found: tuple[FoundEntry, ...]
+    why: str
+
+
+def decide(found: Sequence[FoundEntry], query: str, input_mode: InputMode, limit: int = 5) -> MatchVerdict:
+    """
+    Only a name that is exactly one contact's goes through by itself.
+
+    Nothing in the letters tells "Marta Rossi" from a slip in "Maria Rossi", so
+    likeness, however great, is always put to the person.
+    """
+    threshold = CONFIRM_FROM_VOICE if input_mode is InputMode.VOICE else CONFIRM_FROM
+    exact = [one for one in found if one.match.match_type is MatchType.EXACT]
+    if len(exact) > 1:
+        others = [one for one in found if one not in exact and one.match.score >= NAMESAKE_FROM]
+        offered = (*exact, *others)[:limit]
+        return MatchVerdict(DecisionMode.NEEDS_DISAMBIGUATION, offered, "several contacts have this name")
+    if exact and not _is_easily_misheard(query, input_mode):
+        return MatchVerdict(DecisionMode.RESOLVED, (exact[0],), exact[0].match.why)
+    if exact:
+        return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (exact[0],), "a name this short is easily misheard")
+    if not found or found[0].match.score < threshold:
+        return MatchVerdict(DecisionMode.CONTACT_NOT_FOUND, (), "nobody in the book has a name like this")
+    near = [one for one in found if one.match.score >= max(threshold, found[0].match.score - BAND)]
+    if len(near) > 1:
+        return MatchVerdict(
+            DecisionMode.NEEDS_DISAMBIGUATION, tuple(near[:limit]), "several contacts are equally alike"
+        )
+    return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (near[0],), f"not the exact name: {near[0].match.why}")
+
+
+def _is_easily_misheard(query: str, input_mode: InputMode) -> bool:
+    return input_mode is InputMode.VOICE and sum(one.isalnum() for one in query) < SHORT_WHEN_HEARD
+
+
+# Choices a person has confirmed, and when they no longer count.
+
+
+def still_holds(memory: Remembered, contact: Person | None, found: Sequence[FoundEntry]) -> bool:
+    """Not once the contact moved or lost the name, nor once somebody fits the words better."""
+    if contact is None or contact.fingerprint != memory.fingerprint or not has_alias(contact, memory.alias):
+        return False
+    mine, best_other = standing(memory.contact_id, found)
+    return not (best_other > memory.rival and best_other >= mine)
+
+
+def has_alias(contact: Person, alias: str) -> bool:
+    wanted = normalise(alias)
+    return any(normalise(name) == wanted for name in (contact.name, *contact.aliases))
+
+
+def standing(contact_id: str, found: Sequence[FoundEntry]) -> tuple[float, float]:
+    """The score of this contact, and the best of all the others."""
+    mine = max((one.match.score for one in found if one.entry.contact_id == contact_id), default=0.0)
+    others = max((one.match.score for one in found if one.entry.contact_id != contact_id), default=0.0)
+    return mine, others
+
+
+# Remember whom a person meant, on proof that a person was asked.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """A choice: under a token, or of an address."""
+
+    owner_agent: str
+    query: str
+    resolution_token: str | None = None
+    agent_address: str | None = None
+    source: ConfirmSource = ConfirmSource.USER_CHOICE
+
+
+class ConfirmStore(Protocol):
+    async def offered(self, token_hash: str, owner_agent: str, now_us: int) -> Offer | None:
+        """Unused and not expired."""
+        ...
+
+    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Person | None: ...
+
+    async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
+        """
+        Uses the token up and writes the choice in one step, counting earlier ones.
+        None when the token was used meanwhile, or the contact moved or lost the name.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmer:
+    resolver: Resolver
+    store: ConfirmStore
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def confirm(self, asked: Confirmation, *, by_person: bool) -> Remembered:
+        """A model may only confirm what was put to it as a choice; a person may choose anybody in the book."""
+        if asked.resolution_token:
+            token_hash, chosen = await self._under_token(asked, asked.resolution_token)
+        else:
+            token_hash, chosen = None, await self._by_address(asked, by_person)
+        memory = await self.store.remember(await self._memory(asked, chosen), token_hash)
+        if memory is None:
+            raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
+        return memory
+
+    async def _under_token(self, asked: Confirmation, token: str) -> tuple[str, Candidate]:
+        secret, _, place = token.partition(".")
+        offer = await self.store.offered(hash_token(secret), asked.owner_agent, self.clock.now_us())
+        if offer is None or offer.query != keys_of(asked.query).normal:
+            raise Refused(
+                Code.RESOLUTION_EXPIRED,
+                "the resolution_token is unknown, used, expired or for another name; resolve the name again",
+            )
+        return offer.token_hash, _choice(offer, place, asked.agent_address)
+
+    async def _by_address(self, asked: Confirmation, by_person: bool) -> Candidate:
+        address = asked.agent_address or ""
+        if by_person:
+            contact = await self.store.contact_by_address(asked.owner_agent, address)
+            shown = await self.resolver.resolve(asked.owner_agent, address) if contact else None
+        else:
+            shown = await self.resolver.resolve(asked.owner_agent, asked.query, input_mode=InputMode.TEXT)
+        candidate = _named_in(shown, address)
+        if candidate is None:
+            raise Refused(
+                Code.CONTACT_NOT_FOUND,
+                "nobody with this address in this book has a name like this one; "
+                "add it there as an alias, or let a person confirm it",
+            )
+        return candidate
+
+    async def _memory(self, asked: Confirmation, chosen: Candidate) -> Remembered:
+        keys, now = keys_of(asked.query), self.clock.now_us()
+        glance = await self.resolver.memories.glance(asked.owner_agent, keys.normal, "")
+        found = await self.resolver.search(asked.owner_agent, keys, glance.version)
+        return Remembered(
+            id=self.mint(now),
+            owner_agent=asked.owner_agent,
+            query=keys.normal,
+            contact_id=chosen.contact_id,
+            agent_address=chosen.agent_address,
+            alias=chosen.display_name if chosen.alias == chosen.agent_address else chosen.alias,
+            fingerprint=chosen.fingerprint,
+            rival=standing(chosen.contact_id, found)[1],
+            book_version=glance.version,
+            source=str(asked.source),
+            confirm_count=1,
+            created_at_us=now,
+            confirmed_at_us=now,
+        )
+
+
+def _choice(offer: Offer, place: str, address: str | None) -> Candidate:
+    if place.isdecimal() and int(place) < len(offer.candidates):
+        chosen = offer.candidates[int(place)]
+        if address is None or address == chosen.agent_address:
+            return chosen
+    elif not place and address is not None:
+        for candidate in offer.candidates:
+            if candidate.agent_address == address:
+                return candidate
+    elif not place and len(offer.candidates) == 1:
+        return offer.candidates[0]
+    raise Refused(Code.RESOLUTION_EXPIRED, "the resolution_token does not say which of the candidates is meant")
+
+
+def _named_in(shown: Resolution | None, address: str) -> Candidate | None:
+    candidates = shown.candidates if shown else ()
+    return next((one for one in candidates if one.contact_id and one.agent_address == address), None)
+
+
+# Whom the words of a search name, so that a list can be searched by person.
+
+_MOST_LOOKED_AT: Final = 100
+_MOST_NAMED: Final = 20
+
+
+class BookSearch(Protocol):
+    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concerned:
+    search: BookSearch
+
+    async def people(self, words: str) -> Sequence[Person]:
+        """Of the household's people those who are called so; nobody for words that are no name."""
+        if not words.strip():
+            return []
+        found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_LOOKED_AT)
+        return [one for one in found if is_called(one, words)][:_MOST_NAMED]
+
+    async def places(self, words: str) -> Sequence[str]:
+        """Their addresses, as the ledger keeps whom a delivery is for."""
+        people = await self.people(words)
+        return [f"{one.channel}:{folded(one.address)}" for person in people for one in person.addresses]
+
+
+def is_called(person: Person, words: str) -> bool:
+    """By any of their names, in whatever letters; from the beginning of a word, so that “art” is not Martin."""
+    typed = keys_of(words)
+    names = [keys_of(name) for name in (person.name, *person.aliases)]
+    return any(_begins(name.folded, typed.folded) or _begins(name.latin, typed.latin) for name in names)
+
+
+def _begins(name: str, typed: str) -> bool:
+    return typed != "" and f" {typed}" in f" {name}"

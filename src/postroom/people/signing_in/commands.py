@@ -1,4 +1,4 @@
-"""Which caller the options of a command name."""
+"""`postroom token` and `postroom login`: who may call, and who signs in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from postroom.kernel.running.terminal import Database, Home, Json, complain, say
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, parse_address
-from postroom.people.book import inbox_of
+from postroom.people.model import inbox_of
 from postroom.settings import Settings
 from postroom.settings.glance import SettingsGlance
 from postroom.settings.load import from_process
@@ -28,6 +28,7 @@ from postroom.settings.reach import Connection, changing, connection_of
 if TYPE_CHECKING:
     from postroom.household.wiring.store import OpenedStore
     from postroom.people.model import Person as ModelPerson
+
 
 Person = Annotated[str | None, typer.Option("--person", help="A person, by id; decides and answers.")]
 Program = Annotated[str | None, typer.Option("--program", help="A program that serves one person, by name.")]
@@ -39,6 +40,18 @@ Connector = Annotated[str | None, typer.Option("--connector", help="A connector,
 Operator = Annotated[
     bool, typer.Option("--operator", help="The owner, for commands and programs on the household's own machine.")
 ]
+For = Annotated[str | None, typer.Option("--for", help="Whose inbox a program writes to and reads; with --program.")]
+Label = Annotated[str, typer.Option("--label", help="The device or machine it is for, to know it again in the list.")]
+Email = Annotated[
+    str | None, typer.Option("--email", help="Where that person's e-mail copies go; with --person or --user.")
+]
+Agent = Annotated[str | None, typer.Option("--agent", help="The agent address a connector's tokens speak for.")]
+Id = Annotated[str | None, typer.Argument(metavar="ID", help="One token, by its id in the list or the start of it.")]
+As = Annotated[
+    str | None, typer.Option("--as", help="Invite this person, by name, alias or id, who sees only what is theirs.")
+]
+End = Annotated[bool, typer.Option("--end", help="Instead, sign this person out everywhere.")]
+app = typer.Typer(help="Make, list and revoke the tokens callers identify themselves with.", no_args_is_help=True)
 
 
 def caller(
@@ -104,193 +117,7 @@ def _name(role: Role, text: str) -> str:
     return name
 
 
-# `postroom login`: a link that opens the console, once.
-
-
-As = Annotated[
-    str | None, typer.Option("--as", help="Invite this person, by name, alias or id, who sees only what is theirs.")
-]
-End = Annotated[bool, typer.Option("--end", help="Instead, sign this person out everywhere.")]
-
-
-def login(name: As = None, end: End = False, home: Home = None, database: Database = None, json: Json = False) -> None:
-    """Print a link that signs you in to the console; it works once, for ten minutes."""
-    settings, _ = from_process({"home": home, "database_url": database})
-    tokens = TokenFile(settings.tokens_file)
-    principal = _principal(name, tokens)
-    if end:
-        principal, many = asyncio.run(_end(settings, principal, name, tokens))
-        subject = "" if principal == OPERATOR else f"person:{principal.name}"
-        noted(settings, AuditKind.ACCESS, "signed out everywhere", subject=subject)
-        say_json({"ended": many}) if json else say(f"{principal} was signed out {many} time{'' if many == 1 else 's'}.")
-        return
-    principal, link = asyncio.run(_link(settings, tokens, principal, name))
-    say_json({"principal": str(principal), "url": link}) if json else say(link)
-
-
-async def _link(
-    settings: Settings, tokens: TokenFile, principal: Principal | None, name: str | None
-) -> tuple[Principal, str]:
-    from postroom.household.wiring.store import open_store
-    from postroom.kernel.running.clock import SystemClock
-    from postroom.people.signing_in.rules import sign_in_link
-    from postroom.people.signing_in.store import StoredConsoleSessions
-
-    if not settings.url and settings.ports.api == 0:
-        raise SettingsError("ports.api is 0, so only the household knows its port: use the link `postroom up` prints.")
-    if principal == OPERATOR:
-        tokens.ensure([OPERATOR])  # before the first start there is none
-    async with open_store(settings) as store:
-        now_us = SystemClock().now_us()
-        if principal is None:
-            return await _invited(settings, store, tokens, await _person(store, name or "", tokens), now_us)
-        links = StoredConsoleSessions(store.database)
-        return principal, await sign_in_link(links, tokens, settings.api_url, principal, now_us)
-
-
-async def _invited(
-    settings: Settings, store: OpenedStore, tokens: TokenFile, person: ModelPerson, now_us: int
-) -> tuple[Principal, str]:
-    """Who may run this is the owner, so it invites."""
-    from postroom.household.wiring.people import Admissions
-    from postroom.kernel.running.loop import Signal
-    from postroom.kernel.values.ids import IdMint
-    from postroom.people.signing_in.rules import SIGNING_IN, SignInWay, principal_of
-
-    if person.role not in SIGNING_IN:
-        raise SettingsError(
-            f"{person.name} is a contact, who can be written to and does not sign in. To make a member of them: "
-            f"postroom people edit {shlex.quote(person.name)} --role member"
-        )
-    admissions = Admissions(
-        settings=settings, store=store, tokens=tokens, mint=IdMint(), base_url=settings.api_url, due=Signal()
-    )
-    await admissions.invite(person, str(OPERATOR), now_us, door="command")
-    return principal_of(person.id), await admissions.link(person, now_us, way=SignInWay.TERMINAL)
-
-
-async def _end(
-    settings: Settings, principal: Principal | None, name: str | None, tokens: TokenFile
-) -> tuple[Principal, int]:
-    from postroom.household.wiring.store import open_store
-    from postroom.kernel.running.clock import SystemClock
-    from postroom.people.signing_in.rules import principal_of
-    from postroom.people.signing_in.store import StoredConsoleSessions
-
-    async with open_store(settings) as store:
-        whom = principal or principal_of((await _person(store, name or "", tokens)).id)
-        return whom, await StoredConsoleSessions(store.database).end_all(whom, SystemClock().now_us())
-
-
-def _principal(name: str | None, tokens: TokenFile) -> Principal | None:
-    """Known by a token; None for one who must be looked up among the household's people."""
-    if name is None or name.strip() == OWNER:
-        return OPERATOR
-    name = name.strip()
-    if not name or name == OPERATOR.name:
-        raise SettingsError("--as names a person; without it you sign in as the owner.")
-    callers = tokens.principals()
-    known = (Principal(role, name) for role in (Role.PERSON, Role.USER))
-    return next((one for one in known if one in callers), None)
-
-
-async def _person(store: OpenedStore, name: str, tokens: TokenFile) -> ModelPerson:
-    from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-
-    found: Sequence[ModelPerson] = await store.people.find(HOUSEHOLD_OWNER, name)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listed = ", ".join(f"{one.name} ({one.id})" for one in found[:5])
-        raise SettingsError(f"Several people are called '{name}': {listed}. Name one by id.")
-    people = [one.name for one in tokens.principals() if one.role in (Role.PERSON, Role.USER)]
-    raise SettingsError(
-        f"There is no person '{name}' in the household, and none with a token{did_you_mean(name, people)} "
-        f"To add one: postroom people add {shlex.quote(name)} --role member"
-    )
-
-
-# The token that a client's program calls with: made on the first connect, and used again.
-
-
-_OF_PEOPLE = ("pr_person_", "pr_user_", "pr_operator_")
-
-
-def ensure_connection(settings: SettingsGlance, program: str, serves: str) -> Connection:
-    """Noted where the program finds it; a token of this household that still counts is kept."""
-    made = _elsewhere(settings, program) or _here(settings, program, serves)
-    with changing(settings.home) as document:
-        document["programs"][program] = {"url": made.url, "token": made.token}
-    return made
-
-
-def forget_connection(settings: SettingsGlance, program: str) -> bool:
-    """Its token counts no more, when it is one of this machine's household."""
-    from postroom.kernel.guard.tokens import TokenFile, token_id
-
-    known = connection_of(settings.home, program)
-    if known is None:
-        return False
-    with changing(settings.home) as document:
-        document["programs"].pop(program, None)
-    return TokenFile(settings.tokens_file).revoke_one(token_id(known.token))
-
-
-def _elsewhere(settings: SettingsGlance, program: str) -> Connection | None:
-    token = settings.token.reveal() if settings.url and settings.token else ""
-    if not token:
-        return None
-    if token.startswith(_OF_PEOPLE):
-        raise SettingsError(
-            "POSTROOM_TOKEN is a person's, and one who asks cannot answer. At the household: "
-            f"postroom token create --program {program} --for owner --label {_host()}"
-        )
-    return Connection(url=settings.url.rstrip("/"), token=token)
-
-
-def _here(settings: SettingsGlance, program: str, serves: str) -> Connection:
-    from postroom.kernel.guard.tokens import TokenFile
-
-    tokens, url = TokenFile(settings.tokens_file), settings.own_api_url
-    known = connection_of(settings.home, program)
-    held = next((one for one in tokens.held() if known and one.token == known.token), None)
-    principal = Principal(Role.PROGRAM, program, person=_program_token_person(settings.home, serves))
-    if held is not None and held.principal == principal:
-        return Connection(url=url, token=held.token)
-    return Connection(url=url, token=tokens.create(principal, label=_host()))
-
-
-def _program_token_person(home: Path, serves: str) -> str:
-    if serves == OWNER:
-        return OWNER
-    import asyncio
-
-    from postroom.household.wiring.people import id_of
-    from postroom.settings.load import from_process
-
-    settings, _ = from_process({"home": str(home)})
-    found = asyncio.run(id_of(settings, serves))
-    if found is None:
-        raise SettingsError(f"'{serves}' is not known here; `postroom people list` shows who is.")
-    return found
-
-
-def _host() -> str:
-    return os.environ.get("HOSTNAME") or socket.gethostname()
-
-
-# `postroom token`: who may call.
-
-
-app = typer.Typer(help="Make, list and revoke the tokens callers identify themselves with.", no_args_is_help=True)
-
-For = Annotated[str | None, typer.Option("--for", help="Whose inbox a program writes to and reads; with --program.")]
-Label = Annotated[str, typer.Option("--label", help="The device or machine it is for, to know it again in the list.")]
-Email = Annotated[
-    str | None, typer.Option("--email", help="Where that person's e-mail copies go; with --person or --user.")
-]
-Agent = Annotated[str | None, typer.Option("--agent", help="The agent address a connector's tokens speak for.")]
-Id = Annotated[str | None, typer.Argument(metavar="ID", help="One token, by its id in the list or the start of it.")]
+# `postroom token`.
 
 
 @app.command("create")
@@ -493,3 +320,171 @@ def _file(home: str | None) -> TokenFile:
 def _note(home: str | None, database: str | None, act: str, principal: Principal, label: str) -> None:
     settings, _ = from_process({"home": home, "database_url": database})
     noted(settings, AuditKind.ACCESS, act, subject=str(principal), detail=label)
+
+
+# `postroom login`: a link that opens the console, once.
+
+
+def login(name: As = None, end: End = False, home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Print a link that signs you in to the console; it works once, for ten minutes."""
+    settings, _ = from_process({"home": home, "database_url": database})
+    tokens = TokenFile(settings.tokens_file)
+    principal = _principal(name, tokens)
+    if end:
+        principal, many = asyncio.run(_end(settings, principal, name, tokens))
+        subject = "" if principal == OPERATOR else f"person:{principal.name}"
+        noted(settings, AuditKind.ACCESS, "signed out everywhere", subject=subject)
+        say_json({"ended": many}) if json else say(f"{principal} was signed out {many} time{'' if many == 1 else 's'}.")
+        return
+    principal, link = asyncio.run(_link(settings, tokens, principal, name))
+    say_json({"principal": str(principal), "url": link}) if json else say(link)
+
+
+async def _link(
+    settings: Settings, tokens: TokenFile, principal: Principal | None, name: str | None
+) -> tuple[Principal, str]:
+    from postroom.household.wiring.store import open_store
+    from postroom.kernel.running.clock import SystemClock
+    from postroom.people.signing_in.rules import sign_in_link
+    from postroom.people.signing_in.store import StoredConsoleSessions
+
+    if not settings.url and settings.ports.api == 0:
+        raise SettingsError("ports.api is 0, so only the household knows its port: use the link `postroom up` prints.")
+    if principal == OPERATOR:
+        tokens.ensure([OPERATOR])  # before the first start there is none
+    async with open_store(settings) as store:
+        now_us = SystemClock().now_us()
+        if principal is None:
+            return await _invited(settings, store, tokens, await _person(store, name or "", tokens), now_us)
+        links = StoredConsoleSessions(store.database)
+        return principal, await sign_in_link(links, tokens, settings.api_url, principal, now_us)
+
+
+async def _invited(
+    settings: Settings, store: OpenedStore, tokens: TokenFile, person: ModelPerson, now_us: int
+) -> tuple[Principal, str]:
+    """Who may run this is the owner, so it invites."""
+    from postroom.household.wiring.people import Admissions
+    from postroom.kernel.running.loop import Signal
+    from postroom.kernel.values.ids import IdMint
+    from postroom.people.signing_in.rules import SIGNING_IN, SignInWay, principal_of
+
+    if person.role not in SIGNING_IN:
+        raise SettingsError(
+            f"{person.name} is a contact, who can be written to and does not sign in. To make a member of them: "
+            f"postroom people edit {shlex.quote(person.name)} --role member"
+        )
+    admissions = Admissions(
+        settings=settings, store=store, tokens=tokens, mint=IdMint(), base_url=settings.api_url, due=Signal()
+    )
+    await admissions.invite(person, str(OPERATOR), now_us, door="command")
+    return principal_of(person.id), await admissions.link(person, now_us, way=SignInWay.TERMINAL)
+
+
+async def _end(
+    settings: Settings, principal: Principal | None, name: str | None, tokens: TokenFile
+) -> tuple[Principal, int]:
+    from postroom.household.wiring.store import open_store
+    from postroom.kernel.running.clock import SystemClock
+    from postroom.people.signing_in.rules import principal_of
+    from postroom.people.signing_in.store import StoredConsoleSessions
+
+    async with open_store(settings) as store:
+        whom = principal or principal_of((await _person(store, name or "", tokens)).id)
+        return whom, await StoredConsoleSessions(store.database).end_all(whom, SystemClock().now_us())
+
+
+def _principal(name: str | None, tokens: TokenFile) -> Principal | None:
+    """Known by a token; None for one who must be looked up among the household's people."""
+    if name is None or name.strip() == OWNER:
+        return OPERATOR
+    name = name.strip()
+    if not name or name == OPERATOR.name:
+        raise SettingsError("--as names a person; without it you sign in as the owner.")
+    callers = tokens.principals()
+    known = (Principal(role, name) for role in (Role.PERSON, Role.USER))
+    return next((one for one in known if one in callers), None)
+
+
+async def _person(store: OpenedStore, name: str, tokens: TokenFile) -> ModelPerson:
+    from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+
+    found: Sequence[ModelPerson] = await store.people.find(HOUSEHOLD_OWNER, name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(f"{one.name} ({one.id})" for one in found[:5])
+        raise SettingsError(f"Several people are called '{name}': {listed}. Name one by id.")
+    people = [one.name for one in tokens.principals() if one.role in (Role.PERSON, Role.USER)]
+    raise SettingsError(
+        f"There is no person '{name}' in the household, and none with a token{did_you_mean(name, people)} "
+        f"To add one: postroom people add {shlex.quote(name)} --role member"
+    )
+
+
+# The token that a client's program calls with: made on the first connect, and used again.
+
+_OF_PEOPLE = ("pr_person_", "pr_user_", "pr_operator_")
+
+
+def ensure_connection(settings: SettingsGlance, program: str, serves: str) -> Connection:
+    """Noted where the program finds it; a token of this household that still counts is kept."""
+    made = _elsewhere(settings, program) or _here(settings, program, serves)
+    with changing(settings.home) as document:
+        document["programs"][program] = {"url": made.url, "token": made.token}
+    return made
+
+
+def forget_connection(settings: SettingsGlance, program: str) -> bool:
+    """Its token counts no more, when it is one of this machine's household."""
+    from postroom.kernel.guard.tokens import TokenFile, token_id
+
+    known = connection_of(settings.home, program)
+    if known is None:
+        return False
+    with changing(settings.home) as document:
+        document["programs"].pop(program, None)
+    return TokenFile(settings.tokens_file).revoke_one(token_id(known.token))
+
+
+def _elsewhere(settings: SettingsGlance, program: str) -> Connection | None:
+    token = settings.token.reveal() if settings.url and settings.token else ""
+    if not token:
+        return None
+    if token.startswith(_OF_PEOPLE):
+        raise SettingsError(
+            "POSTROOM_TOKEN is a person's, and one who asks cannot answer. At the household: "
+            f"postroom token create --program {program} --for owner --label {_host()}"
+        )
+    return Connection(url=settings.url.rstrip("/"), token=token)
+
+
+def _here(settings: SettingsGlance, program: str, serves: str) -> Connection:
+    from postroom.kernel.guard.tokens import TokenFile
+
+    tokens, url = TokenFile(settings.tokens_file), settings.own_api_url
+    known = connection_of(settings.home, program)
+    held = next((one for one in tokens.held() if known and one.token == known.token), None)
+    principal = Principal(Role.PROGRAM, program, person=_program_token_person(settings.home, serves))
+    if held is not None and held.principal == principal:
+        return Connection(url=url, token=held.token)
+    return Connection(url=url, token=tokens.create(principal, label=_host()))
+
+
+def _program_token_person(home: Path, serves: str) -> str:
+    if serves == OWNER:
+        return OWNER
+    import asyncio
+
+    from postroom.household.wiring.people import id_of
+    from postroom.settings.load import from_process
+
+    settings, _ = from_process({"home": str(home)})
+    found = asyncio.run(id_of(settings, serves))
+    if found is None:
+        raise SettingsError(f"'{serves}' is not known here; `postroom people list` shows who is.")
+    return found
+
+
+def _host() -> str:
+    return os.environ.get("HOSTNAME") or socket.gethostname()

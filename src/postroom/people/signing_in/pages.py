@@ -1,4 +1,4 @@
-"""Who may sign in: the owner invites people, signs them out, and takes an invitation back."""
+"""Signing in to the console and out of it, one's own account, and who may sign in."""
 
 from __future__ import annotations
 
@@ -49,151 +49,6 @@ from postroom.people.signing_in.rules import (
     person_of,
     principal_of,
 )
-
-
-class Comers(Protocol):
-    """Those who may sign in, and what lets them."""
-
-    async def household(self) -> Sequence[Person]:
-        """Those whose role lets them sign in."""
-        ...
-
-    async def get(self, person_id: str) -> Person | None: ...
-
-    async def of(self, person_id: str) -> Admitted | None: ...
-
-    async def passkeys(self, person_ids: Sequence[str]) -> Mapping[str, int]: ...
-
-    async def invite(self, person: Person, by: str, now_us: int) -> None:
-        """From now on, until it is withdrawn."""
-        ...
-
-    async def send(self, person: Person, now_us: int) -> bool:
-        """A link to the first verified address; False when there is none."""
-        ...
-
-    async def link(self, person: Person, now_us: int) -> str: ...
-
-    async def withdraw(self, person_id: str) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comer:
-    """One line of the list."""
-
-    person: Person
-    may_come: bool
-    has_address: bool
-    passkeys: int
-    sessions: Sequence[OpenSession]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessPages:
-    comers: Comers
-    sessions: ConsoleSessions
-
-    async def show(self, visit: Visit) -> Response:
-        people = await self.comers.household()
-        passkeys = await self.comers.passkeys([one.id for one in people])
-        return visit.show(
-            "access.html", comers=[await self._comer(one, passkeys.get(one.id, 0), visit.now_us) for one in people]
-        )
-
-    async def invite(self, visit: Visit) -> Response:
-        """Sent to a verified address, or shown on this one page and nowhere again."""
-        person, shows = await self._person(visit), visit.form.get("how") == "show"
-        if not shows and not _reachable(person):
-            return visit.go("/access", f"{person.name} has no verified address: show the link instead.", "bad")
-        await self.comers.invite(person, str(visit.principal), visit.now_us)
-        if shows:
-            return visit.show("invited.html", person=person, link=await self.comers.link(person, visit.now_us))
-        if await self.comers.send(person, visit.now_us):
-            return visit.go("/access", f"A link is on its way to {person.name}. It works once, for ten minutes.")
-        return visit.go("/access", f"{person.name} cannot be written to just now: show the link instead.", "bad")
-
-    async def sign_out(self, visit: Visit) -> Response:
-        person = await self._person(visit)
-        many = await self.sessions.end_all(principal_of(person.id), visit.now_us)
-        return visit.go("/access", f"{person.name} was signed out on {many} device{'' if many == 1 else 's'}.")
-
-    async def withdraw(self, visit: Visit) -> Response:
-        person = await self._person(visit)
-        if not await self.comers.withdraw(person.id):
-            return visit.go("/access", f"{person.name} was not invited.", "bad")
-        await self.sessions.end_all(principal_of(person.id), visit.now_us)
-        return visit.go("/access", f"{person.name} was signed out and may sign in no more, unless by a token.")
-
-    async def _comer(self, person: Person, passkeys: int, now_us: int) -> Comer:
-        return Comer(
-            person=person,
-            may_come=await self.comers.of(person.id) is not None,
-            has_address=_reachable(person),
-            passkeys=passkeys,
-            sessions=await self.sessions.open_of(person.id, now_us),
-        )
-
-    async def _person(self, visit: Visit) -> Person:
-        person = await self.comers.get(visit.path["id"])
-        if person is None or person.role not in SIGNING_IN or person.role is PersonRole.OWNER:
-            raise HTTPException(404)
-        return person
-
-
-def _reachable(person: Person) -> bool:
-    return any(one.verified_at_us and not one.closed for one in person.addresses)
-
-
-def access_pages(pages: AccessPages) -> Sequence[ConsolePage]:
-    return [
-        ConsolePage("/access", pages.show),
-        ConsolePage("/access/{id}/invite", pages.invite, "POST"),
-        ConsolePage("/access/{id}/sign-out", pages.sign_out, "POST"),
-        ConsolePage("/access/{id}/withdraw", pages.withdraw, "POST"),
-    ]
-
-
-# A person's own account: where they are signed in, and their passkeys.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountPages:
-    sessions: ConsoleSessions
-    passkeys: KnownPasskeys
-
-    async def show(self, visit: Visit) -> Response:
-        person_id, request = person_of(visit.principal), visit.request
-        found = await self.sessions.open_of(person_id, visit.now_us)
-        return visit.show(
-            "account.html",
-            shown_as=visit.shown_as,
-            sessions=found,
-            this=next((one.id for one in found if digest(visit.secret).startswith(one.id)), ""),
-            passkeys=await self.passkeys.of(person_id),
-            has_passkeys=site_of(request) is not None,
-            local_address=f"{local_address(request)}{ROOT}/account" if is_this_machine(request) else "",
-        )
-
-    async def end_one(self, visit: Visit) -> Response:
-        if await self.sessions.end_one(person_of(visit.principal), visit.path["id"], visit.now_us):
-            return visit.go("/account", "Signed out there.")
-        return visit.go("/account", "That device was signed out already.", "bad")
-
-    async def end_others(self, visit: Visit) -> Response:
-        many = await self.sessions.end_all(visit.principal, visit.now_us, but=visit.secret)
-        return visit.go("/account", f"Signed out on {many} other device{'' if many == 1 else 's'}.")
-
-
-def account_pages(pages: AccountPages) -> Sequence[ConsolePage]:
-    return [
-        ConsolePage("/account", pages.show, open_to=anybody),
-        ConsolePage("/account/sessions/end", pages.end_others, "POST", open_to=anybody),
-        ConsolePage("/account/sessions/{id}/end", pages.end_one, "POST", open_to=anybody),
-    ]
-
-
-# Coming in by a link that works once, by a link that is asked for, or by a passkey; leaving; light or dark.
-
 
 _STALE: Final = (
     "This link does not work any more",
@@ -310,7 +165,151 @@ def theme_page() -> ConsolePage:
     return ConsolePage("/theme", switch, "POST", open_to=anybody)
 
 
-# Sessions of the console that live no longer than what they stand on: tokens, a role, an invitation.
+# A person's own account: where they are signed in, and their passkeys.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountPages:
+    sessions: ConsoleSessions
+    passkeys: KnownPasskeys
+
+    async def show(self, visit: Visit) -> Response:
+        person_id, request = person_of(visit.principal), visit.request
+        found = await self.sessions.open_of(person_id, visit.now_us)
+        return visit.show(
+            "account.html",
+            shown_as=visit.shown_as,
+            sessions=found,
+            this=next((one.id for one in found if digest(visit.secret).startswith(one.id)), ""),
+            passkeys=await self.passkeys.of(person_id),
+            has_passkeys=site_of(request) is not None,
+            local_address=f"{local_address(request)}{ROOT}/account" if is_this_machine(request) else "",
+        )
+
+    async def end_one(self, visit: Visit) -> Response:
+        if await self.sessions.end_one(person_of(visit.principal), visit.path["id"], visit.now_us):
+            return visit.go("/account", "Signed out there.")
+        return visit.go("/account", "That device was signed out already.", "bad")
+
+    async def end_others(self, visit: Visit) -> Response:
+        many = await self.sessions.end_all(visit.principal, visit.now_us, but=visit.secret)
+        return visit.go("/account", f"Signed out on {many} other device{'' if many == 1 else 's'}.")
+
+
+def account_pages(pages: AccountPages) -> Sequence[ConsolePage]:
+    return [
+        ConsolePage("/account", pages.show, open_to=anybody),
+        ConsolePage("/account/sessions/end", pages.end_others, "POST", open_to=anybody),
+        ConsolePage("/account/sessions/{id}/end", pages.end_one, "POST", open_to=anybody),
+    ]
+
+
+# Who may sign in: the owner invites people, signs them out, and takes an invitation back.
+
+
+class Comers(Protocol):
+    """Those who may sign in, and what lets them."""
+
+    async def household(self) -> Sequence[Person]:
+        """Those whose role lets them sign in."""
+        ...
+
+    async def get(self, person_id: str) -> Person | None: ...
+
+    async def of(self, person_id: str) -> Admitted | None: ...
+
+    async def passkeys(self, person_ids: Sequence[str]) -> Mapping[str, int]: ...
+
+    async def invite(self, person: Person, by: str, now_us: int) -> None:
+        """From now on, until it is withdrawn."""
+        ...
+
+    async def send(self, person: Person, now_us: int) -> bool:
+        """A link to the first verified address; False when there is none."""
+        ...
+
+    async def link(self, person: Person, now_us: int) -> str: ...
+
+    async def withdraw(self, person_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comer:
+    """One line of the list."""
+
+    person: Person
+    may_come: bool
+    has_address: bool
+    passkeys: int
+    sessions: Sequence[OpenSession]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessPages:
+    comers: Comers
+    sessions: ConsoleSessions
+
+    async def show(self, visit: Visit) -> Response:
+        people = await self.comers.household()
+        passkeys = await self.comers.passkeys([one.id for one in people])
+        return visit.show(
+            "access.html", comers=[await self._comer(one, passkeys.get(one.id, 0), visit.now_us) for one in people]
+        )
+
+    async def invite(self, visit: Visit) -> Response:
+        """Sent to a verified address, or shown on this one page and nowhere again."""
+        person, shows = await self._person(visit), visit.form.get("how") == "show"
+        if not shows and not _reachable(person):
+            return visit.go("/access", f"{person.name} has no verified address: show the link instead.", "bad")
+        await self.comers.invite(person, str(visit.principal), visit.now_us)
+        if shows:
+            return visit.show("invited.html", person=person, link=await self.comers.link(person, visit.now_us))
+        if await self.comers.send(person, visit.now_us):
+            return visit.go("/access", f"A link is on its way to {person.name}. It works once, for ten minutes.")
+        return visit.go("/access", f"{person.name} cannot be written to just now: show the link instead.", "bad")
+
+    async def sign_out(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        many = await self.sessions.end_all(principal_of(person.id), visit.now_us)
+        return visit.go("/access", f"{person.name} was signed out on {many} device{'' if many == 1 else 's'}.")
+
+    async def withdraw(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        if not await self.comers.withdraw(person.id):
+            return visit.go("/access", f"{person.name} was not invited.", "bad")
+        await self.sessions.end_all(principal_of(person.id), visit.now_us)
+        return visit.go("/access", f"{person.name} was signed out and may sign in no more, unless by a token.")
+
+    async def _comer(self, person: Person, passkeys: int, now_us: int) -> Comer:
+        return Comer(
+            person=person,
+            may_come=await self.comers.of(person.id) is not None,
+            has_address=_reachable(person),
+            passkeys=passkeys,
+            sessions=await self.sessions.open_of(person.id, now_us),
+        )
+
+    async def _person(self, visit: Visit) -> Person:
+        person = await self.comers.get(visit.path["id"])
+        if person is None or person.role not in SIGNING_IN or person.role is PersonRole.OWNER:
+            raise HTTPException(404)
+        return person
+
+
+def _reachable(person: Person) -> bool:
+    return any(one.verified_at_us and not one.closed for one in person.addresses)
+
+
+def access_pages(pages: AccessPages) -> Sequence[ConsolePage]:
+    return [
+        ConsolePage("/access", pages.show),
+        ConsolePage("/access/{id}/invite", pages.invite, "POST"),
+        ConsolePage("/access/{id}/sign-out", pages.sign_out, "POST"),
+        ConsolePage("/access/{id}/withdraw", pages.withdraw, "POST"),
+    ]
+
+
+# Sessions that live no longer than what they stand on: tokens, a role, an invitation.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From which device a person signed in, in words they know it by."""
+"""Whether passkeys can be used where the console was opened, and from which device a person signed in."""
 
 from __future__ import annotations
 
@@ -9,38 +9,6 @@ from typing import Final, Protocol
 from starlette.requests import Request
 
 from postroom.people.signing_in.passkeys import Passkey, Site
-
-_BROWSERS: Final = (
-    ("Edg", "Edge"),
-    ("OPR/", "Opera"),
-    ("SamsungBrowser", "Samsung Internet"),
-    ("Firefox/", "Firefox"),
-    ("FxiOS", "Firefox"),
-    ("CriOS", "Chrome"),
-    ("Chrome/", "Chrome"),
-    ("Safari/", "Safari"),
-)
-_SYSTEMS: Final = (
-    ("iPhone", "iPhone"),
-    ("iPad", "iPad"),
-    ("Android", "Android"),
-    ("CrOS", "ChromeOS"),
-    ("Windows", "Windows"),
-    ("Mac OS X", "Mac"),
-    ("Linux", "Linux"),
-)
-UNKNOWN: Final = "an unknown device"
-
-
-def device_words(user_agent: str) -> str:
-    """Only from this list: what a browser says of itself is another's text."""
-    browser = next((word for mark, word in _BROWSERS if mark in user_agent), "")
-    system = next((word for mark, word in _SYSTEMS if mark in user_agent), "")
-    return " on ".join(filter(None, (browser, system))) or UNKNOWN
-
-
-# Whether passkeys can be used where the console was opened, and under which name.
-
 
 _LOCAL: Final = "localhost"
 
@@ -81,3 +49,34 @@ class KnownPasskeys(Protocol):
     async def of(self, person_id: str) -> Sequence[Passkey]: ...
 
     async def remove(self, person_id: str, passkey_id: str, by: str, now_us: int) -> bool: ...
+
+
+# The device, in words its person knows it by.
+
+_BROWSERS: Final = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "Mac"),
+    ("Linux", "Linux"),
+)
+UNKNOWN: Final = "an unknown device"
+
+
+def device_words(user_agent: str) -> str:
+    """Only from this list: what a browser says of itself is another's text."""
+    browser = next((word for mark, word in _BROWSERS if mark in user_agent), "")
+    system = next((word for mark, word in _SYSTEMS if mark in user_agent), "")
+    return " on ".join(filter(None, (browser, system))) or UNKNOWN

@@ -1,4 +1,4 @@
-"""A key that a person's own device keeps, and shows instead of a password."""
+"""Passkeys: what a browser is asked, and whether its answer proves who is there."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from postroom.people.store.tables import passkey_challenges, passkeys
 
 if TYPE_CHECKING:
     from webauthn.helpers.structs import PublicKeyCredentialDescriptor
+
 
 CHALLENGE_LIFE_SECONDS: Final = 300.0
 MOST_CHALLENGES: Final = 10_000  # open at a time: anybody may ask for one
@@ -71,9 +72,6 @@ class Site:
 def user_handle(person_id: str) -> bytes:
     """What an authenticator keeps to know the person by; it says nothing of them to others."""
     return hashlib.sha256(b"postroom passkey\x1f" + person_id.encode()).digest()
-
-
-# Passkeys: what a browser is asked, and whether its answer proves who is there.
 
 
 _MOST_CHARACTERS: Final = 16_384  # of what a browser answers
@@ -273,8 +271,7 @@ def _descriptors(known: Sequence[Passkey]) -> list[PublicKeyCredentialDescriptor
     return [PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.id)) for one in known]
 
 
-# Passkeys and the challenges they answer: a challenge is handed out once and taken once.
-
+# On disk: a challenge is handed out once and taken once.
 
 _KEYS, _CHALLENGES = passkeys.c, passkey_challenges.c
 

@@ -1,4 +1,4 @@
-"""Who is signed in at the console, and the secrets that prove it: only their digests are ever stored."""
+"""Who may sign in at the console, by which link, and the secrets that prove it: only digests are stored."""
 
 from __future__ import annotations
 
@@ -108,45 +108,7 @@ def is_form_token(secret: str, token: str) -> bool:
     return hmac.compare_digest(form_token(secret).encode(), token.encode("utf-8", "surrogatepass"))
 
 
-# A link that a person asks for, or that the owner has sent to them.
-
-
-SIGN_IN_ORIGIN: Final = "console.sign-in"  # no butler's name has a dot
-MOST_OPEN: Final = 3  # of one person
-MOST_OF_PERSON: Final = 5  # within an hour
-MOST_OF_SENDER: Final = 20  # within an hour, whomever they name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkWish:
-    """Whom it signs in, and where it is sent."""
-
-    person_id: str
-    principal: Principal
-    token_ids: tuple[str, ...]
-    channel: str
-    address: str
-    way: SignInWay
-
-
-# The link that signs a person in to the console, once.
-
-
-class Invitations(Protocol):
-    async def invite(self, principal: Principal, now_us: int, *, token_ids: Sequence[str]) -> str:
-        """The secret of a link that works once."""
-        ...
-
-
-async def sign_in_link(
-    invitations: Invitations, tokens: TokenFile, base_url: str, principal: Principal, now_us: int
-) -> str:
-    secret = await invitations.invite(principal, now_us, token_ids=tokens.ids_of(principal))
-    return f"{base_url}{ROOT}/login?key={secret}"
-
-
-# Who may come in to the console, as whom, and for how long: roles, tokens and invitations together.
-
+# Who may come in, as whom, and for how long: roles, tokens and invitations together.
 
 SIGNING_IN: Final = (PersonRole.OWNER, PersonRole.APPROVER, PersonRole.MEMBER)
 
@@ -199,7 +161,40 @@ def where_to_write(person: Person, typed: str, channels: Sequence[str]) -> Perso
     return min(named or usable, key=lambda one: one.rank, default=None)
 
 
+# The link that signs a person in, once.
+
+
+class Invitations(Protocol):
+    async def invite(self, principal: Principal, now_us: int, *, token_ids: Sequence[str]) -> str:
+        """The secret of a link that works once."""
+        ...
+
+
+async def sign_in_link(
+    invitations: Invitations, tokens: TokenFile, base_url: str, principal: Principal, now_us: int
+) -> str:
+    secret = await invitations.invite(principal, now_us, token_ids=tokens.ids_of(principal))
+    return f"{base_url}{ROOT}/login?key={secret}"
+
+
 # “Send me a link”: found, limited, sent through delivery; to a stranger it looks the same whatever came of it.
+
+SIGN_IN_ORIGIN: Final = "console.sign-in"  # no butler's name has a dot
+MOST_OPEN: Final = 3  # of one person
+MOST_OF_PERSON: Final = 5  # within an hour
+MOST_OF_SENDER: Final = 20  # within an hour, whomever they name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkWish:
+    """Whom it signs in, and where it is sent."""
+
+    person_id: str
+    principal: Principal
+    token_ids: tuple[str, ...]
+    channel: str
+    address: str
+    way: SignInWay
 
 
 _SWEEP_SECONDS: Final = 5.0  # for what another process asked us to send

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, false, or_, select, update
 
-from postroom.conversations.store import erase_written
 from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
@@ -27,20 +26,28 @@ from postroom.people.store.rows import (
 from postroom.people.store.seeding import Seeds, SignIns
 from postroom.people.store.tables import contact_aliases, people, people_seeds, person_addresses
 from postroom.people.store.writing import CardMerger, PersonWriter, refuse_removal, refuse_role
-from postroom.questions.store.questions import erase_asked
 
 _CARDS_AT_ONCE: Final = 200
 _LONGEST: Final = 1_000  # no name and no address is longer, and comparing names takes time by the letter
 Result = TypeVar("Result")
 Hear = Callable[[], Awaitable[object]]
+Eraser = Callable[[Connection, str, int], object]  # of the id of one who is removed, and now
 
 
 class StoredPeople:
-    """`changes` counts what was written through this object, for those in this process who hold a view of people."""
+    """
+    `changes` counts what was written through this object, for those in this process who hold a view of people.
 
-    def __init__(self, database: Database, mint: Callable[[int], str], keys_of: Callable[[str], Keys]) -> None:
+    `erasers` take away what other slices keep of one who is removed from the household's book, in the same
+    transaction. They have no default, so that no place that can remove a person leaves their words behind.
+    """
+
+    def __init__(
+        self, database: Database, mint: Callable[[int], str], keys_of: Callable[[str], Keys], erasers: Sequence[Eraser]
+    ) -> None:
         self._database = database
         self._mint = mint
+        self._erasers = tuple(erasers)
         self._writer = PersonWriter(mint, keys_of)
         self._merger = CardMerger(self._writer)
         self._seeds = Seeds(self._writer)
@@ -149,7 +156,7 @@ class StoredPeople:
         return await self._write(work)
 
     async def delete(self, owner_agent: str, person_id: str, *, now_us: int = 0) -> bool:
-        """With what was said in the questions to them that are over, and what they wrote to butlers."""
+        """With what the erasers take away; in the books of others nothing more than the contact goes."""
         refuse_removal(owner_agent, person_id)
 
         def work(connection: Connection) -> bool:
@@ -158,8 +165,8 @@ class StoredPeople:
             mine = people_seeds.c.person_id == person_id
             connection.execute(update(people_seeds).where(mine).values(changed=True))
             if owner_agent == HOUSEHOLD_OWNER:
-                erase_asked(connection, person_id, now_us=now_us)
-                erase_written(connection, person_id)
+                for erase in self._erasers:
+                    erase(connection, person_id, now_us)
             return True
 
         return await self._write(work)

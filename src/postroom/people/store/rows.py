@@ -1,4 +1,4 @@
-"""Addresses from which mail came back: closed or doubted together with the news of it, cleared by people."""
+"""People as rows, and rows as people."""
 
 from __future__ import annotations
 
@@ -32,105 +32,8 @@ from postroom.message.address import ClosedAddress, HeldAddress, folded
 from postroom.people.model import SIGN_IN, Entry, Keys, Person, PersonAddress, PersonRole
 from postroom.people.store.tables import closed_addresses, contact_aliases, contact_books, people, person_addresses
 
-_closed = closed_addresses.c
-
-
-class StoredClosedAddresses:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def closed(self, channel: str, address: str) -> ClosedAddress | None:
-        """None also while it is only doubted."""
-        found = await self._database.read(lambda connection: closed_at(connection, channel, address))
-        return found if found is not None and found.is_closed else None
-
-    async def reopen_bounced(self, channel: str, address: str) -> bool:
-        """They wrote to us from there, so it takes mail."""
-        if await self._database.read(lambda connection: closed_at(connection, channel, address)) is None:
-            return False
-        await self._database.write(lambda connection: reopen(connection, channel, address))
-        return True
-
-    async def newest(self, limit: int) -> Sequence[ClosedAddress]:
-        asked = select(closed_addresses).order_by(_closed.closed_at.desc()).limit(limit)
-        return await self._database.read(lambda connection: [closed_of(row) for row in connection.execute(asked)])
-
-
-def closed_at(connection: Connection, channel: str, address: str) -> ClosedAddress | None:
-    row = connection.execute(select(closed_addresses).where(_at(channel, address))).first()
-    return closed_of(row) if row else None
-
-
-def reopen(connection: Connection, channel: str, address: str) -> None:
-    connection.execute(delete(closed_addresses).where(_at(channel, address)))
-
-
-def forget_bounces(connection: Connection, places: Iterable[tuple[str, str]]) -> None:
-    """At these addresses on these channels, in one statement for all of them."""
-    here = _closed.channel == bindparam("on_channel"), _closed.folded == bindparam("at_address")
-    rows = [{"on_channel": channel, "at_address": folded(address.strip())} for channel, address in places]
-    if rows:
-        connection.execute(delete(closed_addresses).where(*here), rows)
-
-
-def closed_of(row: Row[Any]) -> ClosedAddress:
-    return read(ClosedAddress, row, at_us=row.closed_at)
-
-
-def _at(channel: str, address: str) -> ColumnElement[bool]:
-    return and_(_closed.channel == channel, _closed.folded == folded(address.strip()))
-
-
-# The names behind the addresses of one page, in one query.
-
-
-_MOST_ASKED: Final = 1000  # of each kind; a page has fewer
-_MOST_HOLDERS: Final = 5000
-_held_addresses_at = person_addresses.c
-
-
-class StoredHeldAddresses:
-    def __init__(self, database: Database, book: str = HOUSEHOLD_OWNER) -> None:
-        self._database = database
-        self._book = book
-
-    async def held(self, folded: Collection[str], ids: Collection[str]) -> Sequence[HeldAddress]:
-        """Those at these folded addresses on any channel, and those with these ids."""
-        asked = union_all(self._holders(sorted(folded)[:_MOST_ASKED]), self._people(sorted(ids)[:_MOST_ASKED]))
-        return await self._database.read(lambda connection: [_held(row) for row in connection.execute(asked)])
-
-    def _holders(self, folded: Sequence[str]) -> Select[Any]:
-        proved = _held_addresses_at.verified_at.is_not(None).label("is_verified")
-        found = select(people.c.id, people.c.name, _held_addresses_at.channel, _held_addresses_at.folded, proved)
-        found = found.join(person_addresses, _held_addresses_at.person_id == people.c.id)
-        return select(
-            found.where(_held_addresses_at.owner_agent == self._book, _held_addresses_at.folded.in_(folded))
-            .limit(_MOST_HOLDERS)
-            .subquery()
-        )
-
-    def _people(self, ids: Sequence[str]) -> Select[Any]:
-        nowhere = (null().label("channel"), null().label("folded"), literal(False).label("is_verified"))
-        mine = and_(people.c.owner_agent == self._book, people.c.id.in_(ids))
-        return select(people.c.id, people.c.name, *nowhere).where(mine)
-
-
-def _held(row: Row[Any]) -> HeldAddress:
-    return HeldAddress(
-        person_id=row.id,
-        name=row.name or row.id,
-        channel=row.channel,
-        folded=row.folded,
-        is_verified=bool(row.is_verified),
-    )
-
-
-# People as rows, and rows as people.
-
-
 _MOST_PARAMETERS: Final = 500
 _NUMBER: Final = re.compile(r"-?[0-9]+")
-
 IN_CONTACT_BOOK: Final = and_(people.c.role != PersonRole.OWNER, people.c.source != SIGN_IN)
 _OUTSIDE: Final = or_(people.c.role == PersonRole.OWNER, people.c.source == SIGN_IN)
 
@@ -251,3 +154,97 @@ def slices(values: Iterable[str]) -> Iterable[list[str]]:
     everything = list(values)
     for start in range(0, len(everything), _MOST_PARAMETERS):
         yield everything[start : start + _MOST_PARAMETERS]
+
+
+# The names behind the addresses of one page, in one query.
+
+_MOST_ASKED: Final = 1000  # of each kind; a page has fewer
+_MOST_HOLDERS: Final = 5000
+_held_addresses_at = person_addresses.c
+
+
+class StoredHeldAddresses:
+    def __init__(self, database: Database, book: str = HOUSEHOLD_OWNER) -> None:
+        self._database = database
+        self._book = book
+
+    async def held(self, folded: Collection[str], ids: Collection[str]) -> Sequence[HeldAddress]:
+        """Those at these folded addresses on any channel, and those with these ids."""
+        asked = union_all(self._holders(sorted(folded)[:_MOST_ASKED]), self._people(sorted(ids)[:_MOST_ASKED]))
+        return await self._database.read(lambda connection: [_held(row) for row in connection.execute(asked)])
+
+    def _holders(self, folded: Sequence[str]) -> Select[Any]:
+        proved = _held_addresses_at.verified_at.is_not(None).label("is_verified")
+        found = select(people.c.id, people.c.name, _held_addresses_at.channel, _held_addresses_at.folded, proved)
+        found = found.join(person_addresses, _held_addresses_at.person_id == people.c.id)
+        return select(
+            found.where(_held_addresses_at.owner_agent == self._book, _held_addresses_at.folded.in_(folded))
+            .limit(_MOST_HOLDERS)
+            .subquery()
+        )
+
+    def _people(self, ids: Sequence[str]) -> Select[Any]:
+        nowhere = (null().label("channel"), null().label("folded"), literal(False).label("is_verified"))
+        mine = and_(people.c.owner_agent == self._book, people.c.id.in_(ids))
+        return select(people.c.id, people.c.name, *nowhere).where(mine)
+
+
+def _held(row: Row[Any]) -> HeldAddress:
+    return HeldAddress(
+        person_id=row.id,
+        name=row.name or row.id,
+        channel=row.channel,
+        folded=row.folded,
+        is_verified=bool(row.is_verified),
+    )
+
+
+# Addresses from which mail came back: closed or doubted together with the news of it, cleared by people.
+
+_closed = closed_addresses.c
+
+
+class StoredClosedAddresses:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def closed(self, channel: str, address: str) -> ClosedAddress | None:
+        """None also while it is only doubted."""
+        found = await self._database.read(lambda connection: closed_at(connection, channel, address))
+        return found if found is not None and found.is_closed else None
+
+    async def reopen_bounced(self, channel: str, address: str) -> bool:
+        """They wrote to us from there, so it takes mail."""
+        if await self._database.read(lambda connection: closed_at(connection, channel, address)) is None:
+            return False
+        await self._database.write(lambda connection: reopen(connection, channel, address))
+        return True
+
+    async def newest(self, limit: int) -> Sequence[ClosedAddress]:
+        asked = select(closed_addresses).order_by(_closed.closed_at.desc()).limit(limit)
+        return await self._database.read(lambda connection: [closed_of(row) for row in connection.execute(asked)])
+
+
+def closed_at(connection: Connection, channel: str, address: str) -> ClosedAddress | None:
+    row = connection.execute(select(closed_addresses).where(_at(channel, address))).first()
+    return closed_of(row) if row else None
+
+
+def reopen(connection: Connection, channel: str, address: str) -> None:
+    connection.execute(delete(closed_addresses).where(_at(channel, address)))
+
+
+def forget_bounces(connection: Connection, places: Iterable[tuple[str, str]]) -> None:
+    """At these addresses on these channels, in one statement for all of them."""
+    here = _closed.channel == bindparam("on_channel"), _closed.folded == bindparam("at_address")
+    rows = [{"on_channel": channel, "at_address": folded(address.strip())} for channel, address in places]
+    if rows:
+        connection.execute(delete(closed_addresses).where(*here), rows)
+
+
+def closed_of(row: Row[Any]) -> ClosedAddress:
+    return read(ClosedAddress, row, at_us=row.closed_at)
+
+
+def _at(channel: str, address: str) -> ColumnElement[bool]:
+    return and_(_closed.channel == channel, _closed.folded == folded(address.strip()))

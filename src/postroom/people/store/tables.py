@@ -1,4 +1,4 @@
-"""Addresses from which mail came back, whoever they belong to: written to no more, or only doubted."""
+"""The tables of people: records, addresses, contact books, codes, devices, and who may sign in."""
 
 from __future__ import annotations
 
@@ -22,50 +22,8 @@ from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_in
 from postroom.message.address import Closing
 from postroom.people.model import PersonRole, Purpose
 
-# `folded` is the address as addresses are compared. A stranger's is here, too, so there is no key to people.
-closed_addresses = Table(
-    "closed_addresses",
-    metadata,
-    Column("channel", Text, nullable=False),
-    Column("folded", Text, nullable=False),
-    Column("address", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("words", Text, nullable=False),
-    Column("delivery_id", Text, nullable=False),
-    Column("closed_at", BigInteger, nullable=False),
-    PrimaryKeyConstraint("channel", "folded"),
-    CheckConstraint(one_of("reason", Closing), name="reason"),
-    schema=SHARED,
-)
-
-# Addresses that people have yet to confirm, by the digest of the secret in the link.
-
-
-email_confirmations = Table(
-    "email_confirmations",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("user_id", Text, nullable=False),
-    Column("address", Text, nullable=False),
-    Column("digest", Text, unique=True),
-    Column("attempts", Integer, nullable=False),
-    Column("due_at", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger),
-    Column("handed_over_at", BigInteger),
-    Column("confirmed_at", BigInteger),
-    Column("purpose", Text, nullable=False, server_default=Purpose.INBOX),
-    Column("channel", Text, nullable=False, server_default="email"),
-    Index("ix_email_confirmations_user_id_created_at", "user_id", "created_at"),
-    schema=SHARED,
-)
-
-# People: one record each, their addresses on any channel, and what the settings file last said of them.
-
-
 _IS_OWNER = text("role = 'owner'")
 _IS_VERIFIED = text("verified_at IS NOT NULL")
-
 # `owner_agent` says in which book the person stands; the household's is that of its owner.
 people = Table(
     "people",
@@ -88,7 +46,6 @@ people = Table(
     partial_index("ix_people_owner", "role", unique=True, where=_IS_OWNER),
     schema=SHARED,
 )
-
 # `folded` is the address as addresses are compared; proved to be one person's, it is no other's in that book.
 person_addresses = Table(
     "person_addresses",
@@ -107,7 +64,6 @@ person_addresses = Table(
     partial_index("ix_person_addresses_verified", "owner_agent", "channel", "folded", unique=True, where=_IS_VERIFIED),
     schema=SHARED,
 )
-
 # No key to people: that a person of the file was deleted in the database is worth knowing too.
 people_seeds = Table(
     "people_seeds",
@@ -120,8 +76,8 @@ people_seeds = Table(
     schema=SHARED,
 )
 
-# Contact books: the names of people, what was confirmed and what was offered.
 
+# Contact books: the names of people, what was confirmed and what was offered.
 
 contact_books = Table(
     "contact_books",
@@ -130,7 +86,6 @@ contact_books = Table(
     Column("version", Integer, nullable=False),
     schema=SHARED,
 )
-
 contact_aliases = Table(
     "contact_aliases",
     metadata,
@@ -148,7 +103,6 @@ contact_aliases = Table(
     Index("ix_contact_aliases_owner_agent_normal", "owner_agent", "normal"),
     schema=SHARED,
 )
-
 contact_memory = Table(
     "contact_memory",
     metadata,
@@ -169,7 +123,6 @@ contact_memory = Table(
     Index("ix_contact_memory_contact_id", "contact_id"),
     schema=SHARED,
 )
-
 contact_offers = Table(
     "contact_offers",
     metadata,
@@ -183,8 +136,49 @@ contact_offers = Table(
     schema=SHARED,
 )
 
-# Codes by which people prove an address, by their digests, and how many wrong ones a sender has sent of late.
 
+# Addresses from which mail came back, whoever they belong to: written to no more, or only doubted.
+
+# `folded` is the address as addresses are compared. A stranger's is here, too, so there is no key to people.
+closed_addresses = Table(
+    "closed_addresses",
+    metadata,
+    Column("channel", Text, nullable=False),
+    Column("folded", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("delivery_id", Text, nullable=False),
+    Column("closed_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("channel", "folded"),
+    CheckConstraint(one_of("reason", Closing), name="reason"),
+    schema=SHARED,
+)
+
+
+# Addresses that people have yet to confirm, by the digest of the secret in the link.
+
+email_confirmations = Table(
+    "email_confirmations",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user_id", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("digest", Text, unique=True),
+    Column("attempts", Integer, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("handed_over_at", BigInteger),
+    Column("confirmed_at", BigInteger),
+    Column("purpose", Text, nullable=False, server_default=Purpose.INBOX),
+    Column("channel", Text, nullable=False, server_default="email"),
+    Index("ix_email_confirmations_user_id_created_at", "user_id", "created_at"),
+    schema=SHARED,
+)
+
+
+# Codes by which people prove an address, by their digests, and how many wrong ones a sender has sent of late.
 
 # `used_by` is the message that the code came in, so that the same message read twice is one pairing.
 pairing_codes = Table(
@@ -201,7 +195,6 @@ pairing_codes = Table(
     Index("ix_pairing_codes_person_id", "person_id"),
     schema=SHARED,
 )
-
 pairing_wrong_codes = Table(
     "pairing_wrong_codes",
     metadata,
@@ -213,8 +206,8 @@ pairing_wrong_codes = Table(
     schema=SHARED,
 )
 
-# Browsers that show what the household sends: each an address of a person, with its secrets sealed.
 
+# Browsers that show what the household sends: each an address of a person, with its secrets sealed.
 
 # `mark` is a digest of the endpoint: the same browser again is the same device. `sealed` is empty once it has ended.
 push_devices = Table(
@@ -234,8 +227,8 @@ push_devices = Table(
     schema=SHARED,
 )
 
-# Who may sign in without a token, the passkeys they registered, and the challenges those answer.
 
+# Who may sign in without a token, the passkeys they registered, and the challenges those answer.
 
 sign_in_grants = Table(
     "sign_in_grants",
@@ -245,7 +238,6 @@ sign_in_grants = Table(
     Column("invited_at", BigInteger, nullable=False),
     schema=SHARED,
 )
-
 # Every time a link was asked for, whether or not a person was found; the sender by digest.
 sign_in_attempts = Table(
     "sign_in_attempts",
@@ -256,7 +248,6 @@ sign_in_attempts = Table(
     Index("ix_sign_in_attempts_sender_at", "sender", "at"),
     schema=SHARED,
 )
-
 passkeys = Table(
     "passkeys",
     metadata,
@@ -271,7 +262,6 @@ passkeys = Table(
     Index("ix_passkeys_person_id", "person_id"),
     schema=SHARED,
 )
-
 passkey_challenges = Table(
     "passkey_challenges",
     metadata,

@@ -492,7 +492,7 @@ def erase_old(connection: Connection, *, ended_before_us: int, now_us: int, limi
     return _erase(connection, _locked(connection, old), now_us)
 
 
-def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
+def erase_asked(connection: Connection, person_id: str, now_us: int) -> int:
     """The same for every question that is over and asked this person, however short ago."""
     table, person = questions.c, question_people.c
     asked = exists().where(person.question_id == table.id, person.person_id == person_id)

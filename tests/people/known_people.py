@@ -21,6 +21,6 @@ def owner(name: str = "", telegram: str | None = None, email: str | None = None)
 async def household_people(
     database: Database, *said: NewPerson, clock: FakeClock | None = None
 ) -> tuple[StoredPeople, HouseholdPeople]:
-    stored = StoredPeople(database, IdMint().mint, keys_of)
+    stored = StoredPeople(database, IdMint().mint, keys_of, ())
     await stored.keep_in_step(HOUSEHOLD_OWNER, said, now_us=1)
     return stored, HouseholdPeople(stored, clock or FakeClock())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import START_US
-from tests.work.inbox.examples import MINT, a_notification
+from tests.inbox.examples import MINT, a_notification
 from tests.world.store.redis_server import fresh_prefix, own_redis
 from tests.world.store.turned_clock import TurnedClock
 

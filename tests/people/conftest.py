@@ -45,7 +45,7 @@ class Shelf:
 async def shelf(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Shelf]:
     numbers = itertools.count()
     async with opened_database(request.param, tmp_path, request) as database:
-        contacts = StoredPeople(database, IdMint().mint, keys_of)
+        contacts = StoredPeople(database, IdMint().mint, keys_of, ())
         memory = StoredMemory(database, keys_of)
         resolver = Resolver(
             books=contacts, memories=memory, clock=clock, new_token=lambda: f"token-number-{next(numbers)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from tests.patience import PATIENCE_SECONDS
-from tests.work.people.conftest import Shelf
+from tests.people.conftest import Shelf
 
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER

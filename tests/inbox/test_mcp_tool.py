@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from tests.doors.notifications.api import Api
+from tests.inbox.api import Api
 
 from postroom.inbox.model import DESCRIPTION, PARAMETERS, USER_META, Notification, NotificationQuery
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
