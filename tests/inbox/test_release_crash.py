@@ -25,7 +25,7 @@ from postroom.inbox.store.notes import StoredNotes
 from postroom.inbox.store.waiting import deferred_emails
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.running.clock import SystemClock
-from postroom.sandbox.records import Fault, FaultChannel
+from postroom.sandbox.faults import Fault, FaultChannel
 from postroom.sandbox.server import Sandbox, serve
 
 PEOPLE = 16

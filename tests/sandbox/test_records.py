@@ -22,20 +22,9 @@ from postroom.kernel.values.errors import OutcomeUncertain, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Channel
 from postroom.message.delivery import Format, Intent, Message
+from postroom.sandbox.faults import ArmedFaults, Fault, FaultChannel, Mode, next_of, parse, smtp_code, use_up
 from postroom.sandbox.ledger import SandboxLedger
-from postroom.sandbox.records import (
-    SANDBOX_TOKEN,
-    ArmedFaults,
-    Fault,
-    FaultChannel,
-    Mode,
-    bot_name,
-    next_of,
-    parse,
-    sandbox_token,
-    smtp_code,
-    use_up,
-)
+from postroom.sandbox.records import SANDBOX_TOKEN, bot_name, sandbox_token
 from postroom.testing.case import HeldFiles
 
 

@@ -6,16 +6,20 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
+from postroom.sandbox import faults as fault_rules
 from postroom.sandbox import person as inbound
-from postroom.sandbox import records as fault_rules
-from postroom.sandbox.ledger import SandboxLedger, callback_listing, mail_listing, message_listing, reaction_listing
+from postroom.sandbox.faults import ArmedFaults
+from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import (
-    ArmedFaults,
     answer,
     asked_window,
+    callback_listing,
     invalid,
+    mail_listing,
+    message_listing,
     picture_type,
+    reaction_listing,
     read_json,
     shown,
     with_room,

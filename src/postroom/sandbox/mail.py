@@ -1,15 +1,14 @@
-"""
-Read one mail as a mailbox shows it.
+"""Read one mail as a mailbox shows it.
 
 Whatever arrives can be read: a header or a body that is not what it claims to
 be is shown with replacement characters, never refused, because the raw bytes
-are kept beside it.
-"""
+are kept beside it."""
 
 from __future__ import annotations
 
 import asyncio
 import email
+import logging
 import re
 import ssl
 from collections.abc import Sequence
@@ -21,18 +20,9 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import seconds
+from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode, smtp_code
 from postroom.sandbox.ledger import EmailLedger
-from postroom.sandbox.records import (
-    HANG_LIMIT_SECONDS,
-    ArmedFaults,
-    ArrivedFile,
-    Fault,
-    FaultChannel,
-    Mode,
-    ReceivedMail,
-    silence_smtp,
-    smtp_code,
-)
+from postroom.sandbox.records import ArrivedFile, ReceivedMail
 
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 
@@ -115,7 +105,6 @@ def _decode(raw: bytes, charset: str) -> str:
 
 
 # The sandbox's SMTP server: takes every mail, keeps it, and fails when told to.
-
 
 MAX_MAIL_BYTES = 30 * 1_048_576
 IDLE_SECONDS = 300
@@ -285,3 +274,14 @@ class SmtpServer:
 def _welcome(server: Any, session: Session, envelope: Envelope, mechanism: str, credentials: Any) -> AuthResult:
     """Any name and password will do; neither is kept."""
     return AuthResult(success=True)
+
+
+def silence_smtp() -> None:
+    """For aiosmtpd, which logs every line of every mail. A filter outlives a change of levels; a level does not."""
+    logger = logging.getLogger("mail.log")
+    if _drop not in logger.filters:
+        logger.addFilter(_drop)
+
+
+def _drop(record: logging.LogRecord) -> bool:
+    return False

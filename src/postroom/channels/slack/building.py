@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from postroom.channels.slack.web_api import (
     DELETE,
     DELETE_FILE,
+    EVENT_TYPE,
     FILE_ID,
     POST,
     PUBLISH,
@@ -95,7 +96,6 @@ def _plain(text: str) -> dict[str, Any]:
 # From a message to the calls of Slack's Web API that bring it.
 
 
-EVENT_TYPE: Final = "postroom_delivery"
 _SENT_ID = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 _NO_PREVIEWS: Final = {"unfurl_links": False, "unfurl_media": False}
 _NO_MARKUP: Final = {"mrkdwn": False, "parse": "none", "link_names": False}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -17,6 +18,7 @@ from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
     CredentialsRefused,
+    DeliveryTimeout,
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -58,13 +60,13 @@ def is_message_id(text: object) -> bool:
 
 # One call of Slack's Web API, ready to be made.
 
-
 POST: Final = "chat.postMessage"
 UPDATE: Final = "chat.update"
 DELETE: Final = "chat.delete"
 DELETE_FILE: Final = "files.delete"
 REACT: Final = "reactions.add"
 PUBLISH: Final = "files.completeUploadExternal"
+EVENT_TYPE: Final = "postroom_delivery"
 FILE_ID: Final = "file:"  # before the id of a file, where Slack did not say in which message it stands
 
 
@@ -103,7 +105,6 @@ class SlackCall:
 
 
 # What Slack says when it says no, in our words: a 200 with `ok: false` and a code, or a status that refuses.
-
 
 CREDENTIALS: Final = frozenset(
     ["invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "not_allowed_token_type"]
@@ -245,7 +246,6 @@ def _lacking(code: str, told: Mapping[str, Any]) -> str:
 
 # A file on its way into Slack: an address to bring it to, the bytes, and the one call that shows it to people.
 
-
 _ASK: Final = "files.getUploadURLExternal"
 
 
@@ -303,7 +303,6 @@ def _holds(shares: Any) -> bool:
 
 
 # Slack's Web API over HTTP: one request for one call, and its answer.
-
 
 _BYTES: Final = {"Content-Type": "application/octet-stream"}
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
@@ -412,3 +411,100 @@ def _parse(body: bytes) -> Told:
     except (ValueError, RecursionError):
         return {}
     return told if isinstance(told, Mapping) else {}
+
+
+# Ask Slack for the messages of a place: for one that may have arrived, and for what one says now.
+
+SKEW: Final = timedelta(minutes=5)  # between their clock and ours
+MOST_PAGES: Final = 10
+_PAGE: Final = 200
+_DRAWN = re.compile(r":[a-z0-9_+'-]{1,60}:|[^\x20-\x7e]")  # what Slack may write in another way
+
+Found = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackSearch:
+    api: SlackWebApi
+
+    async def find(self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float) -> Receipt | None:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await self._find(call, channel, since, timeout_seconds)
+        except TimeoutError:
+            pass
+        raise DeliveryTimeout("Slack did not say in time whether the message arrived")
+
+    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> Found:
+        """As it stands there, in a thread or not."""
+        asked = {"channel": channel, "ts": stamp, "oldest": stamp, "latest": stamp, "inclusive": "true", "limit": 1}
+        told = await self.api.look("conversations.replies", asked, timeout_seconds)
+        for message in _messages_in(told):
+            if message.get("ts") == stamp:
+                return message
+        raise ValidationError("the Slack message is gone")
+
+    async def _find(self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float) -> Receipt | None:
+        async for message in self._since(call, channel, since, timeout_seconds):
+            if _mark(message) == call.mark and is_message_id(message.get("ts")):
+                return Receipt(message["ts"], conversation=channel)
+            if _is_unmarked_twin(message, call):
+                raise TargetUnavailable("Slack does not show us which message is which; the app may lack a permission")
+        return None
+
+    async def _since(
+        self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float
+    ) -> AsyncIterator[Found]:
+        method = "conversations.replies" if call.thread else "conversations.history"
+        asked = _asked_since(call, channel, since)
+        for _ in range(MOST_PAGES):
+            told = await self.api.look(method, asked, timeout_seconds)
+            for message in _messages_in(told):
+                yield message
+            cursor = _next_page(told)
+            if cursor is None:
+                return
+            asked = asked | {"cursor": cursor}
+        raise TargetUnavailable("too much was written at Slack since to look through it all")
+
+
+def _asked_since(call: SlackCall, channel: str, since: datetime) -> dict[str, Any]:
+    oldest = f"{(since - SKEW).timestamp():.6f}"
+    asked = {"channel": channel, "oldest": oldest, "inclusive": "true", "limit": _PAGE, "include_all_metadata": "true"}
+    return asked | ({"ts": call.thread} if call.thread else {})
+
+
+def _messages_in(told: Found) -> list[Found]:
+    messages = told.get("messages")
+    if not isinstance(messages, list):
+        raise TargetUnavailable("Slack's answer could not be read")
+    return [one for one in messages if isinstance(one, Mapping)]
+
+
+def _next_page(told: Found) -> str | None:
+    more = told.get("response_metadata")
+    cursor = more.get("next_cursor") if isinstance(more, Mapping) else None
+    if isinstance(cursor, str) and cursor:
+        return cursor
+    if told.get("has_more") is True:
+        raise TargetUnavailable("Slack has more messages and does not say where")
+    return None
+
+
+def _mark(message: Found) -> object:
+    metadata = message.get("metadata")
+    if not isinstance(metadata, Mapping) or metadata.get("event_type") != EVENT_TYPE:
+        return None
+    payload = metadata.get("event_payload")
+    return payload.get("mark") if isinstance(payload, Mapping) else None
+
+
+def _is_unmarked_twin(message: Found, call: SlackCall) -> bool:
+    """Some app wrote the same words and we see no mark: it could be ours with the mark withheld."""
+    if "bot_id" not in message or message.get("metadata"):
+        return False
+    return _plain(str(message.get("text", ""))) == _plain(call.text)
+
+
+def _plain(text: str) -> str:
+    return "".join(_DRAWN.sub("", text).split())
