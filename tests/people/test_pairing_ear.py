@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
+from tests.channels.slack.fake_slack import envelope, said
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_database
 from tests.work.people.heard import SaidBack, written
-from tests.world.channels.slack.fake_slack import envelope, said
 
 from postroom.channels.slack.listening import inbound_event
 from postroom.kernel.values.ids import IdMint

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world.channels.recording_server import Seen, recording
+from tests.channels.recording_server import Seen, recording
 
 from postroom.channels.ntfy.building import (
     MESSAGE_BYTES,
