@@ -1,4 +1,4 @@
-"""The files of a message on their way to a provider: checked before anything is sent, read when it is."""
+"""Files on their way to a provider with a message, and on their way from one with a person's words."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from postroom.message.attachment import Attachment, FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Intent, Message
 from postroom.message.inbound import InboundFile
+
+# Checked before anything is sent, read when it is.
 
 UNTYPED: Final = "application/octet-stream"
 _UNNAMED: Final = "file"
@@ -84,7 +86,6 @@ def plain_type(attachment: Attachment) -> str:
 
 
 # A file that came with a person's words, fetched from its provider: within bounds, and with its trouble as words.
-
 
 MOST_FILE_BYTES: Final = 50 * 1000 * 1000  # of ours, as of files that are sent
 _ENDINGS: Final = {"audio/ogg": ".ogg", "image/jpeg": ".jpg", "audio/mpeg": ".mp3", "video/webm": ".webm"}

@@ -1,4 +1,4 @@
-"""The arguments of an IMAP command: words, quoted strings, lists and sets of numbers."""
+"""The sandbox's mailbox over IMAP4rev1, as far as reading mail takes, and IDLE: answers by e-mail can be tried."""
 
 from __future__ import annotations
 
@@ -19,6 +19,111 @@ from postroom.kernel.running.loop import Signal
 from postroom.sandbox.ledger import EmailLedger
 from postroom.sandbox.mail import BANNER
 from postroom.sandbox.records import ReceivedMail, StoredMail
+
+# A mail that the person wrote, as the bytes in which a mail server keeps it.
+
+AUTHSERV_ID: Final = "sandbox.example"
+"""The name under which the sandbox says that it knows who wrote a mail."""
+
+
+def mail_bytes(kept: StoredMail) -> bytes:
+    """What the person gave as a header of their own is written in its place; the rest a server adds."""
+    mail, at = kept.mail, datetime.fromtimestamp(kept.received_us / 1_000_000, UTC)
+    usual = {
+        "Return-Path": f"<{mail.sender}>",
+        "Authentication-Results": f"{AUTHSERV_ID}; dmarc=pass header.from={_domain(mail.sender)}",
+        "Received": f"by {AUTHSERV_ID}; {format_datetime(at)}",
+        "From": mail.sender,
+        "To": ", ".join(mail.recipients),
+        "Subject": mail.subject,
+        "Date": format_datetime(at),
+        "Message-ID": mail.message_id or "",
+        "In-Reply-To": mail.in_reply_to or "",
+        "References": mail.references or "",
+        "MIME-Version": "1.0",
+    }
+    given = {name.lower() for name in mail.headers}
+    head = [(name, value) for name, value in usual.items() if value and name.lower() not in given]
+    head += [(name, value) for name, value in mail.headers.items() if value]
+    body = _parts(mail) if mail.given else _body(mail.body, is_whole="content-type" in given)
+    return "".join(f"{name}: {_value(value)}\r\n" for name, value in head).encode("ascii", "replace") + body
+
+
+def _parts(mail: ReceivedMail) -> bytes:
+    """The words first, then each file."""
+    whole = EmailMessage()
+    whole.set_content(mail.body)
+    for one in mail.given:
+        kind, _, more = one.media_type.partition("/")
+        whole.add_attachment(one.content, maintype=kind, subtype=more or "octet-stream", filename=one.name)
+    del whole["MIME-Version"]
+    return whole.as_bytes(policy=SMTP)
+
+
+def _body(text: str, *, is_whole: bool) -> bytes:
+    """With a content type of their own the person writes all of it, parts and all."""
+    lines = text.replace("\r\n", "\n").replace("\n", "\r\n") + "\r\n"
+    if is_whole:
+        return b"\r\n" + lines.encode()
+    encoded = base64.encodebytes(lines.encode()).replace(b"\n", b"\r\n")
+    head = b'Content-Type: text/plain; charset="utf-8"\r\nContent-Transfer-Encoding: base64\r\n\r\n'
+    return head + encoded
+
+
+def _value(text: str) -> str:
+    return text if text.isascii() else Header(text, "utf-8", maxlinelen=900).encode(linesep="\r\n")
+
+
+def _domain(address: str) -> str:
+    return address.rpartition("@")[2].strip("> ").lower()
+
+
+# The sandbox's mailbox as IMAP sees it: what people wrote to one address, under numbers that never change.
+
+_MOST: Final = 10_000
+
+
+class ImapInbox:
+    """A look at it: mails that come later are seen after `refresh`, which answers whether there are any."""
+
+    def __init__(self, ledger: EmailLedger, address: str) -> None:
+        self._ledger = ledger
+        self._address = address.lower()
+        self._last = 0
+        self.uids: list[int] = []
+        self.validity = ledger.validity()
+        self.refresh()
+
+    @property
+    def next_uid(self) -> int:
+        return self._last + 1
+
+    def refresh(self) -> bool:
+        before = len(self.uids)
+        for kept in self._ledger.mails(from_person=True, since=self._last, limit=_MOST):
+            self._last = kept.email_id
+            if self._is_here(kept):
+                self.uids.append(kept.email_id)
+        return len(self.uids) > before
+
+    def mail(self, uid: int) -> StoredMail | None:
+        """None when it was cleared."""
+        found = self._ledger.mails(from_person=True, since=uid - 1, limit=1)
+        return self._ledger.with_files(found[0]) if found and found[0].email_id == uid else None
+
+    def _is_here(self, kept: StoredMail) -> bool:
+        """To this address, with or without a tag; and what is written to no mailbox of the sandbox comes to all."""
+        addresses = [one.lower().strip(" <>") for one in kept.mail.recipients]
+        at_home = [one for one in addresses if one.endswith(f"@{AUTHSERV_ID}")]
+        return not at_home or any(_untagged(one) == self._address for one in at_home)
+
+
+def _untagged(address: str) -> str:
+    box, _, domain = address.rpartition("@")
+    return f"{box.partition('+')[0]}@{domain}"
+
+
+# The arguments of a command: words, quoted strings, lists and sets of numbers.
 
 _WORD: Final = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<paren>[()])|(?P<atom>[^\s()"]+)')
 
@@ -54,8 +159,186 @@ def is_in(number: int, ranges: list[range]) -> bool:
     return any(number in one for one in ranges)
 
 
-# One client of the sandbox's IMAP server: IMAP4rev1 as far as reading mail takes, and IDLE.
+# IMAP's search keys, as a question that is put to each mail.
 
+MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ALWAYS: Final = frozenset({"ALL", "UNSEEN", "UNANSWERED", "UNDELETED", "UNFLAGGED", "UNDRAFT", "OLD", "NEW", "RECENT"})
+_NEVER: Final = frozenset({"SEEN", "ANSWERED", "DELETED", "FLAGGED", "DRAFT"})
+_DEEPEST: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """One mail, and where it stands."""
+
+    number: int
+    uid: int
+    mail: StoredMail
+
+    @property
+    def day(self) -> date:
+        return datetime.fromtimestamp(self.mail.received_us / 1_000_000, UTC).date()
+
+    def header(self, name: str) -> str:
+        return "\n".join(email.message_from_bytes(mail_bytes(self.mail)).get_all(name, []))
+
+
+Key = Callable[[Sought], bool]
+
+
+class Search:
+    """Reads keys from the front of the words; all of them have to hold."""
+
+    def __init__(self, given: list[str], *, highest: int, highest_uid: int) -> None:
+        self._words = given[2:] if [one.upper() for one in given[:1]] == ["CHARSET"] else list(given)
+        self._highest, self._highest_uid = highest, highest_uid
+
+    def every(self) -> Key:
+        keys = []
+        while self._words:
+            keys.append(self._key(0))
+        if not keys:
+            raise BadCommand("search for what?")
+        return lambda sought: all(key(sought) for key in keys)
+
+    def _next(self) -> str:
+        if not self._words:
+            raise BadCommand("an argument is missing")
+        return self._words.pop(0)
+
+    def _key(self, depth: int) -> Key:
+        if depth > _DEEPEST:
+            raise BadCommand("too deep")
+        word = self._next()
+        match word.upper():
+            case "(":
+                return self._group(depth)
+            case "NOT":
+                inner = self._key(depth + 1)
+                return lambda sought: not inner(sought)
+            case "OR":
+                one, other = self._key(depth + 1), self._key(depth + 1)
+                return lambda sought: one(sought) or other(sought)
+            case name if name in _ALWAYS | _NEVER:
+                return lambda _sought: name in _ALWAYS
+            case name:
+                return self._plain(name, word)
+
+    def _group(self, depth: int) -> Key:
+        keys = []
+        while self._words[:1] != [")"]:
+            keys.append(self._key(depth + 1))
+        self._next()
+        return lambda sought: all(key(sought) for key in keys)
+
+    def _plain(self, name: str, word: str) -> Key:
+        match name:
+            case "UID":
+                uids = numbers(self._next(), self._highest_uid)
+                return lambda sought: is_in(sought.uid, uids)
+            case "HEADER":
+                field, value = self._next(), self._next()
+                return lambda sought: value.lower() in sought.header(field).lower()
+            case "FROM" | "TO" | "SUBJECT" | "CC":
+                value = self._next()
+                return lambda sought: value.lower() in sought.header(name).lower()
+            case "BODY" | "TEXT":
+                value = self._next()
+                return lambda sought: value.lower() in sought.mail.mail.body.lower()
+            case "SINCE" | "BEFORE" | "ON":
+                return _by_day(name, _date(self._next()))
+        places = numbers(word, self._highest)
+        return lambda sought: is_in(sought.number, places)
+
+
+def _by_day(name: str, wanted: date) -> Key:
+    if name == "SINCE":
+        return lambda sought: sought.day >= wanted
+    return lambda sought: sought.day < wanted if name == "BEFORE" else sought.day == wanted
+
+
+def _date(text: str) -> date:
+    try:
+        day, month, year = text.split("-")
+        return date(int(year), MONTHS.index(month.title()) + 1, int(day))
+    except ValueError:
+        raise BadCommand("malformed date") from None
+
+
+# What a client wants of a mail, and the answer in IMAP's form.
+
+_ITEM: Final = re.compile(r"BODY(?:\.PEEK)?\[[^\]]*\](?:<\d+\.\d+>)?|[A-Z0-9.]+", re.IGNORECASE)
+_BODY: Final = re.compile(r"BODY(?:\.PEEK)?\[(?P<section>[^\]]*)\](?:<(?P<start>\d+)\.(?P<count>\d+)>)?", re.IGNORECASE)
+_FIELDS: Final = re.compile(r"HEADER\.FIELDS(?P<but>\.NOT)? \((?P<names>[^)]*)\)", re.IGNORECASE)
+_WHOLE: Final = {"RFC822": "", "RFC822.HEADER": "HEADER", "RFC822.TEXT": "TEXT"}
+_MACROS: Final = {"ALL": "FLAGS INTERNALDATE RFC822.SIZE", "FAST": "FLAGS INTERNALDATE RFC822.SIZE"}
+
+
+def wanted_items(text: str) -> list[str]:
+    plain = text.strip().removeprefix("(").removesuffix(")")
+    items = [one.upper() for one in _ITEM.findall(_MACROS.get(plain.upper(), plain))]
+    if not items:
+        raise BadCommand("fetch what?")
+    return items
+
+
+def fetched(kept: StoredMail, items: list[str]) -> bytes:
+    """The list between the parentheses."""
+    raw = mail_bytes(kept)
+    return b" ".join(_item(kept, raw, item) for item in dict.fromkeys(items))
+
+
+def _item(kept: StoredMail, raw: bytes, item: str) -> bytes:
+    match item:
+        case "UID":
+            return b"UID %d" % kept.email_id
+        case "FLAGS":
+            return b"FLAGS ()"
+        case "RFC822.SIZE":
+            return b"RFC822.SIZE %d" % len(raw)
+        case "INTERNALDATE":
+            return f'INTERNALDATE "{internal_date(kept.received_us)}"'.encode()
+    if item in _WHOLE:
+        return _literal(item, _section(raw, _WHOLE[item]))
+    if found := _BODY.fullmatch(item):
+        part = _section(raw, found["section"])
+        if found["start"] is None:
+            return _literal(f"BODY[{found['section']}]", part)
+        start = int(found["start"])
+        return _literal(f"BODY[{found['section']}]<{start}>", part[start : start + int(found["count"])])
+    raise BadCommand(f"{item} cannot be fetched here")
+
+
+def internal_date(at_us: int) -> str:
+    at = datetime.fromtimestamp(at_us / 1_000_000, UTC)
+    return f"{at.day:2}-{MONTHS[at.month - 1]}-{at.year} {at:%H:%M:%S} +0000"
+
+
+def _section(raw: bytes, name: str) -> bytes:
+    head, gap, text = raw.partition(b"\r\n\r\n")
+    if fields := _FIELDS.fullmatch(name):
+        wanted = fields["names"].lower().split()
+        lines = [line for line in head.split(b"\r\n") if _is_named(line, wanted) != bool(fields["but"])]
+        return b"".join(line + b"\r\n" for line in lines) + b"\r\n"
+    match name:
+        case "":
+            return raw
+        case "HEADER":
+            return head + gap
+        case "TEXT" | "1":
+            return text
+    raise BadCommand(f"there is no section {name}")
+
+
+def _is_named(line: bytes, names: list[str]) -> bool:
+    return line.partition(b":")[0].decode("ascii", "replace").lower() in names
+
+
+def _literal(name: str, content: bytes) -> bytes:
+    return f"{name} {{{len(content)}}}\r\n".encode() + content
+
+
+# One client of the server.
 
 LONGEST_LINE: Final = 65_536
 _IDLE_SECONDS: Final = 1_800.0
@@ -228,294 +511,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-# What a client wants of a mail, and the answer in IMAP's form.
-
-
-_ITEM: Final = re.compile(r"BODY(?:\.PEEK)?\[[^\]]*\](?:<\d+\.\d+>)?|[A-Z0-9.]+", re.IGNORECASE)
-_BODY: Final = re.compile(r"BODY(?:\.PEEK)?\[(?P<section>[^\]]*)\](?:<(?P<start>\d+)\.(?P<count>\d+)>)?", re.IGNORECASE)
-_FIELDS: Final = re.compile(r"HEADER\.FIELDS(?P<but>\.NOT)? \((?P<names>[^)]*)\)", re.IGNORECASE)
-_WHOLE: Final = {"RFC822": "", "RFC822.HEADER": "HEADER", "RFC822.TEXT": "TEXT"}
-_MACROS: Final = {"ALL": "FLAGS INTERNALDATE RFC822.SIZE", "FAST": "FLAGS INTERNALDATE RFC822.SIZE"}
-
-
-def wanted_items(text: str) -> list[str]:
-    plain = text.strip().removeprefix("(").removesuffix(")")
-    items = [one.upper() for one in _ITEM.findall(_MACROS.get(plain.upper(), plain))]
-    if not items:
-        raise BadCommand("fetch what?")
-    return items
-
-
-def fetched(kept: StoredMail, items: list[str]) -> bytes:
-    """The list between the parentheses."""
-    raw = mail_bytes(kept)
-    return b" ".join(_item(kept, raw, item) for item in dict.fromkeys(items))
-
-
-def _item(kept: StoredMail, raw: bytes, item: str) -> bytes:
-    match item:
-        case "UID":
-            return b"UID %d" % kept.email_id
-        case "FLAGS":
-            return b"FLAGS ()"
-        case "RFC822.SIZE":
-            return b"RFC822.SIZE %d" % len(raw)
-        case "INTERNALDATE":
-            return f'INTERNALDATE "{internal_date(kept.received_us)}"'.encode()
-    if item in _WHOLE:
-        return _literal(item, _section(raw, _WHOLE[item]))
-    if found := _BODY.fullmatch(item):
-        part = _section(raw, found["section"])
-        if found["start"] is None:
-            return _literal(f"BODY[{found['section']}]", part)
-        start = int(found["start"])
-        return _literal(f"BODY[{found['section']}]<{start}>", part[start : start + int(found["count"])])
-    raise BadCommand(f"{item} cannot be fetched here")
-
-
-def internal_date(at_us: int) -> str:
-    at = datetime.fromtimestamp(at_us / 1_000_000, UTC)
-    return f"{at.day:2}-{MONTHS[at.month - 1]}-{at.year} {at:%H:%M:%S} +0000"
-
-
-def _section(raw: bytes, name: str) -> bytes:
-    head, gap, text = raw.partition(b"\r\n\r\n")
-    if fields := _FIELDS.fullmatch(name):
-        wanted = fields["names"].lower().split()
-        lines = [line for line in head.split(b"\r\n") if _is_named(line, wanted) != bool(fields["but"])]
-        return b"".join(line + b"\r\n" for line in lines) + b"\r\n"
-    match name:
-        case "":
-            return raw
-        case "HEADER":
-            return head + gap
-        case "TEXT" | "1":
-            return text
-    raise BadCommand(f"there is no section {name}")
-
-
-def _is_named(line: bytes, names: list[str]) -> bool:
-    return line.partition(b":")[0].decode("ascii", "replace").lower() in names
-
-
-def _literal(name: str, content: bytes) -> bytes:
-    return f"{name} {{{len(content)}}}\r\n".encode() + content
-
-
-# The sandbox's mailbox as IMAP sees it: what people wrote to one address, under numbers that never change.
-
-
-_MOST: Final = 10_000
-
-
-class ImapInbox:
-    """A look at it: mails that come later are seen after `refresh`, which answers whether there are any."""
-
-    def __init__(self, ledger: EmailLedger, address: str) -> None:
-        self._ledger = ledger
-        self._address = address.lower()
-        self._last = 0
-        self.uids: list[int] = []
-        self.validity = ledger.validity()
-        self.refresh()
-
-    @property
-    def next_uid(self) -> int:
-        return self._last + 1
-
-    def refresh(self) -> bool:
-        before = len(self.uids)
-        for kept in self._ledger.mails(from_person=True, since=self._last, limit=_MOST):
-            self._last = kept.email_id
-            if self._is_here(kept):
-                self.uids.append(kept.email_id)
-        return len(self.uids) > before
-
-    def mail(self, uid: int) -> StoredMail | None:
-        """None when it was cleared."""
-        found = self._ledger.mails(from_person=True, since=uid - 1, limit=1)
-        return self._ledger.with_files(found[0]) if found and found[0].email_id == uid else None
-
-    def _is_here(self, kept: StoredMail) -> bool:
-        """To this address, with or without a tag; and what is written to no mailbox of the sandbox comes to all."""
-        addresses = [one.lower().strip(" <>") for one in kept.mail.recipients]
-        at_home = [one for one in addresses if one.endswith(f"@{AUTHSERV_ID}")]
-        return not at_home or any(_untagged(one) == self._address for one in at_home)
-
-
-def _untagged(address: str) -> str:
-    box, _, domain = address.rpartition("@")
-    return f"{box.partition('+')[0]}@{domain}"
-
-
-# A mail that the person wrote, as the bytes in which a mail server keeps it.
-
-
-AUTHSERV_ID: Final = "sandbox.example"
-"""The name under which the sandbox says that it knows who wrote a mail."""
-
-
-def mail_bytes(kept: StoredMail) -> bytes:
-    """What the person gave as a header of their own is written in its place; the rest a server adds."""
-    mail, at = kept.mail, datetime.fromtimestamp(kept.received_us / 1_000_000, UTC)
-    usual = {
-        "Return-Path": f"<{mail.sender}>",
-        "Authentication-Results": f"{AUTHSERV_ID}; dmarc=pass header.from={_domain(mail.sender)}",
-        "Received": f"by {AUTHSERV_ID}; {format_datetime(at)}",
-        "From": mail.sender,
-        "To": ", ".join(mail.recipients),
-        "Subject": mail.subject,
-        "Date": format_datetime(at),
-        "Message-ID": mail.message_id or "",
-        "In-Reply-To": mail.in_reply_to or "",
-        "References": mail.references or "",
-        "MIME-Version": "1.0",
-    }
-    given = {name.lower() for name in mail.headers}
-    head = [(name, value) for name, value in usual.items() if value and name.lower() not in given]
-    head += [(name, value) for name, value in mail.headers.items() if value]
-    body = _parts(mail) if mail.given else _body(mail.body, is_whole="content-type" in given)
-    return "".join(f"{name}: {_value(value)}\r\n" for name, value in head).encode("ascii", "replace") + body
-
-
-def _parts(mail: ReceivedMail) -> bytes:
-    """The words first, then each file."""
-    whole = EmailMessage()
-    whole.set_content(mail.body)
-    for one in mail.given:
-        kind, _, more = one.media_type.partition("/")
-        whole.add_attachment(one.content, maintype=kind, subtype=more or "octet-stream", filename=one.name)
-    del whole["MIME-Version"]
-    return whole.as_bytes(policy=SMTP)
-
-
-def _body(text: str, *, is_whole: bool) -> bytes:
-    """With a content type of their own the person writes all of it, parts and all."""
-    lines = text.replace("\r\n", "\n").replace("\n", "\r\n") + "\r\n"
-    if is_whole:
-        return b"\r\n" + lines.encode()
-    encoded = base64.encodebytes(lines.encode()).replace(b"\n", b"\r\n")
-    head = b'Content-Type: text/plain; charset="utf-8"\r\nContent-Transfer-Encoding: base64\r\n\r\n'
-    return head + encoded
-
-
-def _value(text: str) -> str:
-    return text if text.isascii() else Header(text, "utf-8", maxlinelen=900).encode(linesep="\r\n")
-
-
-def _domain(address: str) -> str:
-    return address.rpartition("@")[2].strip("> ").lower()
-
-
-# IMAP's search keys, as a question that is put to each mail.
-
-
-MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_ALWAYS: Final = frozenset({"ALL", "UNSEEN", "UNANSWERED", "UNDELETED", "UNFLAGGED", "UNDRAFT", "OLD", "NEW", "RECENT"})
-_NEVER: Final = frozenset({"SEEN", "ANSWERED", "DELETED", "FLAGGED", "DRAFT"})
-_DEEPEST: Final = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """One mail, and where it stands."""
-
-    number: int
-    uid: int
-    mail: StoredMail
-
-    @property
-    def day(self) -> date:
-        return datetime.fromtimestamp(self.mail.received_us / 1_000_000, UTC).date()
-
-    def header(self, name: str) -> str:
-        return "\n".join(email.message_from_bytes(mail_bytes(self.mail)).get_all(name, []))
-
-
-Key = Callable[[Sought], bool]
-
-
-class Search:
-    """Reads keys from the front of the words; all of them have to hold."""
-
-    def __init__(self, given: list[str], *, highest: int, highest_uid: int) -> None:
-        self._words = given[2:] if [one.upper() for one in given[:1]] == ["CHARSET"] else list(given)
-        self._highest, self._highest_uid = highest, highest_uid
-
-    def every(self) -> Key:
-        keys = []
-        while self._words:
-            keys.append(self._key(0))
-        if not keys:
-            raise BadCommand("search for what?")
-        return lambda sought: all(key(sought) for key in keys)
-
-    def _next(self) -> str:
-        if not self._words:
-            raise BadCommand("an argument is missing")
-        return self._words.pop(0)
-
-    def _key(self, depth: int) -> Key:
-        if depth > _DEEPEST:
-            raise BadCommand("too deep")
-        word = self._next()
-        match word.upper():
-            case "(":
-                return self._group(depth)
-            case "NOT":
-                inner = self._key(depth + 1)
-                return lambda sought: not inner(sought)
-            case "OR":
-                one, other = self._key(depth + 1), self._key(depth + 1)
-                return lambda sought: one(sought) or other(sought)
-            case name if name in _ALWAYS | _NEVER:
-                return lambda _sought: name in _ALWAYS
-            case name:
-                return self._plain(name, word)
-
-    def _group(self, depth: int) -> Key:
-        keys = []
-        while self._words[:1] != [")"]:
-            keys.append(self._key(depth + 1))
-        self._next()
-        return lambda sought: all(key(sought) for key in keys)
-
-    def _plain(self, name: str, word: str) -> Key:
-        match name:
-            case "UID":
-                uids = numbers(self._next(), self._highest_uid)
-                return lambda sought: is_in(sought.uid, uids)
-            case "HEADER":
-                field, value = self._next(), self._next()
-                return lambda sought: value.lower() in sought.header(field).lower()
-            case "FROM" | "TO" | "SUBJECT" | "CC":
-                value = self._next()
-                return lambda sought: value.lower() in sought.header(name).lower()
-            case "BODY" | "TEXT":
-                value = self._next()
-                return lambda sought: value.lower() in sought.mail.mail.body.lower()
-            case "SINCE" | "BEFORE" | "ON":
-                return _by_day(name, _date(self._next()))
-        places = numbers(word, self._highest)
-        return lambda sought: is_in(sought.number, places)
-
-
-def _by_day(name: str, wanted: date) -> Key:
-    if name == "SINCE":
-        return lambda sought: sought.day >= wanted
-    return lambda sought: sought.day < wanted if name == "BEFORE" else sought.day == wanted
-
-
-def _date(text: str) -> date:
-    try:
-        day, month, year = text.split("-")
-        return date(int(year), MONTHS.index(month.title()) + 1, int(day))
-    except ValueError:
-        raise BadCommand("malformed date") from None
-
-
 # The sandbox's IMAP server: the mailbox in which what people write arrives.
-
 
 _STOP_SECONDS = 5
 

@@ -25,6 +25,8 @@ from postroom.sandbox.telegram_ledger import (
     UpdateQueue,
 )
 
+# Mails the sandbox received, and mails the person wrote.
+
 KEPT_MAILS: Final = 10_000
 
 EMAIL_TABLES = """

@@ -1,8 +1,4 @@
-"""Read one mail as a mailbox shows it.
-
-Whatever arrives can be read: a header or a body that is not what it claims to
-be is shown with replacement characters, never refused, because the raw bytes
-are kept beside it."""
+"""The sandbox's SMTP server, and one mail read as a mailbox shows it."""
 
 from __future__ import annotations
 
@@ -23,6 +19,9 @@ from postroom.kernel.values.ids import seconds
 from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode, smtp_code
 from postroom.sandbox.ledger import EmailLedger
 from postroom.sandbox.records import ArrivedFile, ReceivedMail
+
+# Whatever arrives can be read: a header or a body that is not what it claims to be is shown with replacement
+# characters, never refused, because the raw bytes are kept beside it.
 
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 
@@ -104,7 +103,7 @@ def _decode(raw: bytes, charset: str) -> str:
         return raw.decode("utf-8", "replace")
 
 
-# The sandbox's SMTP server: takes every mail, keeps it, and fails when told to.
+# The server: takes every mail, keeps it, and fails when told to.
 
 MAX_MAIL_BYTES = 30 * 1_048_576
 IDLE_SECONDS = 300

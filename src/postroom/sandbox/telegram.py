@@ -1,4 +1,4 @@
-"""The Bot API's own routes: `/bot<token>/<method>`, answered like Telegram, spoiled by armed faults."""
+"""The Bot API as Telegram has it: its methods, its files, and the routes that armed faults spoil."""
 
 from __future__ import annotations
 
@@ -34,296 +34,7 @@ from postroom.sandbox.telegram_objects import (
     read_markup,
 )
 
-MAX_POLL_SECONDS = 50
-ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
-DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
-_KINDS = (*DEFAULT_KINDS, "message_reaction")
-_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
-
-Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
-
-
-class BotApi:
-    def __init__(
-        self,
-        *,
-        ledger: TelegramLedger,
-        files: FileShelf,
-        faults: ArmedFaults,
-        clock: Clock,
-        news: Signal,
-        stopping: asyncio.Event,
-        token: str | None = None,
-    ) -> None:
-        self._ledger = ledger
-        self._faults = faults
-        self._clock = clock
-        self._news = news
-        self._stopping = stopping
-        self._token = token
-        self._kinds = DEFAULT_KINDS
-        self._readers: dict[str, object] = {}
-        methods = BotMethods(ledger, clock)
-        self._files = BotFiles(ledger, files, methods, clock)
-        self._reading: dict[str, Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
-        self._reading["sendchataction"] = methods.send_chat_action  # shows for a moment, and leaves nothing
-        self._sending: dict[str, Method] = {
-            "sendmessage": methods.send_message,
-            "sendphoto": self._files.send_photo,
-            "senddocument": self._files.send_document,
-            "sendmediagroup": self._files.send_media_group,
-            "editmessagecaption": methods.edit_message_caption,
-            "editmessagetext": methods.edit_message_text,
-            "deletemessage": methods.delete_message,
-            "deletemessages": methods.delete_messages,
-            "editmessagereplymarkup": methods.edit_message_reply_markup,
-            "setmessagereaction": methods.set_message_reaction,
-            "answercallbackquery": methods.answer_callback_query,
-        }
-
-    def routes(self) -> list[web.RouteDef]:
-        calls = [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
-        return [*calls, web.get("/file/bot{token}/{path:.+}", self.file)]
-
-    async def call(self, request: web.Request) -> web.Response:
-        try:
-            return await self._answer(request, self._checked_token(request), request.match_info["method"].lower())
-        except ApiError as error:
-            return refusal(error)
-
-    async def file(self, request: web.Request) -> web.Response:
-        try:
-            self._checked_token(request)
-        except ApiError as error:
-            return refusal(error)
-        content = self._files.content(request.match_info["path"])
-        return refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
-
-    async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
-        # the whole request is read before a fault shows: a client that was cut off has truly sent it
-        arguments = await read_arguments(request)
-        if method == "getupdates":
-            return success(await self._updates(arguments, bot_name(token)))
-        if read := self._reading.get(method):
-            return success(read(arguments, token))
-        if send := self._sending.get(method):
-            return await self._send(request, send, arguments, token)
-        raise ApiError(404, "Not Found")
-
-    async def _send(self, request: web.Request, send: Method, arguments: Arguments, token: str) -> web.Response:
-        fault = self._faults.take(FaultChannel.TELEGRAM)
-        if fault is None:
-            return success(send(arguments, token))
-        if fault.mode is not None:
-            return await self._misbehave(request, fault.mode, lambda: send(arguments, token))
-        if fault.status is not None:
-            raise spoiled(fault, fault.status)
-        result = send(arguments, token)
-        await self._pause(fault.delay_seconds or 0.0)
-        return success(result)
-
-    async def _misbehave(self, request: web.Request, mode: Mode, send: Callable[[], object]) -> web.Response:
-        match mode:
-            case Mode.ACCEPT_THEN_CUT:
-                send()
-            case Mode.HANG:
-                await self._pause(HANG_LIMIT_SECONDS)
-            case Mode.REFUSE:
-                pass
-            case _:
-                assert_never(mode)
-        return cut(request)
-
-    async def _updates(self, arguments: Arguments, bot: str) -> list[dict[str, Any]]:
-        offset = arguments.integer("offset", 0)
-        limit = min(max(arguments.integer("limit", 100), 1), 100)
-        timeout = min(max(arguments.integer("timeout", 0), 0), MAX_POLL_SECONDS)
-        self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
-        deadline_us = self._clock.now_us() + seconds(timeout)
-        me = self._readers[bot] = object()
-        self._news.ring()  # a reader who still waits learns that there is another
-        while True:
-            news = self._news.news()
-            if self._readers[bot] is not me:
-                raise ApiError(409, ANOTHER_READER)
-            now_us = self._clock.now_us()
-            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
-            if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
-                return found
-            await self._clock.wait(news, deadline_us)
-
-    async def _pause(self, pause_seconds: float) -> None:
-        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
-
-    def _checked_token(self, request: web.Request) -> str:
-        token = request.match_info["token"]
-        if not _TOKEN.fullmatch(token) or (self._token is not None and token != self._token):
-            raise ApiError(401, "Unauthorized")
-        return token
-
-
-def success(result: object) -> web.Response:
-    return web.json_response({"ok": True, "result": result})
-
-
-def refusal(error: ApiError) -> web.Response:
-    body: dict[str, Any] = {"ok": False, "error_code": error.status, "description": error.description}
-    headers = {}
-    if error.retry_after is not None:
-        body["parameters"] = {"retry_after": error.retry_after}
-        headers["Retry-After"] = str(error.retry_after)
-    return web.json_response(body, status=error.status, headers=headers)
-
-
-def spoiled(fault: Fault, status: int) -> ApiError:
-    """Telegram always says how long to wait after a 429."""
-    retry_after = 1 if status == 429 and fault.retry_after is None else fault.retry_after
-    if status == 429:
-        return ApiError(status, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
-    return ApiError(status, f"{_phrase(status)}: sandbox fault", retry_after=retry_after)
-
-
-def cut(request: web.Request) -> web.Response:
-    """Nothing more reaches the client; aiohttp only wants something to return."""
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response()
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Error"
-
-
-def _wanted_kinds(arguments: Arguments, before: tuple[str, ...]) -> tuple[str, ...]:
-    """Telegram sends reactions only to those who ask for them, and remembers what was asked for last."""
-    asked = arguments.structure("allowed_updates")
-    if not isinstance(asked, list):
-        return before
-    if not asked:
-        return DEFAULT_KINDS
-    return tuple(kind for kind in _KINDS if kind in asked)
-
-
-# Telegram's methods for files: photos and documents with captions, and getting them back.
-
-
-PHOTO_BYTES: Final = 10 * 1_048_576
-FILE_BYTES: Final = 50 * 1_048_576
-DOWNLOAD_BYTES: Final = 20 * 1_048_576
-_MOST_PIXELS: Final = 10_000  # of width and height together
-_MOST_RATIO: Final = 20
-
-
-class BotFiles:
-    def __init__(self, ledger: TelegramLedger, shelf: FileShelf, methods: BotMethods, clock: Clock) -> None:
-        self._ledger = ledger
-        self._shelf = shelf
-        self._methods = methods
-        self._clock = clock
-
-    def send_photo(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        given = _file(arguments, "photo")
-        _check_photo(given.content)
-        return self._send(arguments, token, given, is_photo=True)
-
-    def send_document(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        return self._send(arguments, token, _file(arguments, "document"), is_photo=False)
-
-    def send_media_group(self, arguments: Arguments, token: str) -> list[dict[str, Any]]:
-        """Photos, or documents: Telegram mixes neither with the other. All of them arrive, or none."""
-        media = arguments.structure("media")
-        if not isinstance(media, list) or not 2 <= len(media) <= 10 or not all(isinstance(one, dict) for one in media):
-            raise bad_request("media must be an array of 2 to 10 objects")
-        kinds = {one.get("type") for one in media}
-        if kinds not in ({"photo"}, {"document"}):
-            raise bad_request("MEDIA_INVALID")
-        calls = [_of_album(arguments, one) for one in media]
-        given = [_file(call, "document") for call in calls]
-        for call, file in zip(calls, given, strict=True):
-            caption_of(call)
-            if kinds == {"photo"}:
-                _check_photo(file.content)
-        pairs = zip(calls, given, strict=True)
-        sent = [self._send(call, token, file, is_photo=kinds == {"photo"}) for call, file in pairs]
-        return [{**one, "media_group_id": str(sent[0]["message_id"])} for one in sent]
-
-    def get_file(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        sha256 = arguments.text("file_id").removeprefix(FILE_ID)
-        content = self._shelf.content(sha256)
-        if content is None:
-            raise bad_request("wrong file_id or the file is temporarily unavailable")
-        if len(content) > DOWNLOAD_BYTES:
-            raise bad_request("file is too big")
-        return {
-            "file_id": f"{FILE_ID}{sha256}",
-            "file_unique_id": sha256[:16],
-            "file_size": len(content),
-            "file_path": f"documents/{sha256}",
-        }
-
-    def content(self, path: str) -> bytes | None:
-        folder, _, sha256 = path.partition("/")
-        return self._shelf.content(sha256) if folder == "documents" else None
-
-    def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> dict[str, Any]:
-        chat_id, caption = chat_of(arguments), caption_of(arguments)
-        replied = self._methods.replied(arguments, chat_id)
-        message = self._ledger.keep(
-            chat_id=chat_id,
-            text=caption,
-            now_us=self._clock.now_us(),
-            reply_to=replied.message_id if replied else None,
-            parse_mode=arguments.text("parse_mode") or None,
-            reply_markup=read_markup(arguments),
-            bot=bot_name(token),
-            entities=read_entities(arguments, "caption_entities"),
-            files=(self._kept(given, is_photo=is_photo),),
-        )
-        return message_object(message, token, replied)
-
-    def _kept(self, given: ArrivedFile, *, is_photo: bool) -> SandboxFile:
-        """A photo loses its name at Telegram; here it is kept, for whoever looks."""
-        kind = picture_type(given.content) if is_photo else given.media_type
-        kept = self._shelf.keep(ArrivedFile(name=given.name, media_type=kind, content=given.content))
-        return replace(kept, is_photo=is_photo)
-
-
-def _of_album(arguments: Arguments, one: dict[str, Any]) -> Arguments:
-    """As if it were sent alone."""
-    place = str(one.get("media", ""))
-    found = arguments.files.get(place.removeprefix("attach://")) if place.startswith("attach://") else None
-    if found is None:
-        raise bad_request("wrong file identifier/HTTP URL specified")
-    return Arguments({**arguments.values, "media": None, **one}, {"document": found})
-
-
-def _file(arguments: Arguments, name: str) -> ArrivedFile:
-    given = arguments.files.get(name)
-    if given is None:
-        raise bad_request(f"there is no {name} in the request")
-    if not given.content:
-        raise bad_request("file must be non-empty")
-    if len(given.content) > FILE_BYTES:
-        raise ApiError(413, "Request Entity Too Large")
-    return given
-
-
-def _check_photo(content: bytes) -> None:
-    if len(content) > PHOTO_BYTES:
-        raise bad_request("file is too big for a photo")
-    if not picture_type(content):
-        raise bad_request("IMAGE_PROCESS_FAILED")
-    if picture_type(content) == "image/png" and len(content) >= 24:
-        width, height = struct.unpack(">II", content[16:24])
-        if width + height > _MOST_PIXELS or max(width, height) > _MOST_RATIO * max(min(width, height), 1):
-            raise bad_request("PHOTO_INVALID_DIMENSIONS")
-
-
 # What each Bot API method does, with Telegram's own refusals.
-
 
 TEXT_LIMIT_UTF16 = 4096
 CAPTION_LIMIT_UTF16 = 1024
@@ -527,3 +238,292 @@ def _one_emoji(reaction: Any) -> str | None:
     if reaction[0].get("type") != "emoji" or not isinstance(emoji, str) or not looks_like_emoji(emoji):
         raise bad_request("REACTION_INVALID")
     return emoji
+
+
+# Telegram's methods for files: photos and documents with captions, and getting them back.
+
+PHOTO_BYTES: Final = 10 * 1_048_576
+FILE_BYTES: Final = 50 * 1_048_576
+DOWNLOAD_BYTES: Final = 20 * 1_048_576
+_MOST_PIXELS: Final = 10_000  # of width and height together
+_MOST_RATIO: Final = 20
+
+
+class BotFiles:
+    def __init__(self, ledger: TelegramLedger, shelf: FileShelf, methods: BotMethods, clock: Clock) -> None:
+        self._ledger = ledger
+        self._shelf = shelf
+        self._methods = methods
+        self._clock = clock
+
+    def send_photo(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        given = _file(arguments, "photo")
+        _check_photo(given.content)
+        return self._send(arguments, token, given, is_photo=True)
+
+    def send_document(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        return self._send(arguments, token, _file(arguments, "document"), is_photo=False)
+
+    def send_media_group(self, arguments: Arguments, token: str) -> list[dict[str, Any]]:
+        """Photos, or documents: Telegram mixes neither with the other. All of them arrive, or none."""
+        media = arguments.structure("media")
+        if not isinstance(media, list) or not 2 <= len(media) <= 10 or not all(isinstance(one, dict) for one in media):
+            raise bad_request("media must be an array of 2 to 10 objects")
+        kinds = {one.get("type") for one in media}
+        if kinds not in ({"photo"}, {"document"}):
+            raise bad_request("MEDIA_INVALID")
+        calls = [_of_album(arguments, one) for one in media]
+        given = [_file(call, "document") for call in calls]
+        for call, file in zip(calls, given, strict=True):
+            caption_of(call)
+            if kinds == {"photo"}:
+                _check_photo(file.content)
+        pairs = zip(calls, given, strict=True)
+        sent = [self._send(call, token, file, is_photo=kinds == {"photo"}) for call, file in pairs]
+        return [{**one, "media_group_id": str(sent[0]["message_id"])} for one in sent]
+
+    def get_file(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        sha256 = arguments.text("file_id").removeprefix(FILE_ID)
+        content = self._shelf.content(sha256)
+        if content is None:
+            raise bad_request("wrong file_id or the file is temporarily unavailable")
+        if len(content) > DOWNLOAD_BYTES:
+            raise bad_request("file is too big")
+        return {
+            "file_id": f"{FILE_ID}{sha256}",
+            "file_unique_id": sha256[:16],
+            "file_size": len(content),
+            "file_path": f"documents/{sha256}",
+        }
+
+    def content(self, path: str) -> bytes | None:
+        folder, _, sha256 = path.partition("/")
+        return self._shelf.content(sha256) if folder == "documents" else None
+
+    def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> dict[str, Any]:
+        chat_id, caption = chat_of(arguments), caption_of(arguments)
+        replied = self._methods.replied(arguments, chat_id)
+        message = self._ledger.keep(
+            chat_id=chat_id,
+            text=caption,
+            now_us=self._clock.now_us(),
+            reply_to=replied.message_id if replied else None,
+            parse_mode=arguments.text("parse_mode") or None,
+            reply_markup=read_markup(arguments),
+            bot=bot_name(token),
+            entities=read_entities(arguments, "caption_entities"),
+            files=(self._kept(given, is_photo=is_photo),),
+        )
+        return message_object(message, token, replied)
+
+    def _kept(self, given: ArrivedFile, *, is_photo: bool) -> SandboxFile:
+        """A photo loses its name at Telegram; here it is kept, for whoever looks."""
+        kind = picture_type(given.content) if is_photo else given.media_type
+        kept = self._shelf.keep(ArrivedFile(name=given.name, media_type=kind, content=given.content))
+        return replace(kept, is_photo=is_photo)
+
+
+def _of_album(arguments: Arguments, one: dict[str, Any]) -> Arguments:
+    """As if it were sent alone."""
+    place = str(one.get("media", ""))
+    found = arguments.files.get(place.removeprefix("attach://")) if place.startswith("attach://") else None
+    if found is None:
+        raise bad_request("wrong file identifier/HTTP URL specified")
+    return Arguments({**arguments.values, "media": None, **one}, {"document": found})
+
+
+def _file(arguments: Arguments, name: str) -> ArrivedFile:
+    given = arguments.files.get(name)
+    if given is None:
+        raise bad_request(f"there is no {name} in the request")
+    if not given.content:
+        raise bad_request("file must be non-empty")
+    if len(given.content) > FILE_BYTES:
+        raise ApiError(413, "Request Entity Too Large")
+    return given
+
+
+def _check_photo(content: bytes) -> None:
+    if len(content) > PHOTO_BYTES:
+        raise bad_request("file is too big for a photo")
+    if not picture_type(content):
+        raise bad_request("IMAGE_PROCESS_FAILED")
+    if picture_type(content) == "image/png" and len(content) >= 24:
+        width, height = struct.unpack(">II", content[16:24])
+        if width + height > _MOST_PIXELS or max(width, height) > _MOST_RATIO * max(min(width, height), 1):
+            raise bad_request("PHOTO_INVALID_DIMENSIONS")
+
+
+# The routes: `/bot<token>/<method>`, answered like Telegram, spoiled by armed faults.
+
+MAX_POLL_SECONDS = 50
+ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
+_KINDS = (*DEFAULT_KINDS, "message_reaction")
+_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
+
+Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
+
+
+class BotApi:
+    def __init__(
+        self,
+        *,
+        ledger: TelegramLedger,
+        files: FileShelf,
+        faults: ArmedFaults,
+        clock: Clock,
+        news: Signal,
+        stopping: asyncio.Event,
+        token: str | None = None,
+    ) -> None:
+        self._ledger = ledger
+        self._faults = faults
+        self._clock = clock
+        self._news = news
+        self._stopping = stopping
+        self._token = token
+        self._kinds = DEFAULT_KINDS
+        self._readers: dict[str, object] = {}
+        methods = BotMethods(ledger, clock)
+        self._files = BotFiles(ledger, files, methods, clock)
+        self._reading: dict[str, Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
+        self._reading["sendchataction"] = methods.send_chat_action  # shows for a moment, and leaves nothing
+        self._sending: dict[str, Method] = {
+            "sendmessage": methods.send_message,
+            "sendphoto": self._files.send_photo,
+            "senddocument": self._files.send_document,
+            "sendmediagroup": self._files.send_media_group,
+            "editmessagecaption": methods.edit_message_caption,
+            "editmessagetext": methods.edit_message_text,
+            "deletemessage": methods.delete_message,
+            "deletemessages": methods.delete_messages,
+            "editmessagereplymarkup": methods.edit_message_reply_markup,
+            "setmessagereaction": methods.set_message_reaction,
+            "answercallbackquery": methods.answer_callback_query,
+        }
+
+    def routes(self) -> list[web.RouteDef]:
+        calls = [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
+        return [*calls, web.get("/file/bot{token}/{path:.+}", self.file)]
+
+    async def call(self, request: web.Request) -> web.Response:
+        try:
+            return await self._answer(request, self._checked_token(request), request.match_info["method"].lower())
+        except ApiError as error:
+            return refusal(error)
+
+    async def file(self, request: web.Request) -> web.Response:
+        try:
+            self._checked_token(request)
+        except ApiError as error:
+            return refusal(error)
+        content = self._files.content(request.match_info["path"])
+        return refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
+
+    async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
+        # the whole request is read before a fault shows: a client that was cut off has truly sent it
+        arguments = await read_arguments(request)
+        if method == "getupdates":
+            return success(await self._updates(arguments, bot_name(token)))
+        if read := self._reading.get(method):
+            return success(read(arguments, token))
+        if send := self._sending.get(method):
+            return await self._send(request, send, arguments, token)
+        raise ApiError(404, "Not Found")
+
+    async def _send(self, request: web.Request, send: Method, arguments: Arguments, token: str) -> web.Response:
+        fault = self._faults.take(FaultChannel.TELEGRAM)
+        if fault is None:
+            return success(send(arguments, token))
+        if fault.mode is not None:
+            return await self._misbehave(request, fault.mode, lambda: send(arguments, token))
+        if fault.status is not None:
+            raise spoiled(fault, fault.status)
+        result = send(arguments, token)
+        await self._pause(fault.delay_seconds or 0.0)
+        return success(result)
+
+    async def _misbehave(self, request: web.Request, mode: Mode, send: Callable[[], object]) -> web.Response:
+        match mode:
+            case Mode.ACCEPT_THEN_CUT:
+                send()
+            case Mode.HANG:
+                await self._pause(HANG_LIMIT_SECONDS)
+            case Mode.REFUSE:
+                pass
+            case _:
+                assert_never(mode)
+        return cut(request)
+
+    async def _updates(self, arguments: Arguments, bot: str) -> list[dict[str, Any]]:
+        offset = arguments.integer("offset", 0)
+        limit = min(max(arguments.integer("limit", 100), 1), 100)
+        timeout = min(max(arguments.integer("timeout", 0), 0), MAX_POLL_SECONDS)
+        self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
+        deadline_us = self._clock.now_us() + seconds(timeout)
+        me = self._readers[bot] = object()
+        self._news.ring()  # a reader who still waits learns that there is another
+        while True:
+            news = self._news.news()
+            if self._readers[bot] is not me:
+                raise ApiError(409, ANOTHER_READER)
+            now_us = self._clock.now_us()
+            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
+            if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
+                return found
+            await self._clock.wait(news, deadline_us)
+
+    async def _pause(self, pause_seconds: float) -> None:
+        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
+
+    def _checked_token(self, request: web.Request) -> str:
+        token = request.match_info["token"]
+        if not _TOKEN.fullmatch(token) or (self._token is not None and token != self._token):
+            raise ApiError(401, "Unauthorized")
+        return token
+
+
+def success(result: object) -> web.Response:
+    return web.json_response({"ok": True, "result": result})
+
+
+def refusal(error: ApiError) -> web.Response:
+    body: dict[str, Any] = {"ok": False, "error_code": error.status, "description": error.description}
+    headers = {}
+    if error.retry_after is not None:
+        body["parameters"] = {"retry_after": error.retry_after}
+        headers["Retry-After"] = str(error.retry_after)
+    return web.json_response(body, status=error.status, headers=headers)
+
+
+def spoiled(fault: Fault, status: int) -> ApiError:
+    """Telegram always says how long to wait after a 429."""
+    retry_after = 1 if status == 429 and fault.retry_after is None else fault.retry_after
+    if status == 429:
+        return ApiError(status, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
+    return ApiError(status, f"{_phrase(status)}: sandbox fault", retry_after=retry_after)
+
+
+def cut(request: web.Request) -> web.Response:
+    """Nothing more reaches the client; aiohttp only wants something to return."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def _wanted_kinds(arguments: Arguments, before: tuple[str, ...]) -> tuple[str, ...]:
+    """Telegram sends reactions only to those who ask for them, and remembers what was asked for last."""
+    asked = arguments.structure("allowed_updates")
+    if not isinstance(asked, list):
+        return before
+    if not asked:
+        return DEFAULT_KINDS
+    return tuple(kind for kind in _KINDS if kind in asked)

@@ -1,4 +1,4 @@
-"""Arguments of one Bot API call: query string, form or JSON, as Telegram takes them."""
+"""What the Bot API takes and shows: arguments, keyboards, what we keep in its shapes, and the looks of a text."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from postroom.sandbox.records import (
     given_file,
     with_room,
 )
+
+# Arguments of one call: query string, form or JSON, as Telegram takes them.
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -101,7 +103,6 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 
 # Inline keyboards: taken or refused in Telegram's words, and found again by what stands on a button.
-
 
 DATA_BYTES: Final = 64
 MOST_BUTTONS: Final = 100
@@ -191,7 +192,6 @@ def _wrong_key(words: str) -> Exception:
 
 
 # What we keep, in the shapes of Telegram's Bot API.
-
 
 FILE_ID = "sandbox-file-"
 _CHAT_NUMBER = re.compile(r"-?[1-9][0-9]{0,17}")
@@ -324,7 +324,6 @@ def _emoji_list(emoji: str | None) -> list[dict[str, str]]:
 
 # How parts of a text are to look, as a bot says it: taken or refused in Telegram's words.
 
-
 MOST_ENTITIES: Final = 100
 
 
@@ -346,7 +345,6 @@ def _is_entity(entity: object) -> bool:
 
 
 # How a message looks on the sandbox's phone: in pieces of one look each, made from what a bot sent.
-
 
 _TELEGRAM: Final = {
     "bold": "strong",

@@ -1,4 +1,4 @@
-"""Send, and hold what came of it against what may come of it."""
+"""What the suite looks at, and how: one message sent, and what came of it held against what may come of it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,39 @@ from postroom.message.channel import Channel
 from postroom.message.delivery import Receipt
 from postroom.testing.case import CARD, STANDARD, Case, Ending, Endings, Place, Situation, message, numbered, revision
 from postroom.testing.servers.http import FakeProvider
+
+# One thing the suite looks at, and what came of looking.
+
+
+class CheckGroup(StrEnum):
+    SITUATION = "Situations"
+    OWN = "Situations of its own"
+    MANNERS = "Manners"
+    PROPERTY = "Properties"
+    CAPABILITY = "Capabilities"
+    INBOUND = "Inbound"
+
+
+Look = Callable[[Case], Awaitable[None] | None]
+"""Raises AssertionError with a sentence when the channel is at fault."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    id: str
+    group: CheckGroup
+    sentence: str
+    look: Look
+    not_applicable: str | None = None
+    """The reason why it is not looked at."""
+
+
+def ensure(holds: object, sentence: str) -> None:
+    if not holds:
+        raise AssertionError(sentence)
+
+
+# Send, and hold what came of it against what may come of it.
 
 PATIENCE_SECONDS: Final = 15.0
 Ended = Receipt | BaseException
@@ -98,37 +131,6 @@ def _told(outcome: Ended) -> str:
     return f"{type(outcome).__name__} was raised{place}, which is no error of ours"
 
 
-# One thing the suite looks at, and what came of looking.
-
-
-class CheckGroup(StrEnum):
-    SITUATION = "Situations"
-    OWN = "Situations of its own"
-    MANNERS = "Manners"
-    PROPERTY = "Properties"
-    CAPABILITY = "Capabilities"
-    INBOUND = "Inbound"
-
-
-Look = Callable[[Case], Awaitable[None] | None]
-"""Raises AssertionError with a sentence when the channel is at fault."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    id: str
-    group: CheckGroup
-    sentence: str
-    look: Look
-    not_applicable: str | None = None
-    """The reason why it is not looked at."""
-
-
-def ensure(holds: object, sentence: str) -> None:
-    if not holds:
-        raise AssertionError(sentence)
-
-
 # Everything that is said aside while a check runs: logs of both kinds, and what is printed.
 
 
@@ -176,7 +178,6 @@ def everything_said(error: BaseException) -> Iterator[str]:
 
 
 # Put a channel into one situation.
-
 
 _GRACE_SECONDS: Final = 5.0
 

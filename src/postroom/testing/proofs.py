@@ -174,6 +174,9 @@ def _asked(case: Case, *, away: bool = False) -> HttpProvider:
     return provider
 
 
+# Each declared capability, by what its provider is sent.
+
+
 _EMOJI: Final = "👍"
 _NOWHERE: Final = Place(port=1)
 _SOME_BUTTONS: Final = 3

@@ -1,4 +1,4 @@
-"""Look at one thing after another, and keep what came of it."""
+"""All that the suite looks at for one case, one thing after another; as a report, and as tests of pytest."""
 
 from __future__ import annotations
 
@@ -38,83 +38,7 @@ from postroom.testing.proofs import capability_proofs
 from postroom.testing.servers.http import FakeServer, closed_port
 from postroom.testing.texts import properties
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
-    check: Check
-    failure: str | None = None
-
-    @property
-    def failed(self) -> bool:
-        return self.failure is not None
-
-
-def look(case: Case, check: Check) -> None:
-    """Raises AssertionError when the channel is at fault."""
-    asyncio.run(_looked(case, check))
-
-
-async def _looked(case: Case, check: Check) -> None:
-    """Always with a loop: a channel may need one as soon as it is made."""
-    if (waiting := check.look(case)) is not None:
-        await waiting
-
-
-def run(case: Case, every: Iterable[Check], seen: Callable[[CheckResult], None] = lambda _: None) -> list[CheckResult]:
-    results = []
-    for check in every:
-        results.append(_result(case, check))
-        seen(results[-1])
-    return results
-
-
-def _result(case: Case, check: Check) -> CheckResult:
-    if check.not_applicable is not None:
-        return CheckResult(check=check)
-    try:
-        look(case, check)
-    except AssertionError as error:
-        return CheckResult(check=check, failure=str(error) or "it does not hold")
-    except Exception as error:  # whatever the channel lets escape is its failure, and the others are looked at as well
-        return CheckResult(check=check, failure=_escaped(error))
-    return CheckResult(check=check)
-
-
-def _escaped(error: Exception) -> str:
-    """Where it comes from; what it says may quote the message."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} escaped, at {Path(last.filename).name}:{last.lineno}"
-
-
-# All that the suite looks at, for one case.
-
-
-def checks(case: Case) -> list[Check]:
-    every = [
-        *standard(case, dict(LIFETIME)),
-        *own(case),
-        *manners(case),
-        *properties(case),
-        *capability_proofs(case),
-        *hearing(case),
-    ]
-    return [*every, _sound({one.id for one in every})]
-
-
-def _sound(known: set[str]) -> Check:
-    def look(case: Case) -> None:
-        unknown = sorted(set(case.not_applicable) - known)
-        ensure(not unknown, f"not_applicable names what is no check: {', '.join(unknown)}")
-        silent = sorted(name for name, reason in case.not_applicable.items() if not reason.strip())
-        ensure(not silent, f"not_applicable gives no reason for {', '.join(silent)}")
-
-    return Check(
-        id="case", group=CheckGroup.MANNERS, sentence="The Case gives a reason for whatever is left out.", look=look
-    )
-
-
 # Situations of the line and of the channel's life, in which the provider's words do not matter.
-
 
 UNKNOWN_HOST: Final = "no-such-host.invalid"
 AT_ONCE: Final = 20
@@ -197,7 +121,6 @@ async def _unreachable(case: Case, place: Place, allowed: Endings) -> None:
 
 
 # How a channel behaves before anything is sent, and what it shows of itself.
-
 
 _UNSENDABLE: Final = ("", " \n\t ", "\ud800", "a\x00b")
 _LENGTHS: Final = (1, 4075, 4090, 4096, 5000, 20_000)
@@ -314,6 +237,83 @@ def _refused(channel: Channel, given: Message, otherwise: str) -> None:
         ensure(list(everything_said(error)), "the refusal says nothing")
         return
     raise AssertionError(f"{otherwise}, and not refused")
+
+
+# All that the suite looks at, for one case.
+
+
+def checks(case: Case) -> list[Check]:
+    every = [
+        *standard(case, dict(LIFETIME)),
+        *own(case),
+        *manners(case),
+        *properties(case),
+        *capability_proofs(case),
+        *hearing(case),
+    ]
+    return [*every, _sound({one.id for one in every})]
+
+
+def _sound(known: set[str]) -> Check:
+    def look(case: Case) -> None:
+        unknown = sorted(set(case.not_applicable) - known)
+        ensure(not unknown, f"not_applicable names what is no check: {', '.join(unknown)}")
+        silent = sorted(name for name, reason in case.not_applicable.items() if not reason.strip())
+        ensure(not silent, f"not_applicable gives no reason for {', '.join(silent)}")
+
+    return Check(
+        id="case", group=CheckGroup.MANNERS, sentence="The Case gives a reason for whatever is left out.", look=look
+    )
+
+
+# Look, and keep what came of it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    check: Check
+    failure: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.failure is not None
+
+
+def look(case: Case, check: Check) -> None:
+    """Raises AssertionError when the channel is at fault."""
+    asyncio.run(_looked(case, check))
+
+
+async def _looked(case: Case, check: Check) -> None:
+    """Always with a loop: a channel may need one as soon as it is made."""
+    if (waiting := check.look(case)) is not None:
+        await waiting
+
+
+def run(case: Case, every: Iterable[Check], seen: Callable[[CheckResult], None] = lambda _: None) -> list[CheckResult]:
+    results = []
+    for check in every:
+        results.append(_result(case, check))
+        seen(results[-1])
+    return results
+
+
+def _result(case: Case, check: Check) -> CheckResult:
+    if check.not_applicable is not None:
+        return CheckResult(check=check)
+    try:
+        look(case, check)
+    except AssertionError as error:
+        return CheckResult(check=check, failure=str(error) or "it does not hold")
+    except Exception as error:  # whatever the channel lets escape is its failure, and the others are looked at as well
+        return CheckResult(check=check, failure=_escaped(error))
+    return CheckResult(check=check)
+
+
+def _escaped(error: Exception) -> str:
+    """Where it comes from; what it says may quote the message."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} escaped, at {Path(last.filename).name}:{last.lineno}"
 
 
 # What came of the suite, as Markdown to paste.

@@ -1,10 +1,8 @@
-"""Texts of every kind that people and models write, those that try to be more than text among them."""
+"""Texts of every kind that people and models write, and what holds for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,9 +10,11 @@ from hypothesis import HealthCheck, given, settings, strategies
 
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.channel import Channel
-from postroom.testing.case import Case, Place, Situation, message
+from postroom.testing.case import Case, Place, message
 from postroom.testing.checks import Check, CheckGroup, Look, attempt, connected, ensure, overhearing
-from postroom.testing.servers.http import FakeProvider, TakenRequest
+from postroom.testing.servers.http import TakenRequest
+
+# Those that try to be more than text among them.
 
 MENTIONS: Final = (
     "@everyone",
@@ -90,30 +90,7 @@ def _has_ink(text: str) -> bool:
     return bool(text.strip())
 
 
-# A fake provider of an author's own making, with situations of its own and none of the standard ones.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnWords:
-    """
-    For a provider that speaks neither HTTP nor SMTP; `scripts` are its standard situations, by their ids.
-
-    `absent` are those that it cannot bring about, each with the reason.
-    """
-
-    make: Callable[[], FakeProvider]
-    scripts: Sequence[Situation] = ()
-    absent: Mapping[str, str] = field(default_factory=dict)
-
-    def provider(self) -> FakeProvider:
-        return self.make()
-
-    def situations(self, text: str, secrets: Sequence[str], now: datetime) -> Iterator[Situation]:
-        yield from self.scripts
-
-
 # What holds for every text and every address, looked for with texts that nobody would think of.
-
 
 _NOWHERE: Final = Place(port=1)
 _UNLIMITED: Final = 4096  # as long as the texts become where there is no limit

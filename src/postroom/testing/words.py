@@ -1,4 +1,4 @@
-"""How a provider over HTTP says what it says, and the standard situations made of it."""
+"""How providers say what they say, over HTTP, by mail or in an author's own way, and the situations made of it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from postroom.kernel.values.errors import (
 from postroom.testing.case import Ending, Endings, Situation
 from postroom.testing.servers.http import (
     Aside,
+    FakeProvider,
     HttpProvider,
     HttpStep,
     Reply,
@@ -35,6 +36,8 @@ from postroom.testing.servers.http import (
     with_length,
 )
 from postroom.testing.servers.mail import MailScript, MailServer
+
+# Over HTTP.
 
 SILENCE_SECONDS: Final = 1.0  # enough for the provider to have read everything, on a busy machine too
 _SWOLLEN_BYTES: Final = 32 * 1024 * 1024
@@ -175,8 +178,7 @@ def _http_date(now: datetime, seconds: float) -> str:
     return format_datetime(now + timedelta(seconds=seconds), usegmt=True)
 
 
-# How a mail server says what it says, and the standard situations made of it.
-
+# By mail.
 
 _NO_WAIT: Final = "SMTP has no way to say how long to wait"
 _HTTP: Final = "a matter of HTTP"
@@ -260,3 +262,25 @@ def _step(name: str, step: str, answer: bytes, raises: Endings, *, taken: int = 
 
 def _late(name: str, script: MailScript) -> Situation:
     return Situation(id=name, script=script, raises=OutcomeUncertain, timeout_seconds=SILENCE_SECONDS)
+
+
+# A fake provider of an author's own making, with situations of its own and none of the standard ones.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnWords:
+    """
+    For a provider that speaks neither HTTP nor SMTP; `scripts` are its standard situations, by their ids.
+
+    `absent` are those that it cannot bring about, each with the reason.
+    """
+
+    make: Callable[[], FakeProvider]
+    scripts: Sequence[Situation] = ()
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    def provider(self) -> FakeProvider:
+        return self.make()
+
+    def situations(self, text: str, secrets: Sequence[str], now: datetime) -> Iterator[Situation]:
+        yield from self.scripts

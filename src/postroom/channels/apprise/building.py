@@ -1,4 +1,4 @@
-"""A message as a service of Apprise takes it: plain text in pieces, with a title over the first."""
+"""A message as a service of Apprise takes it, and which Apprise URLs an account may have."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from postroom.kernel.text.cutting import cut, marked, split
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import REPEAT_MARK, Intent, Message
+
+# Plain text in pieces, with a title over the first.
 
 ADDRESS: Final = "-"
 _LEAST_BODY: Final = 40
@@ -68,7 +70,6 @@ def _title(subject: str, limits: ServiceLimits) -> str:
 
 
 # Which Apprise URLs an account may have: one service elsewhere, and nothing that reads or does something here.
-
 
 HERE: Final = frozenset(
     {"blink1", "dbus", "gio", "glib", "gnome", "growl", "kde", "macosx", "qt", "syslog", "rsyslog", "windows"}

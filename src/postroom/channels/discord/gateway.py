@@ -1,4 +1,4 @@
-"""Events of Discord's Gateway, as what people wrote and pressed; one that is neither, or nonsense, says nothing."""
+"""Discord's Gateway: what people write and press there, and the connection that brings it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ import aiohttp
 from postroom.channels.discord.building import BAD_TOKEN, USER, made_at_us, snowflake
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.message.inbound import Flag, InboundEvent, InboundFile, InboundMessage, Listened, Press
+
+# Events, as what people wrote and pressed; one that is neither, or nonsense, says nothing.
 
 _WRITTEN: Final = frozenset({0, 19})  # by somebody: a message, a reply; the rest are notes by Discord itself
 _FORWARD: Final = 1
@@ -151,8 +153,73 @@ def _user(user: object) -> str | None:
     return snowflake(user.get("id")) if isinstance(user, Mapping) else None
 
 
-# How a connection to Discord's Gateway ended, and what may be done after it.
+# What a bot has to know of its session with Discord's Gateway, and the frames it sends there.
 
+
+class Op(IntEnum):
+    DISPATCH = 0
+    HEARTBEAT = 1
+    IDENTIFY = 2
+    RESUME = 6
+    RECONNECT = 7
+    INVALID_SESSION = 9
+    HELLO = 10
+    HEARTBEAT_ACK = 11
+
+
+class GatewayIntent(IntFlag):
+    GUILD_MESSAGES = 1 << 9
+    DIRECT_MESSAGES = 1 << 12
+    MESSAGE_CONTENT = 1 << 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayStart:
+    """Where to connect, and how many new sessions Discord allows until when."""
+
+    url: str
+    sessions_left: int | None = None
+    reset_after_seconds: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class GatewaySession:
+    """`sequence` is the last event we have; Discord sends what came after it when the session is taken up again."""
+
+    id: str = field(default="", repr=False)
+    resume_url: str = ""
+    bot_id: str = ""
+    sequence: int | None = None
+
+    def begin(self, ready: object) -> None:
+        told = ready if isinstance(ready, Mapping) else {}
+        user = told.get("user")
+        self.id = _gateway_session_text(told.get("session_id"))
+        self.resume_url = _gateway_session_text(told.get("resume_gateway_url"))
+        self.bot_id = (snowflake(user.get("id")) if isinstance(user, Mapping) else None) or ""
+
+    def forget(self) -> None:
+        self.id, self.resume_url, self.sequence = "", "", None
+
+
+def identify(token: str, intents: int) -> dict[str, Any]:
+    properties = {"os": "linux", "browser": "postroom", "device": "postroom"}
+    return {"op": Op.IDENTIFY, "d": {"token": token, "intents": intents, "properties": properties}}
+
+
+def resume(token: str, session: GatewaySession) -> dict[str, Any]:
+    return {"op": Op.RESUME, "d": {"token": token, "session_id": session.id, "seq": session.sequence}}
+
+
+def heartbeat(session: GatewaySession) -> dict[str, Any]:
+    return {"op": Op.HEARTBEAT, "d": session.sequence}
+
+
+def _gateway_session_text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# How a connection to Discord's Gateway ended, and what may be done after it.
 
 FOR_GOOD: Final[Mapping[int, str]] = {
     4004: BAD_TOKEN,
@@ -187,13 +254,54 @@ def farewell(code: int | None) -> Cut | Barred:
     return Cut(words, resumes=code not in _ANOTHER_SESSION)
 
 
+# What came over the Gateway and has not been handled yet, each with a place in a count that never goes back.
+
+MOST_WAITING: Final = 10_000
+
+
+class HeardEvents:
+    """The count is microseconds since 1970, so that it goes on growing over a restart."""
+
+    def __init__(self, now_us: Callable[[], int]) -> None:
+        self._now_us = now_us
+        self._last = 0
+        self._waiting: deque[tuple[int, InboundEvent]] = deque()
+        self._news = asyncio.Event()
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._waiting) >= MOST_WAITING
+
+    def add(self, event: InboundEvent) -> None:
+        self._last = max(self._now_us(), self._last + 1)
+        self._waiting.append((self._last, event))
+        self._news.set()
+
+    def handled_before(self, position: int | None) -> None:
+        """A position beyond our own clock is from before the clock was set back; we go on from there."""
+        if position is None:
+            return
+        while self._waiting and self._waiting[0][0] < position:
+            self._waiting.popleft()
+        self._last = max(self._last, position)
+        if not self._waiting:
+            self._news.clear()
+
+    async def some(self) -> None:
+        await self._news.wait()
+
+    def listened(self) -> Listened:
+        if not self._waiting:
+            return Listened()
+        return Listened(events=[event for _, event in self._waiting], position=self._waiting[-1][0] + 1)
+
+
 # The connection to Discord's Gateway: opened when somebody listens, kept alive while events are handled.
 #
 # One task reads and sends heartbeats until the channel is closed. A cut is mended at once, once for each look, by
 # taking the session up again; after that `listen` says that Discord is away, and the next call connects anew. New
 # sessions are counted by Discord, which takes a bot's token away after a thousand in a day, so a start that fails is
 # followed by a growing pause.
-
 
 CONNECT_SECONDS: Final = 20.0
 _LARGEST_FRAME: Final = 16 * 1024 * 1024
@@ -443,112 +551,3 @@ async def _first_of(*work: Coroutine[Any, Any, None]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-# What a bot has to know of its session with Discord's Gateway, and the frames it sends there.
-
-
-class Op(IntEnum):
-    DISPATCH = 0
-    HEARTBEAT = 1
-    IDENTIFY = 2
-    RESUME = 6
-    RECONNECT = 7
-    INVALID_SESSION = 9
-    HELLO = 10
-    HEARTBEAT_ACK = 11
-
-
-class GatewayIntent(IntFlag):
-    GUILD_MESSAGES = 1 << 9
-    DIRECT_MESSAGES = 1 << 12
-    MESSAGE_CONTENT = 1 << 15
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayStart:
-    """Where to connect, and how many new sessions Discord allows until when."""
-
-    url: str
-    sessions_left: int | None = None
-    reset_after_seconds: float = 0.0
-
-
-@dataclass(slots=True, kw_only=True)
-class GatewaySession:
-    """`sequence` is the last event we have; Discord sends what came after it when the session is taken up again."""
-
-    id: str = field(default="", repr=False)
-    resume_url: str = ""
-    bot_id: str = ""
-    sequence: int | None = None
-
-    def begin(self, ready: object) -> None:
-        told = ready if isinstance(ready, Mapping) else {}
-        user = told.get("user")
-        self.id = _gateway_session_text(told.get("session_id"))
-        self.resume_url = _gateway_session_text(told.get("resume_gateway_url"))
-        self.bot_id = (snowflake(user.get("id")) if isinstance(user, Mapping) else None) or ""
-
-    def forget(self) -> None:
-        self.id, self.resume_url, self.sequence = "", "", None
-
-
-def identify(token: str, intents: int) -> dict[str, Any]:
-    properties = {"os": "linux", "browser": "postroom", "device": "postroom"}
-    return {"op": Op.IDENTIFY, "d": {"token": token, "intents": intents, "properties": properties}}
-
-
-def resume(token: str, session: GatewaySession) -> dict[str, Any]:
-    return {"op": Op.RESUME, "d": {"token": token, "session_id": session.id, "seq": session.sequence}}
-
-
-def heartbeat(session: GatewaySession) -> dict[str, Any]:
-    return {"op": Op.HEARTBEAT, "d": session.sequence}
-
-
-def _gateway_session_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-# What came over the Gateway and has not been handled yet, each with a place in a count that never goes back.
-
-
-MOST_WAITING: Final = 10_000
-
-
-class HeardEvents:
-    """The count is microseconds since 1970, so that it goes on growing over a restart."""
-
-    def __init__(self, now_us: Callable[[], int]) -> None:
-        self._now_us = now_us
-        self._last = 0
-        self._waiting: deque[tuple[int, InboundEvent]] = deque()
-        self._news = asyncio.Event()
-
-    @property
-    def is_full(self) -> bool:
-        return len(self._waiting) >= MOST_WAITING
-
-    def add(self, event: InboundEvent) -> None:
-        self._last = max(self._now_us(), self._last + 1)
-        self._waiting.append((self._last, event))
-        self._news.set()
-
-    def handled_before(self, position: int | None) -> None:
-        """A position beyond our own clock is from before the clock was set back; we go on from there."""
-        if position is None:
-            return
-        while self._waiting and self._waiting[0][0] < position:
-            self._waiting.popleft()
-        self._last = max(self._last, position)
-        if not self._waiting:
-            self._news.clear()
-
-    async def some(self) -> None:
-        await self._news.wait()
-
-    def listened(self) -> Listened:
-        if not self._waiting:
-            return Listened()
-        return Listened(events=[event for _, event in self._waiting], position=self._waiting[-1][0] + 1)

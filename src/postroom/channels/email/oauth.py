@@ -1,4 +1,4 @@
-"""The access token of a mailbox: renewed before it ends, and at once when a server refuses it."""
+"""Access to a mailbox as a provider grants it: whom one asks, the grant kept sealed, the token, and the log-in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -24,6 +24,196 @@ from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import CredentialsRefused, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.settings.accounts import EmailAccount, EmailSettings
+
+# Whom one asks for access to a mailbox, where, and for what.
+
+GOOGLE_SCOPES: Final = ("https://mail.google.com/",)
+MICROSOFT_SCOPES: Final = (
+    "offline_access",
+    "https://outlook.office.com/IMAP.AccessAsUser.All",
+    "https://outlook.office.com/SMTP.Send",
+)
+PROVIDERS: Final = ("google", "microsoft")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OauthProvider:
+    """Google shows a page in the browser and sends the answer to this machine; Microsoft shows a code to type."""
+
+    name: str
+    title: str
+    scopes: tuple[str, ...]
+    token_url: str
+    authorize_url: str = ""
+    device_url: str = ""
+
+
+def oauth_provider(
+    name: str, *, tenant: str = "common", token_url: str = "", authorize_url: str = "", device_url: str = ""
+) -> OauthProvider:
+    """Raises ValueError for one that is not known; addresses that are given stand in for the provider's own."""
+    if name == "google":
+        return OauthProvider(
+            name=name,
+            title="Google",
+            scopes=GOOGLE_SCOPES,
+            token_url=token_url or "https://oauth2.googleapis.com/token",
+            authorize_url=authorize_url or "https://accounts.google.com/o/oauth2/v2/auth",
+        )
+    if name == "microsoft":
+        base = f"https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
+        return OauthProvider(
+            name=name,
+            title="Microsoft",
+            scopes=MICROSOFT_SCOPES,
+            token_url=token_url or f"{base}/token",
+            device_url=device_url or f"{base}/devicecode",
+        )
+    raise ValueError(f"oauth_provider must be {' or '.join(PROVIDERS)}")
+
+
+# What a provider's token endpoint says: a token, not yet, or no.
+
+CALL_SECONDS: Final = 30.0
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+_USUAL_SECONDS: Final = 3600.0
+_NO_MORE: Final = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "interaction_required"})
+
+
+class NotYet(Exception):
+    """The person has not decided; `slower` when we ask too often."""
+
+    def __init__(self, *, slower: bool) -> None:
+        super().__init__("not decided yet")
+        self.slower = slower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Granted:
+    access_token: str = field(repr=False)
+    refresh_token: str = field(default="", repr=False)
+    lasts_seconds: float = _USUAL_SECONDS
+
+
+async def ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
+    """One POST of a form. A lost answer is no harm: tokens are renewed as often as one asks."""
+    call = HttpCall(title)
+    failure: PostroomError | None = None
+    try:
+        return await call.request("POST", url, CALL_SECONDS, body=urlencode(fields).encode(), headers=_FORM)
+    except OutcomeUncertain:
+        failure = TargetUnavailable(f"{title} did not answer when we asked for access to the mailbox")
+    finally:
+        await call.close()
+    raise failure
+
+
+def granted(title: str, answer: HttpAnswer, again: str) -> Granted:
+    """`again` is what one does to be let in anew. Raises NotYet, or one of our errors, without any words of theirs."""
+    told = document(answer)
+    if answer.status == 200 and isinstance(token := told.get("access_token"), str) and token:
+        lasts = told.get("expires_in")
+        return Granted(
+            access_token=token,
+            refresh_token=_text(told.get("refresh_token")),
+            lasts_seconds=float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _USUAL_SECONDS,
+        )
+    code = _text(told.get("error"))[:64]
+    if code in ("authorization_pending", "slow_down"):
+        raise NotYet(slower=code == "slow_down")
+    if code in _NO_MORE or answer.status in (400, 401, 403):
+        said = f" ({code})" if code.replace("_", "").isalnum() else ""
+        raise CredentialsRefused(f"{title} does not let us into the mailbox any more{said}: {again}")
+    raise TargetUnavailable(f"{title} gave no access to the mailbox just now ({answer.status})")
+
+
+def document(answer: HttpAnswer) -> dict[str, Any]:
+    try:
+        told = json.loads(answer.body)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and value.isprintable() else ""
+
+
+# Access to a mailbox as a provider granted it, sealed in a file of the household's home.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """With the client it was granted to, so that it can be renewed without any setting."""
+
+    client_id: str
+    client_secret: str = field(default="", repr=False)
+    refresh_token: str = field(repr=False)
+    access_token: str = field(default="", repr=False)
+    expires_at: float = 0.0
+    """By the clock of this machine, in seconds since 1970."""
+
+
+class GrantFile:
+    """Only its owner may read it, and what it holds opens with the household's key alone."""
+
+    def __init__(self, home: Path, account: str, key: bytes) -> None:
+        self.path = home / "mail-oauth" / f"{account}.sealed"
+        self._about = f"mail-oauth:{account}"
+        self._seal = Seal(key)
+
+    def read(self) -> Grant | None:
+        """None when there is none, or when it was sealed with another key."""
+        try:
+            return Grant(**json.loads(self._seal.unseal(self.path.read_text("ascii"), self._about)))
+        except (FileNotFoundError, InvalidTag, ValueError, TypeError):
+            return None
+
+    def write(self, grant: Grant) -> None:
+        """As a whole or not at all: a token that was renewed may be the only one that is still good."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        new = self.path.with_name(f"{self.path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "w") as file:
+                file.write(self._seal.seal(json.dumps(asdict(grant)), self._about))
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self.path)
+        finally:
+            new.unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Several processes send: one of them renews, and the others find it done."""
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with open(self.path.with_suffix(".lock"), "w", opener=_private) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+# Where the grant of a mail account lies, and which provider gave it.
+
+
+def grant_file(name: str, home: Path) -> GrantFile:
+    return GrantFile(home, name, household_key(home, "mail access"))
+
+
+def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
+    return oauth_provider(
+        options.oauth_provider,
+        tenant=options.oauth_tenant,
+        token_url=options.oauth_token_url,
+        authorize_url=options.oauth_authorize_url,
+        device_url=options.oauth_device_url,
+    )
+
+
+# The access token of a mailbox: renewed before it ends, and at once when a server refuses it.
 
 _EARLY_SECONDS: Final = 120.0
 
@@ -90,65 +280,7 @@ def xoauth2(user: str, token: str) -> bytes:
     return f"user={user}\x01auth=Bearer {token}\x01\x01".encode()
 
 
-# Access to a mailbox as a provider granted it, sealed in a file of the household's home.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """With the client it was granted to, so that it can be renewed without any setting."""
-
-    client_id: str
-    client_secret: str = field(default="", repr=False)
-    refresh_token: str = field(repr=False)
-    access_token: str = field(default="", repr=False)
-    expires_at: float = 0.0
-    """By the clock of this machine, in seconds since 1970."""
-
-
-class GrantFile:
-    """Only its owner may read it, and what it holds opens with the household's key alone."""
-
-    def __init__(self, home: Path, account: str, key: bytes) -> None:
-        self.path = home / "mail-oauth" / f"{account}.sealed"
-        self._about = f"mail-oauth:{account}"
-        self._seal = Seal(key)
-
-    def read(self) -> Grant | None:
-        """None when there is none, or when it was sealed with another key."""
-        try:
-            return Grant(**json.loads(self._seal.unseal(self.path.read_text("ascii"), self._about)))
-        except (FileNotFoundError, InvalidTag, ValueError, TypeError):
-            return None
-
-    def write(self, grant: Grant) -> None:
-        """As a whole or not at all: a token that was renewed may be the only one that is still good."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new = self.path.with_name(f"{self.path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "w") as file:
-                file.write(self._seal.seal(json.dumps(asdict(grant)), self._about))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.path)
-        finally:
-            new.unlink(missing_ok=True)
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Several processes send: one of them renews, and the others find it done."""
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(self.path.with_suffix(".lock"), "w", opener=_private) as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 # Let a person grant access to a mailbox: by a code they type elsewhere, or by a page that answers this machine.
-
 
 Say = Callable[[str], object]
 Sleep = Callable[[float], Awaitable[object]]
@@ -273,140 +405,3 @@ def _number(value: object, otherwise: float) -> float:
 
 def _line(text: str) -> str:
     return "".join(character for character in text[:200] if character.isprintable())
-
-
-# Whom one asks for access to a mailbox, where, and for what.
-
-
-GOOGLE_SCOPES: Final = ("https://mail.google.com/",)
-MICROSOFT_SCOPES: Final = (
-    "offline_access",
-    "https://outlook.office.com/IMAP.AccessAsUser.All",
-    "https://outlook.office.com/SMTP.Send",
-)
-PROVIDERS: Final = ("google", "microsoft")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OauthProvider:
-    """Google shows a page in the browser and sends the answer to this machine; Microsoft shows a code to type."""
-
-    name: str
-    title: str
-    scopes: tuple[str, ...]
-    token_url: str
-    authorize_url: str = ""
-    device_url: str = ""
-
-
-def oauth_provider(
-    name: str, *, tenant: str = "common", token_url: str = "", authorize_url: str = "", device_url: str = ""
-) -> OauthProvider:
-    """Raises ValueError for one that is not known; addresses that are given stand in for the provider's own."""
-    if name == "google":
-        return OauthProvider(
-            name=name,
-            title="Google",
-            scopes=GOOGLE_SCOPES,
-            token_url=token_url or "https://oauth2.googleapis.com/token",
-            authorize_url=authorize_url or "https://accounts.google.com/o/oauth2/v2/auth",
-        )
-    if name == "microsoft":
-        base = f"https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
-        return OauthProvider(
-            name=name,
-            title="Microsoft",
-            scopes=MICROSOFT_SCOPES,
-            token_url=token_url or f"{base}/token",
-            device_url=device_url or f"{base}/devicecode",
-        )
-    raise ValueError(f"oauth_provider must be {' or '.join(PROVIDERS)}")
-
-
-# What a provider's token endpoint says: a token, not yet, or no.
-
-
-CALL_SECONDS: Final = 30.0
-_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-_USUAL_SECONDS: Final = 3600.0
-_NO_MORE: Final = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "interaction_required"})
-
-
-class NotYet(Exception):
-    """The person has not decided; `slower` when we ask too often."""
-
-    def __init__(self, *, slower: bool) -> None:
-        super().__init__("not decided yet")
-        self.slower = slower
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
-    access_token: str = field(repr=False)
-    refresh_token: str = field(default="", repr=False)
-    lasts_seconds: float = _USUAL_SECONDS
-
-
-async def ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
-    """One POST of a form. A lost answer is no harm: tokens are renewed as often as one asks."""
-    call = HttpCall(title)
-    failure: PostroomError | None = None
-    try:
-        return await call.request("POST", url, CALL_SECONDS, body=urlencode(fields).encode(), headers=_FORM)
-    except OutcomeUncertain:
-        failure = TargetUnavailable(f"{title} did not answer when we asked for access to the mailbox")
-    finally:
-        await call.close()
-    raise failure
-
-
-def granted(title: str, answer: HttpAnswer, again: str) -> Granted:
-    """`again` is what one does to be let in anew. Raises NotYet, or one of our errors, without any words of theirs."""
-    told = document(answer)
-    if answer.status == 200 and isinstance(token := told.get("access_token"), str) and token:
-        lasts = told.get("expires_in")
-        return Granted(
-            access_token=token,
-            refresh_token=_text(told.get("refresh_token")),
-            lasts_seconds=float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _USUAL_SECONDS,
-        )
-    code = _text(told.get("error"))[:64]
-    if code in ("authorization_pending", "slow_down"):
-        raise NotYet(slower=code == "slow_down")
-    if code in _NO_MORE or answer.status in (400, 401, 403):
-        said = f" ({code})" if code.replace("_", "").isalnum() else ""
-        raise CredentialsRefused(f"{title} does not let us into the mailbox any more{said}: {again}")
-    raise TargetUnavailable(f"{title} gave no access to the mailbox just now ({answer.status})")
-
-
-def document(answer: HttpAnswer) -> dict[str, Any]:
-    try:
-        told = json.loads(answer.body)
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) and value.isprintable() else ""
-
-
-# Where the grant of a mail account lies, and which provider gave it.
-
-
-if TYPE_CHECKING:
-    pass
-
-
-def grant_file(name: str, home: Path) -> GrantFile:
-    return GrantFile(home, name, household_key(home, "mail access"))
-
-
-def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
-    return oauth_provider(
-        options.oauth_provider,
-        tenant=options.oauth_tenant,
-        token_url=options.oauth_token_url,
-        authorize_url=options.oauth_authorize_url,
-        device_url=options.oauth_device_url,
-    )

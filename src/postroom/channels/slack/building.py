@@ -1,4 +1,4 @@
-"""A message in Slack's Block Kit: its text without any markup, and the buttons under it."""
+"""From a message to the calls of Slack's Web API that bring it; pure."""
 
 from __future__ import annotations
 
@@ -33,68 +33,6 @@ from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
-
-MOST_BUTTONS: Final = 25
-LONGEST_LABEL: Final = 75
-LONGEST_TOKEN: Final = 2000
-LONGEST_URL: Final = 3000
-_WEB_ADDRESS = re.compile(r"https?://[^\s<>]+")
-_STYLES: Final = {ButtonStyle.PRIMARY: "primary", ButtonStyle.SUCCESS: "primary", ButtonStyle.DANGER: "danger"}
-
-
-def section(text: str) -> dict[str, Any]:
-    """
-    `plain_text` is what Slack does not format; a message's own `text` it formats whatever `mrkdwn` says.
-
-    `emoji` is about how they are drawn: without it, even a real one is shown by its name.
-    """
-    return {"type": "section", "text": _plain(escaped(text))}
-
-
-def actions(markup: Markup | None) -> list[dict[str, Any]]:
-    """Nothing to press: no block, for an empty one is refused. A reply needs no box here, every message has one."""
-    buttons = markup.every_button if markup else ()
-    if len(buttons) > MOST_BUTTONS:
-        raise ValidationError(f"a Slack message has at most {MOST_BUTTONS} buttons")
-    return [{"type": "actions", "elements": _elements(buttons)}] if buttons else []
-
-
-def _elements(buttons: Sequence[Button]) -> list[dict[str, Any]]:
-    return [_element(number, button) for number, button in enumerate(buttons)]
-
-
-def _element(number: int, button: Button) -> dict[str, Any]:
-    """`action_id` has to differ from button to button; what was pressed is said by `value`."""
-    element = {"type": "button", "text": _plain(_label(button)), "action_id": f"postroom-{number}", **_action(button)}
-    return element | ({"style": _STYLES[button.style]} if button.style else {})
-
-
-def _action(button: Button) -> dict[str, str]:
-    if button.url is not None:
-        if len(button.url) > LONGEST_URL or not _WEB_ADDRESS.fullmatch(button.url):
-            raise ValidationError(f"a Slack button opens a web address of at most {LONGEST_URL} characters")
-        return {"url": button.url}
-    token = button.token or ""
-    if not token or text_problem(token) or len(token) > LONGEST_TOKEN:
-        raise ValidationError(f"a button's token must have 1 to {LONGEST_TOKEN} characters")
-    return {"value": token}
-
-
-def _label(button: Button) -> str:
-    if problem := text_problem(button.label):
-        raise ValidationError(f"a button's text {problem}")
-    line = " ".join(button.label.split())
-    if not line:
-        raise ValidationError("a button's text must not be blank")
-    return shortened(line, LONGEST_LABEL)
-
-
-def _plain(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": text, "emoji": True}
-
-
-# From a message to the calls of Slack's Web API that bring it.
-
 
 _SENT_ID = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 _NO_PREVIEWS: Final = {"unfurl_links": False, "unfurl_media": False}
@@ -242,69 +180,70 @@ def _stamp(sent_id: str) -> str:
     return sent_id
 
 
-# Emoji and what Slack calls them; reactions are named, and so is what people type.
+# Text as Slack wants it written, in parts that Slack shows whole; and what a person typed, as they typed it.
+
+PART_LIMIT: Final = 3000  # of one text object, counted as it is written
+
+_MARKED_UP = re.compile(r"<([^<>]*)>")
+_EMOJI = re.compile(r":([a-z0-9_+'-]{1,60}):")
+_ENTITIES: Final = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # the ampersand last: it begins the others
 
 
-_TABLE: Final = """
-👍 +1 👎 -1 👌 ok_hand 👏 clap 🙏 pray 🙌 raised_hands 👋 wave ✋ hand 🤝 handshake 💪 muscle
-🤞 crossed_fingers ✌ v 🤙 call_me_hand 👊 facepunch ✊ fist 🤘 the_horns 👈 point_left 👉 point_right
-👆 point_up_2 👇 point_down ☝ point_up ✍ writing_hand 🫡 saluting_face 🫶 heart_hands 🤷 shrug
-🤦 face_palm 🙋 raising_hand 🏃 runner 👀 eyes 🧠 brain ❤ heart 🧡 orange_heart 💛 yellow_heart
-💚 green_heart 💙 blue_heart 💜 purple_heart 🖤 black_heart 🤍 white_heart 💔 broken_heart 💯 100
-✨ sparkles ⭐ star 🌟 star2 🔥 fire 🎉 tada 🎊 confetti_ball 🎂 birthday 🎁 gift 🏆 trophy
-🥇 first_place_medal 🎯 dart 🚀 rocket 💡 bulb ⚡ zap 💥 boom 💤 zzz 💬 speech_balloon 💭 thought_balloon
-📌 pushpin 😀 grinning 😃 smiley 😄 smile 😁 grin 😆 laughing 😅 sweat_smile 😂 joy
-🤣 rolling_on_the_floor_laughing 🙂 slightly_smiling_face 🙃 upside_down_face 😉 wink 😊 blush 😇 innocent
-🥰 smiling_face_with_3_hearts 😍 heart_eyes 🤩 star-struck 😘 kissing_heart 😋 yum 😎 sunglasses
-🤓 nerd_face 🤗 hugging_face 🤔 thinking_face 🤨 face_with_raised_eyebrow 😐 neutral_face
-😑 expressionless 🙄 face_with_rolling_eyes 😏 smirk 😬 grimacing 😴 sleeping 😷 mask
-🤒 face_with_thermometer 🤯 exploding_head 🥳 partying_face 😕 confused 😟 worried
-🙁 slightly_frowning_face 😮 open_mouth 😲 astonished 😳 flushed 🥺 pleading_face 😢 cry 😭 sob 😱 scream
-😞 disappointed 😩 weary 😤 triumph 😡 rage 😠 angry 🤬 face_with_symbols_on_mouth 😈 smiling_imp 💀 skull
-💩 hankey 🤡 clown_face 👻 ghost 👽 alien 🤖 robot_face 🎃 jack_o_lantern 🙈 see_no_evil 🙉 hear_no_evil
-🙊 speak_no_evil 🦄 unicorn_face 🐛 bug 🐢 turtle ☕ coffee 🍺 beer 🍻 beers 🍾 champagne 🍕 pizza 🍰 cake
-🍪 cookie 🍎 apple 🌈 rainbow ☀ sunny 🌙 crescent_moon ❄ snowflake ✅ white_check_mark
-☑ ballot_box_with_check ✔ heavy_check_mark ❌ x ❎ negative_squared_cross_mark ➕ heavy_plus_sign
-➖ heavy_minus_sign ❓ question ❗ exclamation ‼ bangbang ⚠ warning 🚫 no_entry_sign ⛔ no_entry
-🛑 octagonal_sign 🔴 red_circle 🟠 large_orange_circle 🟡 large_yellow_circle 🟢 large_green_circle
-🔵 large_blue_circle ⏰ alarm_clock ⏳ hourglass_flowing_sand ⌛ hourglass 🔔 bell 🔕 no_bell 🔒 lock
-🔓 unlock 🔑 key 🔗 link 📎 paperclip 📅 date 📝 memo 📈 chart_with_upwards_trend
-📉 chart_with_downwards_trend 📣 mega 📢 loudspeaker 📧 e-mail 📞 telephone_receiver 📦 package 💰 moneybag
-💸 money_with_wings 🛒 shopping_trolley 🔧 wrench 🔨 hammer ⚙ gear 🧪 test_tube 🩹 adhesive_bandage
-♻ recycle 🆗 ok 🆘 sos 🆕 new ▶ arrow_forward ⏸ double_vertical_bar ➡ arrow_right ⬅ arrow_left
-⬆ arrow_up ⬇ arrow_down 🔄 arrows_counterclockwise 🔁 repeat 🏠 house 🚗 car ✈ airplane 🌍 earth_africa
-🌱 seedling 🌹 rose 🫠 melting_face 0⃣ zero 1⃣ one 2⃣ two 3⃣ three 4⃣ four 5⃣ five 6⃣ six 7⃣ seven
-8⃣ eight 9⃣ nine 🔟 keycap_ten ✉ email
-"""
-_NAMES: Final = _TABLE.split()
-_BY_CHARACTER: Final = dict(zip(_NAMES[::2], _NAMES[1::2], strict=True))
-_BY_NAME: Final = {name: character for character, name in _BY_CHARACTER.items()} | {
-    "thumbsup": "👍",
-    "thumbsdown": "👎",
-    "simple_smile": "🙂",
-    "punch": "👊",
-    "raised_hand": "✋",
-}
-_PRESENTATION: Final = "\ufe0f"  # "as a picture": Slack's names make no difference
-_LIGHTEST, _DARKEST = "\U0001f3fb", "\U0001f3ff"
+def escaped(text: str) -> str:
+    """All that Slack reads as more than a character: without these no mention, link or date can be written."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def name_of(emoji: str) -> str:
-    """Raises ValidationError for one that has no name here."""
-    plain = emoji.strip().replace(_PRESENTATION, "")
-    tone = plain[-1:] if _LIGHTEST <= plain[-1:] <= _DARKEST else ""
-    name = _BY_CHARACTER.get(plain.removesuffix(tone))
-    if name is None:
-        raise ValidationError("emoji has no name at Slack that we know; take a common one, such as 👍 ✅ ❌ 👀 🎉")
-    return f"{name}::skin-tone-{ord(tone) - ord(_LIGHTEST) + 2}" if tone else name
+def written_length(text: str) -> int:
+    return utf16_length(escaped(text))
 
 
-def character_of(name: str) -> str | None:
-    return _BY_NAME.get(name)
+def fits(text: str) -> bool:
+    return written_length(text) <= PART_LIMIT
+
+
+def parts(text: str) -> list[str]:
+    """In order, cut at paragraph, line or word; each fits even after escaping."""
+    return split(text, PART_LIMIT, written_length)
+
+
+def with_mark(pieces: list[str], mark: str) -> list[str]:
+    """The parts before the last stay as they were cut, for some of them may have been sent."""
+    last = f"{pieces[-1].rstrip()}\n\n{mark}"
+    return [*pieces[:-1], last] if fits(last) else [*pieces, mark]
+
+
+def shortened(text: str, limit: int) -> str:
+    """Escaped, and at most so long."""
+    tries = (escaped(cut(text, length)) for length in range(limit, 0, -1))
+    return next(written for written in tries if utf16_length(written) <= limit)
+
+
+def typed(text: str, bot: str | None = None) -> str:
+    """
+    What a person wrote, without what Slack made of it: links in brackets, entities, names of emoji.
+
+    `bot` is our own user: an answer in a channel begins with its name, which is not part of the answer.
+    """
+    if bot is not None and text.lstrip().startswith(f"<@{bot}>"):
+        text = text.lstrip().removeprefix(f"<@{bot}>").lstrip(" ,:")
+    text = _EMOJI.sub(lambda found: character_of(found[1]) or found[0], _MARKED_UP.sub(_text_shown, text))
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text
+
+
+def _text_shown(found: re.Match[str]) -> str:
+    target, _, label = found[1].partition("|")
+    sign, name = target[:1], label or target[1:]
+    if sign == "#":
+        return f"#{name}"
+    if sign in ("@", "!"):
+        return name if name.startswith("@") else f"@{name}"
+    return label or target
 
 
 # Markdown for Slack: `rich_text` blocks, in which a text is only ever text and nothing links but what we link.
-
 
 LONGEST_BLOCK: Final = 12_000  # as JSON; Slack refuses the blocks of a message somewhere above 13,000
 _RICH_SHOWN_STYLES: Final = {
@@ -415,65 +354,122 @@ def _unsaid_host(label: str, target: str) -> str:
     return "" if says_target(label, target) or label.strip() == host else host
 
 
-# Text as Slack wants it written, in parts that Slack shows whole; and what a person typed, as they typed it.
+# Blocks: a text without any markup, and the buttons under it.
+
+MOST_BUTTONS: Final = 25
+LONGEST_LABEL: Final = 75
+LONGEST_TOKEN: Final = 2000
+LONGEST_URL: Final = 3000
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>]+")
+_STYLES: Final = {ButtonStyle.PRIMARY: "primary", ButtonStyle.SUCCESS: "primary", ButtonStyle.DANGER: "danger"}
 
 
-PART_LIMIT: Final = 3000  # of one text object, counted as it is written
-
-_MARKED_UP = re.compile(r"<([^<>]*)>")
-_EMOJI = re.compile(r":([a-z0-9_+'-]{1,60}):")
-_ENTITIES: Final = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # the ampersand last: it begins the others
-
-
-def escaped(text: str) -> str:
-    """All that Slack reads as more than a character: without these no mention, link or date can be written."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def written_length(text: str) -> int:
-    return utf16_length(escaped(text))
-
-
-def fits(text: str) -> bool:
-    return written_length(text) <= PART_LIMIT
-
-
-def parts(text: str) -> list[str]:
-    """In order, cut at paragraph, line or word; each fits even after escaping."""
-    return split(text, PART_LIMIT, written_length)
-
-
-def with_mark(pieces: list[str], mark: str) -> list[str]:
-    """The parts before the last stay as they were cut, for some of them may have been sent."""
-    last = f"{pieces[-1].rstrip()}\n\n{mark}"
-    return [*pieces[:-1], last] if fits(last) else [*pieces, mark]
-
-
-def shortened(text: str, limit: int) -> str:
-    """Escaped, and at most so long."""
-    tries = (escaped(cut(text, length)) for length in range(limit, 0, -1))
-    return next(written for written in tries if utf16_length(written) <= limit)
-
-
-def typed(text: str, bot: str | None = None) -> str:
+def section(text: str) -> dict[str, Any]:
     """
-    What a person wrote, without what Slack made of it: links in brackets, entities, names of emoji.
+    `plain_text` is what Slack does not format; a message's own `text` it formats whatever `mrkdwn` says.
 
-    `bot` is our own user: an answer in a channel begins with its name, which is not part of the answer.
+    `emoji` is about how they are drawn: without it, even a real one is shown by its name.
     """
-    if bot is not None and text.lstrip().startswith(f"<@{bot}>"):
-        text = text.lstrip().removeprefix(f"<@{bot}>").lstrip(" ,:")
-    text = _EMOJI.sub(lambda found: character_of(found[1]) or found[0], _MARKED_UP.sub(_text_shown, text))
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return text
+    return {"type": "section", "text": _plain(escaped(text))}
 
 
-def _text_shown(found: re.Match[str]) -> str:
-    target, _, label = found[1].partition("|")
-    sign, name = target[:1], label or target[1:]
-    if sign == "#":
-        return f"#{name}"
-    if sign in ("@", "!"):
-        return name if name.startswith("@") else f"@{name}"
-    return label or target
+def actions(markup: Markup | None) -> list[dict[str, Any]]:
+    """Nothing to press: no block, for an empty one is refused. A reply needs no box here, every message has one."""
+    buttons = markup.every_button if markup else ()
+    if len(buttons) > MOST_BUTTONS:
+        raise ValidationError(f"a Slack message has at most {MOST_BUTTONS} buttons")
+    return [{"type": "actions", "elements": _elements(buttons)}] if buttons else []
+
+
+def _elements(buttons: Sequence[Button]) -> list[dict[str, Any]]:
+    return [_element(number, button) for number, button in enumerate(buttons)]
+
+
+def _element(number: int, button: Button) -> dict[str, Any]:
+    """`action_id` has to differ from button to button; what was pressed is said by `value`."""
+    element = {"type": "button", "text": _plain(_label(button)), "action_id": f"postroom-{number}", **_action(button)}
+    return element | ({"style": _STYLES[button.style]} if button.style else {})
+
+
+def _action(button: Button) -> dict[str, str]:
+    if button.url is not None:
+        if len(button.url) > LONGEST_URL or not _WEB_ADDRESS.fullmatch(button.url):
+            raise ValidationError(f"a Slack button opens a web address of at most {LONGEST_URL} characters")
+        return {"url": button.url}
+    token = button.token or ""
+    if not token or text_problem(token) or len(token) > LONGEST_TOKEN:
+        raise ValidationError(f"a button's token must have 1 to {LONGEST_TOKEN} characters")
+    return {"value": token}
+
+
+def _label(button: Button) -> str:
+    if problem := text_problem(button.label):
+        raise ValidationError(f"a button's text {problem}")
+    line = " ".join(button.label.split())
+    if not line:
+        raise ValidationError("a button's text must not be blank")
+    return shortened(line, LONGEST_LABEL)
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": True}
+
+
+# Emoji and what Slack calls them; reactions are named, and so is what people type.
+
+_TABLE: Final = """
+👍 +1 👎 -1 👌 ok_hand 👏 clap 🙏 pray 🙌 raised_hands 👋 wave ✋ hand 🤝 handshake 💪 muscle
+🤞 crossed_fingers ✌ v 🤙 call_me_hand 👊 facepunch ✊ fist 🤘 the_horns 👈 point_left 👉 point_right
+👆 point_up_2 👇 point_down ☝ point_up ✍ writing_hand 🫡 saluting_face 🫶 heart_hands 🤷 shrug
+🤦 face_palm 🙋 raising_hand 🏃 runner 👀 eyes 🧠 brain ❤ heart 🧡 orange_heart 💛 yellow_heart
+💚 green_heart 💙 blue_heart 💜 purple_heart 🖤 black_heart 🤍 white_heart 💔 broken_heart 💯 100
+✨ sparkles ⭐ star 🌟 star2 🔥 fire 🎉 tada 🎊 confetti_ball 🎂 birthday 🎁 gift 🏆 trophy
+🥇 first_place_medal 🎯 dart 🚀 rocket 💡 bulb ⚡ zap 💥 boom 💤 zzz 💬 speech_balloon 💭 thought_balloon
+📌 pushpin 😀 grinning 😃 smiley 😄 smile 😁 grin 😆 laughing 😅 sweat_smile 😂 joy
+🤣 rolling_on_the_floor_laughing 🙂 slightly_smiling_face 🙃 upside_down_face 😉 wink 😊 blush 😇 innocent
+🥰 smiling_face_with_3_hearts 😍 heart_eyes 🤩 star-struck 😘 kissing_heart 😋 yum 😎 sunglasses
+🤓 nerd_face 🤗 hugging_face 🤔 thinking_face 🤨 face_with_raised_eyebrow 😐 neutral_face
+😑 expressionless 🙄 face_with_rolling_eyes 😏 smirk 😬 grimacing 😴 sleeping 😷 mask
+🤒 face_with_thermometer 🤯 exploding_head 🥳 partying_face 😕 confused 😟 worried
+🙁 slightly_frowning_face 😮 open_mouth 😲 astonished 😳 flushed 🥺 pleading_face 😢 cry 😭 sob 😱 scream
+😞 disappointed 😩 weary 😤 triumph 😡 rage 😠 angry 🤬 face_with_symbols_on_mouth 😈 smiling_imp 💀 skull
+💩 hankey 🤡 clown_face 👻 ghost 👽 alien 🤖 robot_face 🎃 jack_o_lantern 🙈 see_no_evil 🙉 hear_no_evil
+🙊 speak_no_evil 🦄 unicorn_face 🐛 bug 🐢 turtle ☕ coffee 🍺 beer 🍻 beers 🍾 champagne 🍕 pizza 🍰 cake
+🍪 cookie 🍎 apple 🌈 rainbow ☀ sunny 🌙 crescent_moon ❄ snowflake ✅ white_check_mark
+☑ ballot_box_with_check ✔ heavy_check_mark ❌ x ❎ negative_squared_cross_mark ➕ heavy_plus_sign
+➖ heavy_minus_sign ❓ question ❗ exclamation ‼ bangbang ⚠ warning 🚫 no_entry_sign ⛔ no_entry
+🛑 octagonal_sign 🔴 red_circle 🟠 large_orange_circle 🟡 large_yellow_circle 🟢 large_green_circle
+🔵 large_blue_circle ⏰ alarm_clock ⏳ hourglass_flowing_sand ⌛ hourglass 🔔 bell 🔕 no_bell 🔒 lock
+🔓 unlock 🔑 key 🔗 link 📎 paperclip 📅 date 📝 memo 📈 chart_with_upwards_trend
+📉 chart_with_downwards_trend 📣 mega 📢 loudspeaker 📧 e-mail 📞 telephone_receiver 📦 package 💰 moneybag
+💸 money_with_wings 🛒 shopping_trolley 🔧 wrench 🔨 hammer ⚙ gear 🧪 test_tube 🩹 adhesive_bandage
+♻ recycle 🆗 ok 🆘 sos 🆕 new ▶ arrow_forward ⏸ double_vertical_bar ➡ arrow_right ⬅ arrow_left
+⬆ arrow_up ⬇ arrow_down 🔄 arrows_counterclockwise 🔁 repeat 🏠 house 🚗 car ✈ airplane 🌍 earth_africa
+🌱 seedling 🌹 rose 🫠 melting_face 0⃣ zero 1⃣ one 2⃣ two 3⃣ three 4⃣ four 5⃣ five 6⃣ six 7⃣ seven
+8⃣ eight 9⃣ nine 🔟 keycap_ten ✉ email
+"""
+_NAMES: Final = _TABLE.split()
+_BY_CHARACTER: Final = dict(zip(_NAMES[::2], _NAMES[1::2], strict=True))
+_BY_NAME: Final = {name: character for character, name in _BY_CHARACTER.items()} | {
+    "thumbsup": "👍",
+    "thumbsdown": "👎",
+    "simple_smile": "🙂",
+    "punch": "👊",
+    "raised_hand": "✋",
+}
+_PRESENTATION: Final = "\ufe0f"  # "as a picture": Slack's names make no difference
+_LIGHTEST, _DARKEST = "\U0001f3fb", "\U0001f3ff"
+
+
+def name_of(emoji: str) -> str:
+    """Raises ValidationError for one that has no name here."""
+    plain = emoji.strip().replace(_PRESENTATION, "")
+    tone = plain[-1:] if _LIGHTEST <= plain[-1:] <= _DARKEST else ""
+    name = _BY_CHARACTER.get(plain.removesuffix(tone))
+    if name is None:
+        raise ValidationError("emoji has no name at Slack that we know; take a common one, such as 👍 ✅ ❌ 👀 🎉")
+    return f"{name}::skin-tone-{ord(tone) - ord(_LIGHTEST) + 2}" if tone else name
+
+
+def character_of(name: str) -> str | None:
+    return _BY_NAME.get(name)

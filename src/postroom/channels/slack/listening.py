@@ -1,4 +1,4 @@
-"""Slack's envelopes, as what people wrote and pressed; an envelope that is neither, or nonsense, says nothing."""
+"""What people do at Slack, heard over Socket Mode; the thread it was in, and the sign that it is worked on."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from postroom.kernel.values.errors import (
     ValidationError,
 )
 from postroom.message.inbound import Flag, InboundEvent, InboundFile, InboundMessage, Listened, Press
+
+# Slack's envelopes, as what people wrote and pressed; one that is neither, or nonsense, says nothing.
 
 _HEARD: Final = frozenset(["message", "app_mention"])
 _BY_HAND: Final = frozenset([None, "file_share", "thread_broadcast", "me_message"])
@@ -177,98 +179,27 @@ def _objects(value: object) -> list[Object]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-# Hear what people do at Slack; an envelope is acknowledged once what it brought has been handled, and not before.
+# Which thread a message was heard in: an answer to it goes to the thread's first message, as Slack wants.
 
-MOST_AT_ONCE: Final = 20  # they are handled one after the other, and Slack waits three seconds for each
-_MOST_RENEWALS: Final = 3
-_FOR_GOOD: Final[Mapping[str, str]] = {
-    "link_disabled": "Socket Mode is turned off for this Slack app",
-    "too_many_websockets": "too many programs listen for this Slack app",
-}
+_MOST: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnhandledEnvelope:
-    """Given out, perhaps several times, until a look beyond its position says that it was handled."""
+class SlackThreads:
+    """Of what this process heard; an answer to anything else names the message itself, which then begins a thread."""
 
-    position: int
-    envelope_id: str
-    connection: SlackConnection
-    event: InboundEvent
+    def __init__(self) -> None:
+        self._roots: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-
-class SlackListening:
-    """Positions are microseconds since 1970, never below one that was given before, so they grow over restarts."""
-
-    def __init__(
-        self, sockets: SocketMode, read: Callable[[Mapping[str, Any]], InboundEvent | None], now_us: Callable[[], int]
-    ) -> None:
-        self._sockets = sockets
-        self._read = read
-        self._now_us = now_us
-        self._unhandled: list[UnhandledEnvelope] = []
-        self._last = 0
-
-    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        self._last = max(self._last, position or 0)
-        await self._acknowledge(position or 0)
-        if not self._unhandled:
-            await self._sockets.connect()
-            await self._wait(timeout_seconds)
-        return self._listened()
-
-    async def _acknowledge(self, position: int) -> None:
-        handled = [one for one in self._unhandled if one.position < position]
-        self._unhandled = [one for one in self._unhandled if one.position >= position]
-        for one in handled:
-            await self._sockets.acknowledge(one.connection, one.envelope_id)
-
-    async def _wait(self, timeout_seconds: float) -> None:
-        """Until something came; then whatever came with it."""
-        clock = asyncio.get_running_loop().time
-        deadline, renewals = clock() + timeout_seconds, 0
-        while len(self._unhandled) < MOST_AT_ONCE:
-            frame = await self._sockets.next(0.0 if self._unhandled else deadline - clock())
-            if frame is None:
-                return
-            renewals += await self._take(frame)
-            if renewals > _MOST_RENEWALS:
-                raise TargetUnavailable("Slack closes its event connection again and again")
-
-    async def _take(self, frame: SlackFrame) -> bool:
-        """Whether another connection had to be opened."""
-        content = frame.content
-        if content is None:
-            await self._sockets.drop(frame.connection)
-            return await self._sockets.connect()
-        if content.get("type") == "disconnect":
-            return await self._renew(frame.connection, str(content.get("reason")))
-        await self._keep(frame.connection, content)
-        return False
-
-    async def _renew(self, connection: SlackConnection, reason: str) -> bool:
-        if words := _FOR_GOOD.get(reason):
-            await self._sockets.drop(connection)
-            raise TargetUnavailable(words)
-        return await self._sockets.renew(connection)
-
-    async def _keep(self, connection: SlackConnection, content: Mapping[str, Any]) -> None:
-        """What is for nobody to handle is done with at once, such as a command or somebody's edit."""
-        envelope_id = content.get("envelope_id")
-        if not isinstance(envelope_id, str):
+    def heard(self, event: InboundEvent | None) -> None:
+        if not isinstance(event, InboundMessage) or event.replies_to is None:
             return
-        event = self._read(content)
-        if event is None:
-            await self._sockets.acknowledge(connection, envelope_id)
-            return
-        self._last = max(self._last + 1, self._now_us())
-        kept = UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
-        self._unhandled.append(kept)
+        for place in event.places:
+            self._roots[place, event.message_id] = event.replies_to
+        while len(self._roots) > _MOST:
+            self._roots.popitem(last=False)
 
-    def _listened(self) -> Listened:
-        events = tuple(one.event for one in self._unhandled)
-        position = self._unhandled[-1].position + 1 if self._unhandled else None
-        return Listened(events=events, position=position, everything=self._sockets.is_empty)
+    def root(self, place: str, message_id: str) -> str:
+        return self._roots.get((place, message_id), message_id)
 
 
 # Slack's Socket Mode: websockets that Slack renews from time to time, read as one stream of frames.
@@ -405,27 +336,98 @@ def _parsed(data: str) -> Mapping[str, Any] | None:
     return content if isinstance(content, Mapping) else None
 
 
-# Which thread a message was heard in: an answer to it goes to the thread's first message, as Slack wants.
+# Hear what people do at Slack; an envelope is acknowledged once what it brought has been handled, and not before.
 
-_MOST: Final = 10_000
+MOST_AT_ONCE: Final = 20  # they are handled one after the other, and Slack waits three seconds for each
+_MOST_RENEWALS: Final = 3
+_FOR_GOOD: Final[Mapping[str, str]] = {
+    "link_disabled": "Socket Mode is turned off for this Slack app",
+    "too_many_websockets": "too many programs listen for this Slack app",
+}
 
 
-class SlackThreads:
-    """Of what this process heard; an answer to anything else names the message itself, which then begins a thread."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnhandledEnvelope:
+    """Given out, perhaps several times, until a look beyond its position says that it was handled."""
 
-    def __init__(self) -> None:
-        self._roots: OrderedDict[tuple[str, str], str] = OrderedDict()
+    position: int
+    envelope_id: str
+    connection: SlackConnection
+    event: InboundEvent
 
-    def heard(self, event: InboundEvent | None) -> None:
-        if not isinstance(event, InboundMessage) or event.replies_to is None:
+
+class SlackListening:
+    """Positions are microseconds since 1970, never below one that was given before, so they grow over restarts."""
+
+    def __init__(
+        self, sockets: SocketMode, read: Callable[[Mapping[str, Any]], InboundEvent | None], now_us: Callable[[], int]
+    ) -> None:
+        self._sockets = sockets
+        self._read = read
+        self._now_us = now_us
+        self._unhandled: list[UnhandledEnvelope] = []
+        self._last = 0
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        self._last = max(self._last, position or 0)
+        await self._acknowledge(position or 0)
+        if not self._unhandled:
+            await self._sockets.connect()
+            await self._wait(timeout_seconds)
+        return self._listened()
+
+    async def _acknowledge(self, position: int) -> None:
+        handled = [one for one in self._unhandled if one.position < position]
+        self._unhandled = [one for one in self._unhandled if one.position >= position]
+        for one in handled:
+            await self._sockets.acknowledge(one.connection, one.envelope_id)
+
+    async def _wait(self, timeout_seconds: float) -> None:
+        """Until something came; then whatever came with it."""
+        clock = asyncio.get_running_loop().time
+        deadline, renewals = clock() + timeout_seconds, 0
+        while len(self._unhandled) < MOST_AT_ONCE:
+            frame = await self._sockets.next(0.0 if self._unhandled else deadline - clock())
+            if frame is None:
+                return
+            renewals += await self._take(frame)
+            if renewals > _MOST_RENEWALS:
+                raise TargetUnavailable("Slack closes its event connection again and again")
+
+    async def _take(self, frame: SlackFrame) -> bool:
+        """Whether another connection had to be opened."""
+        content = frame.content
+        if content is None:
+            await self._sockets.drop(frame.connection)
+            return await self._sockets.connect()
+        if content.get("type") == "disconnect":
+            return await self._renew(frame.connection, str(content.get("reason")))
+        await self._keep(frame.connection, content)
+        return False
+
+    async def _renew(self, connection: SlackConnection, reason: str) -> bool:
+        if words := _FOR_GOOD.get(reason):
+            await self._sockets.drop(connection)
+            raise TargetUnavailable(words)
+        return await self._sockets.renew(connection)
+
+    async def _keep(self, connection: SlackConnection, content: Mapping[str, Any]) -> None:
+        """What is for nobody to handle is done with at once, such as a command or somebody's edit."""
+        envelope_id = content.get("envelope_id")
+        if not isinstance(envelope_id, str):
             return
-        for place in event.places:
-            self._roots[place, event.message_id] = event.replies_to
-        while len(self._roots) > _MOST:
-            self._roots.popitem(last=False)
+        event = self._read(content)
+        if event is None:
+            await self._sockets.acknowledge(connection, envelope_id)
+            return
+        self._last = max(self._last + 1, self._now_us())
+        kept = UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
+        self._unhandled.append(kept)
 
-    def root(self, place: str, message_id: str) -> str:
-        return self._roots.get((place, message_id), message_id)
+    def _listened(self) -> Listened:
+        events = tuple(one.event for one in self._unhandled)
+        position = self._unhandled[-1].position + 1 if self._unhandled else None
+        return Listened(events=events, position=position, everything=self._sockets.is_empty)
 
 
 # How Slack shows that an answer is being worked on: a status in the thread, or where that is refused a reaction.

@@ -1,4 +1,4 @@
-"""One call of the Bot API, ready to be made, and what a refusal of it means."""
+"""The calls of the Bot API that a message takes, with its looks, keyboard and files; and its edits."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ from postroom.kernel.values.fields import text_problem
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Message, Receipt
 from postroom.message.markup import Button, Markup, Revision
+
+# One call, ready to be made, and what a refusal of it means.
 
 _BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
 
@@ -87,99 +89,7 @@ def read_refusal(
     return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
 
 
-# Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone.
-
-
-DELETE: Final = "deleteMessage"
-METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", DELETE})
-_MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
-_NOT_MODIFIED: Final = "message is not modified"
-_ALREADY_GONE: Final = "message to delete not found"
-_NO_TEXT: Final = "there is no text in the message to edit"
-_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
-_IN_NO_CAPTION: Final = "link_preview_options"
-
-
-class AlreadySo(ValidationError):
-    """The message says just that or is gone, so it was done before, or there was nothing to do."""
-
-
-class HasCaption(ValidationError):
-    """The words to edit stand under a file."""
-
-
-def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -> Sequence[TelegramCall]:
-    """
-    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
-    answers to the first, and messages it needs no more are deleted.
-    """
-    if revises.deletes:
-        known = [one for one in revises.standing if not one.startswith(BROUGHT)]
-        return [_delete(chat_id, number) for number in _numbers(known)]
-    numbers, markup = _numbers(revises.worded), _keyboard(message.markup)
-    if not message.text:
-        body = {"chat_id": chat_id, "message_id": numbers[-1], "reply_markup": markup}
-        return [TelegramCall(method="editMessageReplyMarkup", body=body)]
-    shown = show(message, CAPTION_LIMIT if revises.files == len(revises.provider_ids) else TEXT_LIMIT)
-    if message.markup or len(shown) <= len(numbers):
-        shown[-1] = shown[-1] | {"reply_markup": markup}
-    changed = [_edit(chat_id, number, one) for number, one in zip(numbers, shown, strict=False)]
-    surplus = [_delete(chat_id, number, or_say=MISSING) for number in numbers[len(shown) :]]
-    *others, last = [*changed, *surplus]
-    return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
-
-
-def _edit(chat_id: int | str, number: int, shown: Shown) -> TelegramCall:
-    return TelegramCall(method="editMessageText", body={"chat_id": chat_id, "message_id": number, **shown})
-
-
-def _delete(chat_id: int | str, number: int, or_say: str = "") -> TelegramCall:
-    """Telegram deletes only what is young; what is in the way then says as little as can be."""
-    instead = _edit(chat_id, number, {"text": or_say, "reply_markup": dict(NO_KEYBOARD)}) if or_say else None
-    return TelegramCall(method=DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
-
-
-def _answer(chat_id: int | str, to: int, shown: Shown) -> TelegramCall:
-    about = {"message_id": to, "allow_sending_without_reply": True}
-    return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
-
-
-def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
-    return call.method == "editMessageText" and status == 400 and _NO_TEXT in str(told.get("description"))
-
-
-def of_caption(call: TelegramCall) -> TelegramCall:
-    body = {_AS_CAPTION.get(name, name): value for name, value in call.body.items() if name != _IN_NO_CAPTION}
-    return TelegramCall(method="editMessageCaption", body=body)
-
-
-def edit_receipt(call: TelegramCall) -> Receipt:
-    """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
-    act = "delete" if call.method == DELETE else "edit"
-    return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
-
-
-def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
-    said = str(told.get("description", "")).lower()
-    return status == 400 and (_NOT_MODIFIED in said or _ALREADY_GONE in said)
-
-
-def _keyboard(markup: Markup | None) -> dict[str, Any]:
-    if markup is None:
-        return dict(NO_KEYBOARD)
-    if markup.force_reply:
-        raise ValidationError("an edit cannot ask for a reply")
-    return keyboard(markup)
-
-
-def _numbers(provider_ids: Sequence[str]) -> list[int]:
-    if not provider_ids or not all(_MESSAGE_ID.fullmatch(one) for one in provider_ids):
-        raise ValidationError("only a Telegram message can be edited")
-    return [int(one) for one in provider_ids]
-
-
 # Markdown for Telegram: the text, and entities that say how parts of it look; never `parse_mode`.
-
 
 MOST_ENTITIES: Final = 100  # Telegram silently leaves out the others
 _MOST_MORE: Final = 5  # messages for the sake of looks: a chat takes one in a second, and others wait for theirs
@@ -276,8 +186,85 @@ def _entity(span: TextSpan, units: Sequence[int]) -> dict[str, Any]:
     return entity
 
 
-# Files for Telegram: one album with a short text as its caption; after a longer text, and one by one with buttons.
+# What stands under a Telegram message: an inline keyboard, or a box to reply in.
 
+TOKEN_BYTES: Final = 64
+MOST_BUTTONS: Final = 100
+LONGEST_LABEL: Final = 64
+LONGEST_PLACEHOLDER: Final = 64
+NO_KEYBOARD: Final[dict[str, Any]] = {"inline_keyboard": []}
+
+
+def reply_markup(markup: Markup, *, selective: bool = False) -> dict[str, Any] | None:
+    """`selective`: in a group, only the one who is answered is asked to reply."""
+    if markup.force_reply:
+        return _reply_box(markup, selective)
+    return keyboard(markup) if any(map(fits_a_button, markup.every_button)) else None
+
+
+def keyboard(markup: Markup) -> dict[str, Any]:
+    if len(markup.every_button) > MOST_BUTTONS:
+        raise ValidationError(f"a Telegram message has at most {MOST_BUTTONS} buttons")
+    rows = [[_key(button) for button in row if fits_a_button(button)] for row in markup.buttons]
+    return {"inline_keyboard": [row for row in rows if row]}
+
+
+def with_links(text: str, markup: Markup | None, fits: Callable[[Button], bool] | None = None) -> str:
+    """A link that the provider takes in no button would cost the whole message, so it stands below the text."""
+    fits = fits or fits_a_button
+    lines = [_line(button) for button in (markup.every_button if markup else ()) if not fits(button)]
+    return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
+
+
+def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
+    box: dict[str, Any] = {"force_reply": True}
+    if selective:
+        box["selective"] = True
+    if markup.placeholder:
+        box["input_field_placeholder"] = cut(one_line(markup.placeholder), LONGEST_PLACEHOLDER)
+    return box
+
+
+def _key(button: Button) -> dict[str, Any]:
+    key: dict[str, Any] = {"text": cut(one_line(button.label), LONGEST_LABEL), **_action(button)}
+    return key | ({"style": str(button.style)} if button.style else {})
+
+
+def _action(button: Button) -> dict[str, str]:
+    if button.url is not None:
+        return {"url": button.url}
+    token = button.token or ""
+    if not token or text_problem(token) or len(token.encode()) > TOKEN_BYTES:
+        raise ValidationError(f"a button's token must have 1 to {TOKEN_BYTES} bytes")
+    return {"callback_data": token}
+
+
+def fits_a_button(button: Button) -> bool:
+    """Telegram opens web addresses from a button, and refuses hosts without a dot, such as localhost."""
+    if button.url is None:
+        return True
+    try:
+        address = urlsplit(button.url)
+        host = address.hostname or ""
+    except ValueError:
+        return False
+    return address.scheme in ("http", "https") and ("." in host or ":" in host)
+
+
+def _line(button: Button) -> str:
+    return f"{one_line(button.label)}: {one_line(button.url or '')}"
+
+
+def one_line(text: str) -> str:
+    if problem := text_problem(text):
+        raise ValidationError(f"a button's text {problem}")
+    line = " ".join(text.split())
+    if not line:
+        raise ValidationError("a button's text must not be blank")
+    return line
+
+
+# Files for Telegram: one album with a short text as its caption; after a longer text, and one by one with buttons.
 
 CAPTION_LIMIT: Final = 1024
 PHOTO_BYTES: Final = 10_000_000
@@ -401,80 +388,91 @@ def _caption(shown: Shown) -> Shown:
     }
 
 
-# What stands under a Telegram message: an inline keyboard, or a box to reply in.
+# Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone.
+
+DELETE: Final = "deleteMessage"
+METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", DELETE})
+_MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
+_NOT_MODIFIED: Final = "message is not modified"
+_ALREADY_GONE: Final = "message to delete not found"
+_NO_TEXT: Final = "there is no text in the message to edit"
+_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
+_IN_NO_CAPTION: Final = "link_preview_options"
 
 
-TOKEN_BYTES: Final = 64
-MOST_BUTTONS: Final = 100
-LONGEST_LABEL: Final = 64
-LONGEST_PLACEHOLDER: Final = 64
-NO_KEYBOARD: Final[dict[str, Any]] = {"inline_keyboard": []}
+class AlreadySo(ValidationError):
+    """The message says just that or is gone, so it was done before, or there was nothing to do."""
 
 
-def reply_markup(markup: Markup, *, selective: bool = False) -> dict[str, Any] | None:
-    """`selective`: in a group, only the one who is answered is asked to reply."""
+class HasCaption(ValidationError):
+    """The words to edit stand under a file."""
+
+
+def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -> Sequence[TelegramCall]:
+    """
+    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
+    answers to the first, and messages it needs no more are deleted.
+    """
+    if revises.deletes:
+        known = [one for one in revises.standing if not one.startswith(BROUGHT)]
+        return [_delete(chat_id, number) for number in _numbers(known)]
+    numbers, markup = _numbers(revises.worded), _keyboard(message.markup)
+    if not message.text:
+        body = {"chat_id": chat_id, "message_id": numbers[-1], "reply_markup": markup}
+        return [TelegramCall(method="editMessageReplyMarkup", body=body)]
+    shown = show(message, CAPTION_LIMIT if revises.files == len(revises.provider_ids) else TEXT_LIMIT)
+    if message.markup or len(shown) <= len(numbers):
+        shown[-1] = shown[-1] | {"reply_markup": markup}
+    changed = [_edit(chat_id, number, one) for number, one in zip(numbers, shown, strict=False)]
+    surplus = [_delete(chat_id, number, or_say=MISSING) for number in numbers[len(shown) :]]
+    *others, last = [*changed, *surplus]
+    return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
+
+
+def _edit(chat_id: int | str, number: int, shown: Shown) -> TelegramCall:
+    return TelegramCall(method="editMessageText", body={"chat_id": chat_id, "message_id": number, **shown})
+
+
+def _delete(chat_id: int | str, number: int, or_say: str = "") -> TelegramCall:
+    """Telegram deletes only what is young; what is in the way then says as little as can be."""
+    instead = _edit(chat_id, number, {"text": or_say, "reply_markup": dict(NO_KEYBOARD)}) if or_say else None
+    return TelegramCall(method=DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
+
+
+def _answer(chat_id: int | str, to: int, shown: Shown) -> TelegramCall:
+    about = {"message_id": to, "allow_sending_without_reply": True}
+    return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
+
+
+def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
+    return call.method == "editMessageText" and status == 400 and _NO_TEXT in str(told.get("description"))
+
+
+def of_caption(call: TelegramCall) -> TelegramCall:
+    body = {_AS_CAPTION.get(name, name): value for name, value in call.body.items() if name != _IN_NO_CAPTION}
+    return TelegramCall(method="editMessageCaption", body=body)
+
+
+def edit_receipt(call: TelegramCall) -> Receipt:
+    """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
+    act = "delete" if call.method == DELETE else "edit"
+    return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
+
+
+def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
+    said = str(told.get("description", "")).lower()
+    return status == 400 and (_NOT_MODIFIED in said or _ALREADY_GONE in said)
+
+
+def _keyboard(markup: Markup | None) -> dict[str, Any]:
+    if markup is None:
+        return dict(NO_KEYBOARD)
     if markup.force_reply:
-        return _reply_box(markup, selective)
-    return keyboard(markup) if any(map(fits_a_button, markup.every_button)) else None
+        raise ValidationError("an edit cannot ask for a reply")
+    return keyboard(markup)
 
 
-def keyboard(markup: Markup) -> dict[str, Any]:
-    if len(markup.every_button) > MOST_BUTTONS:
-        raise ValidationError(f"a Telegram message has at most {MOST_BUTTONS} buttons")
-    rows = [[_key(button) for button in row if fits_a_button(button)] for row in markup.buttons]
-    return {"inline_keyboard": [row for row in rows if row]}
-
-
-def with_links(text: str, markup: Markup | None, fits: Callable[[Button], bool] | None = None) -> str:
-    """A link that the provider takes in no button would cost the whole message, so it stands below the text."""
-    fits = fits or fits_a_button
-    lines = [_line(button) for button in (markup.every_button if markup else ()) if not fits(button)]
-    return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
-
-
-def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
-    box: dict[str, Any] = {"force_reply": True}
-    if selective:
-        box["selective"] = True
-    if markup.placeholder:
-        box["input_field_placeholder"] = cut(one_line(markup.placeholder), LONGEST_PLACEHOLDER)
-    return box
-
-
-def _key(button: Button) -> dict[str, Any]:
-    key: dict[str, Any] = {"text": cut(one_line(button.label), LONGEST_LABEL), **_action(button)}
-    return key | ({"style": str(button.style)} if button.style else {})
-
-
-def _action(button: Button) -> dict[str, str]:
-    if button.url is not None:
-        return {"url": button.url}
-    token = button.token or ""
-    if not token or text_problem(token) or len(token.encode()) > TOKEN_BYTES:
-        raise ValidationError(f"a button's token must have 1 to {TOKEN_BYTES} bytes")
-    return {"callback_data": token}
-
-
-def fits_a_button(button: Button) -> bool:
-    """Telegram opens web addresses from a button, and refuses hosts without a dot, such as localhost."""
-    if button.url is None:
-        return True
-    try:
-        address = urlsplit(button.url)
-        host = address.hostname or ""
-    except ValueError:
-        return False
-    return address.scheme in ("http", "https") and ("." in host or ":" in host)
-
-
-def _line(button: Button) -> str:
-    return f"{one_line(button.label)}: {one_line(button.url or '')}"
-
-
-def one_line(text: str) -> str:
-    if problem := text_problem(text):
-        raise ValidationError(f"a button's text {problem}")
-    line = " ".join(text.split())
-    if not line:
-        raise ValidationError("a button's text must not be blank")
-    return line
+def _numbers(provider_ids: Sequence[str]) -> list[int]:
+    if not provider_ids or not all(_MESSAGE_ID.fullmatch(one) for one in provider_ids):
+        raise ValidationError("only a Telegram message can be edited")
+    return [int(one) for one in provider_ids]

@@ -1,4 +1,4 @@
-"""Telegram's updates, as what people wrote and pressed; an update that is neither, or nonsense, says nothing."""
+"""Telegram's updates, as what people wrote, pressed and sent; one that is none of it, or nonsense, says nothing."""
 
 from __future__ import annotations
 
@@ -158,7 +158,6 @@ def _is_number(value: object) -> bool:
 
 
 # What people send to a bot besides words, and how it is fetched: `getFile`, then the file itself.
-
 
 MOST_BYTES: Final = 20 * 1024 * 1024
 """Telegram hands a bot nothing larger."""

@@ -240,6 +240,32 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
     return bytes(collected)
 
 
+# Write bytes a few at a time, as a network may bring them.
+
+_TURNS: Final = 4  # of the event loop, in which the client takes what has reached its socket
+
+
+async def write_pieces(writer: asyncio.StreamWriter, raw: bytes, piece_bytes: int, pause_seconds: float = 0.0) -> int:
+    """How many pieces there were."""
+    writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    starts = range(0, len(raw), piece_bytes)
+    for place in starts:
+        writer.write(raw[place : place + piece_bytes])
+        await writer.drain()
+        if len(starts) > 1:
+            await _let_them_arrive(pause_seconds)
+    return len(starts)
+
+
+async def _let_them_arrive(pause_seconds: float) -> None:
+    if pause_seconds:
+        await asyncio.sleep(pause_seconds)
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
+
+
+# A server that plays a script of such answers.
+
 Aside = Callable[[TakenRequest], Reply | None]
 HttpStep = Reply | Trouble
 
@@ -351,28 +377,3 @@ class Piecemeal(FakeServer):
             return head + body
         middle = len(body) // 2
         return head + b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:middle], body[middle:], b""))
-
-
-# Write bytes a few at a time, as a network may bring them.
-
-
-_TURNS: Final = 4  # of the event loop, in which the client takes what has reached its socket
-
-
-async def write_pieces(writer: asyncio.StreamWriter, raw: bytes, piece_bytes: int, pause_seconds: float = 0.0) -> int:
-    """How many pieces there were."""
-    writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    starts = range(0, len(raw), piece_bytes)
-    for place in starts:
-        writer.write(raw[place : place + piece_bytes])
-        await writer.drain()
-        if len(starts) > 1:
-            await _let_them_arrive(pause_seconds)
-    return len(starts)
-
-
-async def _let_them_arrive(pause_seconds: float) -> None:
-    if pause_seconds:
-        await asyncio.sleep(pause_seconds)
-    for _ in range(_TURNS):
-        await asyncio.sleep(0)

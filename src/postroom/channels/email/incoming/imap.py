@@ -1,4 +1,4 @@
-"""The mailbox that answers are read from."""
+"""A mailbox over IMAP: what its server says, and a visit that looks, fetches and waits without changing anything."""
 
 from __future__ import annotations
 
@@ -50,8 +50,33 @@ class ImapAccount:
             raise ValueError("the mailbox's login must be one line")
 
 
-# What an IMAP server says, line by line, with the bytes it announces in between; bounded.
+# How far a mailbox has been read, as one number: which mailbox it was, and the last mail in it.
 
+_UID_BITS = 32
+_UID_MASK = (1 << _UID_BITS) - 1
+_VALIDITY_MASK = (1 << 31) - 1  # so that it fits where signed numbers are kept
+
+
+@dataclass(frozen=True, slots=True)
+class MailPosition:
+    """A server that numbers its mails anew says so by another UIDVALIDITY, which is never below an earlier one."""
+
+    validity: int
+    uid: int
+
+    @classmethod
+    def of(cls, number: int) -> MailPosition:
+        return cls(number >> _UID_BITS, number & _UID_MASK)
+
+    @property
+    def number(self) -> int:
+        return (self.validity & _VALIDITY_MASK) << _UID_BITS | (self.uid & _UID_MASK)
+
+    def is_in(self, validity: int) -> bool:
+        return self.validity == validity & _VALIDITY_MASK
+
+
+# What an IMAP server says, line by line, with the bytes it announces in between; bounded.
 
 LONGEST_LINE: Final = 2 * 1_048_576  # a search may name a hundred thousand mails
 MOST_BYTES: Final = 50 * 1_048_576
@@ -110,7 +135,6 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
 
 
 # One visit to an IMAP server: look at a mailbox without changing anything in it, fetch, and wait for more.
-
 
 STEP_SECONDS: Final = 30.0
 FETCHED_BYTES: Final = 1_048_576  # of a longer mail the rest is not needed: what a person wrote stands first
@@ -401,30 +425,3 @@ def _moment(line: str) -> int | None:
         return int(datetime.fromisoformat(text).timestamp()) * 1_000_000
     except (ValueError, OverflowError):
         return None
-
-
-# How far a mailbox has been read, as one number: which mailbox it was, and the last mail in it.
-
-
-_UID_BITS = 32
-_UID_MASK = (1 << _UID_BITS) - 1
-_VALIDITY_MASK = (1 << 31) - 1  # so that it fits where signed numbers are kept
-
-
-@dataclass(frozen=True, slots=True)
-class MailPosition:
-    """A server that numbers its mails anew says so by another UIDVALIDITY, which is never below an earlier one."""
-
-    validity: int
-    uid: int
-
-    @classmethod
-    def of(cls, number: int) -> MailPosition:
-        return cls(number >> _UID_BITS, number & _UID_MASK)
-
-    @property
-    def number(self) -> int:
-        return (self.validity & _VALIDITY_MASK) << _UID_BITS | (self.uid & _UID_MASK)
-
-    def is_in(self, validity: int) -> bool:
-        return self.validity == validity & _VALIDITY_MASK

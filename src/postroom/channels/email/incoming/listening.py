@@ -1,4 +1,4 @@
-"""One mail from the mailbox, as what it is to us: a person's words, news of a mail of ours, or nothing."""
+"""Hear what people write by mail: each mail once, in order, as what it is to us."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.address import folded
 from postroom.message.inbound import Assurance, Flag, InboundEvent, InboundFile, InboundMessage, LateNews, Listened
+
+# One mail as what it is to us: a person's words, news of a mail of ours, or nothing.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +149,7 @@ def _name(mail: FetchedMail, message: Message) -> str:
     return named or f"{mail.validity}:{mail.uid}"
 
 
-# Hear what people write by mail: each mail once, in order, without touching anything in the mailbox.
-
+# Look into the mailbox again and again, without touching anything in it.
 
 SWEEP_SECONDS: Final = 60.0  # a server may be silent about a mail; it also ends IDLE long before its 29 minutes
 MOST_AT_ONCE: Final = 20

@@ -1,9 +1,4 @@
-"""
-The ids of our mails, and which of our messages a mail is about: by the ids it names, or by the address it was sent to.
-
-On its way a mail is `<delivery id.mark@domain>`. The mark is made with the household's key and told to no program that
-sends: who shows it has seen the mail itself, or is a server that had it.
-"""
+"""One mail that anybody may have written, read within bounds: its header, parts, words, sender and subject."""
 
 from __future__ import annotations
 
@@ -26,77 +21,7 @@ from typing import Final
 from postroom.channels.email.building import domain_of, mailbox
 from postroom.kernel.values.ids import DeliveryId
 
-_ID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_MARK: Final = r"[0-9a-f]{20}"
-_NAMED: Final = re.compile(r"<([^<>\s]{3,400})>")
-_TO: Final = ("To", "Cc", "Delivered-To", "X-Original-To", "Envelope-To")
-
-
-@dataclass(frozen=True, slots=True)
-class OwnMessages:
-    """Those that left from this address. Without a key none is marked, and no report of a mail server is believed."""
-
-    address: str
-    key: bytes | None = field(default=None, repr=False)
-
-    def message_id(self, delivery_id: str) -> str:
-        """As senders are told it."""
-        return f"<{delivery_id}@{domain_of(self.address)}>"
-
-    def marked_id(self, delivery_id: str) -> str:
-        """As it stands in the mail, the same on every attempt."""
-        name = delivery_id if self.key is None else f"{delivery_id}.{self._mark(delivery_id, self.key)}"
-        return f"<{name}@{domain_of(self.address)}>"
-
-    def thread(self, thread: str | None) -> str | None:
-        """A mail of ours that is followed up, as it stands in the readers' mailboxes."""
-        found = self.named_in([thread]) if thread else None
-        return thread if found is None else self.marked_id(found)
-
-    def reply_address(self, delivery_id: str) -> str:
-        box, _, domain = self.address.rpartition("@")
-        return f"{box.partition('+')[0]}+{delivery_id}@{domain}"
-
-    def answered_by(self, message: Message) -> DeliveryId | None:
-        """The tag of the address says it best, then the nearest mail that is referred to."""
-        return next(self._tagged(message), None) or self.named_in(
-            [*headers(message, "In-Reply-To"), *reversed(_NAMED.findall(" ".join(headers(message, "References"))))]
-        )
-
-    def named_in(self, values: list[str]) -> DeliveryId | None:
-        return next((found for found, _ in self._ids(values)), None)
-
-    def proved_by(self, values: list[str]) -> DeliveryId | None:
-        """The mail that is named with its mark."""
-        for found, mark in self._ids(values):
-            if self.key is not None and hmac.compare_digest(mark, self._mark(found, self.key)):
-                return found
-        return None
-
-    def _ids(self, values: list[str]) -> Iterator[tuple[DeliveryId, str]]:
-        own = re.compile(rf"<?({_ID})(?:\.({_MARK}))?@{re.escape(domain_of(self.address))}>?", re.IGNORECASE)
-        for value in values:
-            for word in value.split():
-                if one := own.fullmatch(word):
-                    yield DeliveryId(one[1].lower()), (one[2] or "").lower()
-
-    @staticmethod
-    def _mark(delivery_id: str, key: bytes) -> str:
-        return hmac.digest(key, delivery_id.encode(), "sha256").hex()[:20]
-
-    def _tagged(self, message: Message) -> Iterator[DeliveryId]:
-        box, _, domain = self.address.rpartition("@")
-        tagged = re.compile(
-            rf"{re.escape(box.partition('+')[0])}\+({_ID})@{re.escape(domain)}(?![\w.-])", re.IGNORECASE
-        )
-        for name in _TO:
-            for value in headers(message, name):
-                if found := tagged.search(value):
-                    yield DeliveryId(found[1].lower())
-
-
 # Bytes in whatever charset they claim to be; what cannot be read becomes replacement characters.
-
 
 _NEVER: Final = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_escape", "undefined"})
 """Codecs that are none of mail's and cost more the longer the text is, or raise."""
@@ -111,7 +36,6 @@ def decoded_bytes(raw: bytes, charset: str | None) -> str:
 
 
 # One header of a mail that anybody may have written: unfolded, decoded, bounded, never raising.
-
 
 LONGEST_HEADER: Final = 4_000
 _FOLD: Final = re.compile(r"[\r\n]+[ \t]*")
@@ -145,72 +69,7 @@ def shown(value: str) -> str:
     return "".join(part if isinstance(part, str) else decoded_bytes(part, charset) for part, charset in parts)
 
 
-# What a person wrote in an HTML mail, as text: without markup, hidden parts and the mail it answers.
-
-
-_LONGEST: Final = 100_000
-_UNSEEN: Final = re.compile(r"<(style|script|head|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.I | re.S)
-_UNENDED: Final = re.compile(r"<(?![^<>]*>)")
-"""No tag; the library would look for the end of each of them up to the end of the mail."""
-_QUOTES: Final = ("gmail_quote", "gmail_attr", "gmail_extra", "moz-cite-prefix", "yahoo_quoted", "protonmail_quote")
-_REST_IS_QUOTED: Final = ("divrplyfwdmsg", "appendonsend", "mail-editor-reference-message-container")
-_LINE_BEFORE: Final = frozenset(["p", "div", "tr", "table", "ul", "ol", "li", "h1", "h2", "h3", "h4", "pre"])
-_EMPTY: Final = frozenset(["br", "hr", "img", "input", "meta", "link", "area", "base", "col", "source", "wbr"])
-_HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
-
-
-def html_words(html: str) -> str:
-    reader = _Words()
-    reader.feed(_UNENDED.sub("&lt;", _UNSEEN.sub(" ", html[: 4 * _LONGEST])[:_LONGEST]))
-    reader.close()
-    lines = (" ".join(line.split()) for line in "".join(reader.words).splitlines())
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
-class _Words(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.words: list[str] = []
-        self._left_out: list[str] = []
-        """The tags that are open since one began whose content is left out, and how many there are of each."""
-        self._open: Counter[str] = Counter()
-        self._over = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if given.get("id", "").lower() in _REST_IS_QUOTED:
-            self._over = True
-        if tag == "br" or tag in _LINE_BEFORE:
-            self._say("\n")
-        if tag not in _EMPTY and (self._left_out or _is_left_out(tag, given)):
-            self._left_out.append(tag)
-            self._open[tag] += 1
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._open[tag]:
-            ended = ""
-            while ended != tag:
-                ended = self._left_out.pop()
-                self._open[ended] -= 1
-        elif tag in _LINE_BEFORE:
-            self._say("\n")
-
-    def handle_data(self, data: str) -> None:
-        self._say(re.sub(r"\s+", " ", data))
-
-    def _say(self, words: str) -> None:
-        if not self._left_out and not self._over:
-            self.words.append(words)
-
-
-def _is_left_out(tag: str, given: dict[str, str]) -> bool:
-    classes = given.get("class", "").lower().split()
-    is_quote = tag == "blockquote" or any(one in _QUOTES for one in classes)
-    return is_quote or _HIDDEN.search(given.get("style", "")) is not None
-
-
 # The parts of a mail, bounded: neither ten thousand of them, a thousand levels nor long headers cost much.
-
 
 MOST_PARTS: Final = 50
 _DEEPEST: Final = 10
@@ -314,8 +173,70 @@ def _charset(part: Message) -> str | None:
         return None
 
 
-# Who a mail says it is from: exactly one address, or no one.
+# What a person wrote in an HTML mail, as text: without markup, hidden parts and the mail it answers.
 
+_LONGEST: Final = 100_000
+_UNSEEN: Final = re.compile(r"<(style|script|head|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.I | re.S)
+_UNENDED: Final = re.compile(r"<(?![^<>]*>)")
+"""No tag; the library would look for the end of each of them up to the end of the mail."""
+_QUOTES: Final = ("gmail_quote", "gmail_attr", "gmail_extra", "moz-cite-prefix", "yahoo_quoted", "protonmail_quote")
+_REST_IS_QUOTED: Final = ("divrplyfwdmsg", "appendonsend", "mail-editor-reference-message-container")
+_LINE_BEFORE: Final = frozenset(["p", "div", "tr", "table", "ul", "ol", "li", "h1", "h2", "h3", "h4", "pre"])
+_EMPTY: Final = frozenset(["br", "hr", "img", "input", "meta", "link", "area", "base", "col", "source", "wbr"])
+_HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+
+
+def html_words(html: str) -> str:
+    reader = _Words()
+    reader.feed(_UNENDED.sub("&lt;", _UNSEEN.sub(" ", html[: 4 * _LONGEST])[:_LONGEST]))
+    reader.close()
+    lines = (" ".join(line.split()) for line in "".join(reader.words).splitlines())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.words: list[str] = []
+        self._left_out: list[str] = []
+        """The tags that are open since one began whose content is left out, and how many there are of each."""
+        self._open: Counter[str] = Counter()
+        self._over = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if given.get("id", "").lower() in _REST_IS_QUOTED:
+            self._over = True
+        if tag == "br" or tag in _LINE_BEFORE:
+            self._say("\n")
+        if tag not in _EMPTY and (self._left_out or _is_left_out(tag, given)):
+            self._left_out.append(tag)
+            self._open[tag] += 1
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open[tag]:
+            ended = ""
+            while ended != tag:
+                ended = self._left_out.pop()
+                self._open[ended] -= 1
+        elif tag in _LINE_BEFORE:
+            self._say("\n")
+
+    def handle_data(self, data: str) -> None:
+        self._say(re.sub(r"\s+", " ", data))
+
+    def _say(self, words: str) -> None:
+        if not self._left_out and not self._over:
+            self.words.append(words)
+
+
+def _is_left_out(tag: str, given: dict[str, str]) -> bool:
+    classes = given.get("class", "").lower().split()
+    is_quote = tag == "blockquote" or any(one in _QUOTES for one in classes)
+    return is_quote or _HIDDEN.search(given.get("style", "")) is not None
+
+
+# Who a mail says it is from: exactly one address, or no one.
 
 _FROM: Final = re.compile(
     r'(?P<name>(?:"(?:[^"\\]|\\.)*"|[^"<>,;:()\\])*)<(?P<one>[^<>\s]+)>(?:\s*\([^()]*\))?'
@@ -341,7 +262,6 @@ def sender_of(message: Message) -> MailSender | None:
 
 # The subject of a mail, as an answer to it carries it: one line of bounded length, with nothing hidden in it.
 
-
 LONGEST_SUBJECT: Final = 200
 _ANSWERED: Final = re.compile(r"(?:(?:re|aw|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 _JOINERS: Final = frozenset("\u200c\u200d")  # of letters and emoji
@@ -362,3 +282,74 @@ def _visible(character: str) -> str:
 def _without_answers(words: str) -> str:
     begins = _ANSWERED.match(words)
     return words[begins.end() :] if begins else words
+
+
+# Which of our messages a mail is about: by the ids it names.
+
+_ID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_MARK: Final = r"[0-9a-f]{20}"
+_NAMED: Final = re.compile(r"<([^<>\s]{3,400})>")
+_TO: Final = ("To", "Cc", "Delivered-To", "X-Original-To", "Envelope-To")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMessages:
+    """Those that left from this address. Without a key none is marked, and no report of a mail server is believed."""
+
+    address: str
+    key: bytes | None = field(default=None, repr=False)
+
+    def message_id(self, delivery_id: str) -> str:
+        """As senders are told it."""
+        return f"<{delivery_id}@{domain_of(self.address)}>"
+
+    def marked_id(self, delivery_id: str) -> str:
+        """As it stands in the mail, the same on every attempt."""
+        name = delivery_id if self.key is None else f"{delivery_id}.{self._mark(delivery_id, self.key)}"
+        return f"<{name}@{domain_of(self.address)}>"
+
+    def thread(self, thread: str | None) -> str | None:
+        """A mail of ours that is followed up, as it stands in the readers' mailboxes."""
+        found = self.named_in([thread]) if thread else None
+        return thread if found is None else self.marked_id(found)
+
+    def reply_address(self, delivery_id: str) -> str:
+        box, _, domain = self.address.rpartition("@")
+        return f"{box.partition('+')[0]}+{delivery_id}@{domain}"
+
+    def answered_by(self, message: Message) -> DeliveryId | None:
+        """The tag of the address says it best, then the nearest mail that is referred to."""
+        return next(self._tagged(message), None) or self.named_in(
+            [*headers(message, "In-Reply-To"), *reversed(_NAMED.findall(" ".join(headers(message, "References"))))]
+        )
+
+    def named_in(self, values: list[str]) -> DeliveryId | None:
+        return next((found for found, _ in self._ids(values)), None)
+
+    def proved_by(self, values: list[str]) -> DeliveryId | None:
+        """The mail that is named with its mark."""
+        for found, mark in self._ids(values):
+            if self.key is not None and hmac.compare_digest(mark, self._mark(found, self.key)):
+                return found
+        return None
+
+    def _ids(self, values: list[str]) -> Iterator[tuple[DeliveryId, str]]:
+        own = re.compile(rf"<?({_ID})(?:\.({_MARK}))?@{re.escape(domain_of(self.address))}>?", re.IGNORECASE)
+        for value in values:
+            for word in value.split():
+                if one := own.fullmatch(word):
+                    yield DeliveryId(one[1].lower()), (one[2] or "").lower()
+
+    @staticmethod
+    def _mark(delivery_id: str, key: bytes) -> str:
+        return hmac.digest(key, delivery_id.encode(), "sha256").hex()[:20]
+
+    def _tagged(self, message: Message) -> Iterator[DeliveryId]:
+        box, _, domain = self.address.rpartition("@")
+        tagged = re.compile(
+            rf"{re.escape(box.partition('+')[0])}\+({_ID})@{re.escape(domain)}(?![\w.-])", re.IGNORECASE
+        )
+        for name in _TO:
+            for value in headers(message, name):
+                if found := tagged.search(value):
+                    yield DeliveryId(found[1].lower())

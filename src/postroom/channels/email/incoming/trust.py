@@ -1,4 +1,4 @@
-"""Whether our own mail server has proved who sent a mail, by the Authentication-Results it wrote (RFC 8601)."""
+"""Who really sent a mail: a person, as our own server proved, or a server that could not deliver one of ours."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from postroom.channels.email.building import MARKED_HEADER
 from postroom.channels.email.incoming.reading import MOST_PARTS, header, headers, is_text, parts_of, sender_of, text_of
 from postroom.message.address import folded
 from postroom.message.inbound import NewsKind
+
+# Whether our own mail server has proved who sent a mail, by the Authentication-Results it wrote.
 
 _MOST: Final = 4_000
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s;"=]+|[;=]')
@@ -104,7 +106,6 @@ def _without_comments(text: str) -> str:
 
 
 # What a mail server says about a mail of ours that it could not deliver (RFC 3464).
-
 
 _LONGEST_READ: Final = 65_536
 _SYSTEM: Final = re.compile(r"(?:mailer-daemon|postmaster|mail-daemon|mdaemon)@.*", re.IGNORECASE)
