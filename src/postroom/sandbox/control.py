@@ -25,7 +25,7 @@ from postroom.sandbox.records import (
     with_room,
 )
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Control:
@@ -43,7 +43,7 @@ class Control:
         self._whose = {"household": household} if household else {}
 
     def routes(self) -> list[web.RouteDef]:
-        table: list[tuple[str, str, Handler]] = [
+        table: list[tuple[str, str, _Handler]] = [
             ("GET", "/health", self.health),
             ("GET", "/sandbox/telegram/messages", self.telegram_messages),
             ("GET", "/sandbox/telegram/reactions", self.telegram_reactions),

@@ -26,7 +26,7 @@ from postroom.kernel.values.fields import Fields
 # as the HTTP status it looks like: 408, 429 and 5xx become 451 (try again), other 4xx become 550 (never). So 503
 # means "out of order for now" on both channels, although SMTP's own 503 is final.
 
-UNTIL_CLEARED = -1
+_UNTIL_CLEARED = -1
 HANG_LIMIT_SECONDS = 120.0
 MAX_ARMED = 1000
 _MAX_DELAY_SECONDS = 3600
@@ -88,7 +88,7 @@ def next_of(armed: Sequence[Fault], channel: str) -> Fault | None:
 
 def use_up(armed: Sequence[Fault], fault: Fault) -> tuple[Fault, ...]:
     """The list after one call was spoiled by this fault."""
-    if fault.times == UNTIL_CLEARED:
+    if fault.times == _UNTIL_CLEARED:
         return tuple(armed)
     place = list(armed).index(fault)
     left = (replace(fault, times=fault.times - 1),) if fault.times > 1 else ()
@@ -139,8 +139,8 @@ def _exactly_one_kind(fields: Fields) -> None:
 
 
 def _times(fields: Fields) -> int:
-    if fields.raw("times") == UNTIL_CLEARED and type(fields.raw("times")) is int:
-        return UNTIL_CLEARED
+    if fields.raw("times") == _UNTIL_CLEARED and type(fields.raw("times")) is int:
+        return _UNTIL_CLEARED
     times = _integer(fields, "times", 1, _MAX_TIMES)
     return 1 if times is None else times
 

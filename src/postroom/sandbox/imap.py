@@ -26,7 +26,7 @@ AUTHSERV_ID: Final = "sandbox.example"
 """The name under which the sandbox says that it knows who wrote a mail."""
 
 
-def mail_bytes(kept: StoredMail) -> bytes:
+def _mail_bytes(kept: StoredMail) -> bytes:
     """What the person gave as a header of their own is written in its place; the rest a server adds."""
     mail, at = kept.mail, datetime.fromtimestamp(kept.received_us / 1_000_000, UTC)
     usual = {
@@ -83,7 +83,7 @@ def _domain(address: str) -> str:
 _MOST: Final = 10_000
 
 
-class ImapInbox:
+class _ImapInbox:
     """A look at it: mails that come later are seen after `refresh`, which answers whether there are any."""
 
     def __init__(self, ledger: EmailLedger, address: str) -> None:
@@ -128,7 +128,7 @@ def _untagged(address: str) -> str:
 _WORD: Final = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<paren>[()])|(?P<atom>[^\s()"]+)')
 
 
-class BadCommand(Exception):
+class _BadCommand(Exception):
     """What the client is answered with BAD."""
 
 
@@ -137,38 +137,38 @@ def words(text: str) -> list[str]:
     found, at = [], 0
     for one in _WORD.finditer(text):
         if text[at : one.start()].strip():
-            raise BadCommand("malformed arguments")
+            raise _BadCommand("malformed arguments")
         at = one.end()
         quoted = one["quoted"]
         found.append(one[0] if quoted is None else re.sub(r"\\(.)", r"\1", quoted))
     return found
 
 
-def numbers(text: str, highest: int) -> list[range]:
+def _numbers(text: str, highest: int) -> list[range]:
     """`1,3:5,8:*`, as ranges."""
     ranges = []
     for part in text.split(","):
         ends = [highest if end == "*" else int(end) for end in part.split(":") if end == "*" or end.isdecimal()]
         if len(ends) != part.count(":") + 1 or len(ends) > 2:
-            raise BadCommand("malformed set of numbers")
+            raise _BadCommand("malformed set of numbers")
         ranges.append(range(min(ends), max(ends) + 1))
     return ranges
 
 
-def is_in(number: int, ranges: list[range]) -> bool:
+def _is_in(number: int, ranges: list[range]) -> bool:
     return any(number in one for one in ranges)
 
 
 # IMAP's search keys, as a question that is put to each mail.
 
-MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ALWAYS: Final = frozenset({"ALL", "UNSEEN", "UNANSWERED", "UNDELETED", "UNFLAGGED", "UNDRAFT", "OLD", "NEW", "RECENT"})
 _NEVER: Final = frozenset({"SEEN", "ANSWERED", "DELETED", "FLAGGED", "DRAFT"})
 _DEEPEST: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class _Sought:
     """One mail, and where it stands."""
 
     number: int
@@ -180,35 +180,35 @@ class Sought:
         return datetime.fromtimestamp(self.mail.received_us / 1_000_000, UTC).date()
 
     def header(self, name: str) -> str:
-        return "\n".join(email.message_from_bytes(mail_bytes(self.mail)).get_all(name, []))
+        return "\n".join(email.message_from_bytes(_mail_bytes(self.mail)).get_all(name, []))
 
 
-Key = Callable[[Sought], bool]
+_Key = Callable[[_Sought], bool]
 
 
-class Search:
+class _Search:
     """Reads keys from the front of the words; all of them have to hold."""
 
     def __init__(self, given: list[str], *, highest: int, highest_uid: int) -> None:
         self._words = given[2:] if [one.upper() for one in given[:1]] == ["CHARSET"] else list(given)
         self._highest, self._highest_uid = highest, highest_uid
 
-    def every(self) -> Key:
+    def every(self) -> _Key:
         keys = []
         while self._words:
             keys.append(self._key(0))
         if not keys:
-            raise BadCommand("search for what?")
+            raise _BadCommand("search for what?")
         return lambda sought: all(key(sought) for key in keys)
 
     def _next(self) -> str:
         if not self._words:
-            raise BadCommand("an argument is missing")
+            raise _BadCommand("an argument is missing")
         return self._words.pop(0)
 
-    def _key(self, depth: int) -> Key:
+    def _key(self, depth: int) -> _Key:
         if depth > _DEEPEST:
-            raise BadCommand("too deep")
+            raise _BadCommand("too deep")
         word = self._next()
         match word.upper():
             case "(":
@@ -224,18 +224,18 @@ class Search:
             case name:
                 return self._plain(name, word)
 
-    def _group(self, depth: int) -> Key:
+    def _group(self, depth: int) -> _Key:
         keys = []
         while self._words[:1] != [")"]:
             keys.append(self._key(depth + 1))
         self._next()
         return lambda sought: all(key(sought) for key in keys)
 
-    def _plain(self, name: str, word: str) -> Key:
+    def _plain(self, name: str, word: str) -> _Key:
         match name:
             case "UID":
-                uids = numbers(self._next(), self._highest_uid)
-                return lambda sought: is_in(sought.uid, uids)
+                uids = _numbers(self._next(), self._highest_uid)
+                return lambda sought: _is_in(sought.uid, uids)
             case "HEADER":
                 field, value = self._next(), self._next()
                 return lambda sought: value.lower() in sought.header(field).lower()
@@ -247,11 +247,11 @@ class Search:
                 return lambda sought: value.lower() in sought.mail.mail.body.lower()
             case "SINCE" | "BEFORE" | "ON":
                 return _by_day(name, _date(self._next()))
-        places = numbers(word, self._highest)
-        return lambda sought: is_in(sought.number, places)
+        places = _numbers(word, self._highest)
+        return lambda sought: _is_in(sought.number, places)
 
 
-def _by_day(name: str, wanted: date) -> Key:
+def _by_day(name: str, wanted: date) -> _Key:
     if name == "SINCE":
         return lambda sought: sought.day >= wanted
     return lambda sought: sought.day < wanted if name == "BEFORE" else sought.day == wanted
@@ -260,9 +260,9 @@ def _by_day(name: str, wanted: date) -> Key:
 def _date(text: str) -> date:
     try:
         day, month, year = text.split("-")
-        return date(int(year), MONTHS.index(month.title()) + 1, int(day))
+        return date(int(year), _MONTHS.index(month.title()) + 1, int(day))
     except ValueError:
-        raise BadCommand("malformed date") from None
+        raise _BadCommand("malformed date") from None
 
 
 # What a client wants of a mail, and the answer in IMAP's form.
@@ -274,17 +274,17 @@ _WHOLE: Final = {"RFC822": "", "RFC822.HEADER": "HEADER", "RFC822.TEXT": "TEXT"}
 _MACROS: Final = {"ALL": "FLAGS INTERNALDATE RFC822.SIZE", "FAST": "FLAGS INTERNALDATE RFC822.SIZE"}
 
 
-def wanted_items(text: str) -> list[str]:
+def _wanted_items(text: str) -> list[str]:
     plain = text.strip().removeprefix("(").removesuffix(")")
     items = [one.upper() for one in _ITEM.findall(_MACROS.get(plain.upper(), plain))]
     if not items:
-        raise BadCommand("fetch what?")
+        raise _BadCommand("fetch what?")
     return items
 
 
-def fetched(kept: StoredMail, items: list[str]) -> bytes:
+def _fetched(kept: StoredMail, items: list[str]) -> bytes:
     """The list between the parentheses."""
-    raw = mail_bytes(kept)
+    raw = _mail_bytes(kept)
     return b" ".join(_item(kept, raw, item) for item in dict.fromkeys(items))
 
 
@@ -297,7 +297,7 @@ def _item(kept: StoredMail, raw: bytes, item: str) -> bytes:
         case "RFC822.SIZE":
             return b"RFC822.SIZE %d" % len(raw)
         case "INTERNALDATE":
-            return f'INTERNALDATE "{internal_date(kept.received_us)}"'.encode()
+            return f'INTERNALDATE "{_internal_date(kept.received_us)}"'.encode()
     if item in _WHOLE:
         return _literal(item, _section(raw, _WHOLE[item]))
     if found := _BODY.fullmatch(item):
@@ -306,12 +306,12 @@ def _item(kept: StoredMail, raw: bytes, item: str) -> bytes:
             return _literal(f"BODY[{found['section']}]", part)
         start = int(found["start"])
         return _literal(f"BODY[{found['section']}]<{start}>", part[start : start + int(found["count"])])
-    raise BadCommand(f"{item} cannot be fetched here")
+    raise _BadCommand(f"{item} cannot be fetched here")
 
 
-def internal_date(at_us: int) -> str:
+def _internal_date(at_us: int) -> str:
     at = datetime.fromtimestamp(at_us / 1_000_000, UTC)
-    return f"{at.day:2}-{MONTHS[at.month - 1]}-{at.year} {at:%H:%M:%S} +0000"
+    return f"{at.day:2}-{_MONTHS[at.month - 1]}-{at.year} {at:%H:%M:%S} +0000"
 
 
 def _section(raw: bytes, name: str) -> bytes:
@@ -327,7 +327,7 @@ def _section(raw: bytes, name: str) -> bytes:
             return head + gap
         case "TEXT" | "1":
             return text
-    raise BadCommand(f"there is no section {name}")
+    raise _BadCommand(f"there is no section {name}")
 
 
 def _is_named(line: bytes, names: list[str]) -> bool:
@@ -340,25 +340,25 @@ def _literal(name: str, content: bytes) -> bytes:
 
 # One client of the server.
 
-LONGEST_LINE: Final = 65_536
+_LONGEST_LINE: Final = 65_536
 _IDLE_SECONDS: Final = 1_800.0
 _ABILITIES: Final = "IMAP4rev1 IDLE LITERAL+ UNSELECT"
 _LITERAL: Final = re.compile(rb"\{(\d{1,6})(\+?)\}\r?\n\Z")
 _ANYTIME: Final = frozenset({"CAPABILITY", "NOOP", "LOGOUT", "LOGIN", "ID"})
 
 
-class Left(Exception):
+class _Left(Exception):
     """The client has said goodbye, or is gone."""
 
 
-class ImapConnection:
+class _ImapConnection:
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ledger: EmailLedger, news: Signal
     ) -> None:
         self._reader, self._writer = reader, writer
         self._ledger, self._news = ledger, news
         self._user: str | None = None
-        self._inbox: ImapInbox | None = None
+        self._inbox: _ImapInbox | None = None
 
     async def serve(self) -> None:
         self._say(f"* OK [CAPABILITY {_ABILITIES}] {BANNER}")
@@ -366,7 +366,7 @@ class ImapConnection:
             while True:
                 tag, name, arguments = _split(await self._line())
                 await self._answer(tag, name, arguments)
-        except (Left, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+        except (_Left, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             pass
         finally:
             self._writer.close()
@@ -378,7 +378,7 @@ class ImapConnection:
             while True:
                 line += await self._reader.readuntil(b"\n")
                 announced = _LITERAL.search(line)
-                if announced is None or len(line) > LONGEST_LINE:
+                if announced is None or len(line) > _LONGEST_LINE:
                     return line.decode("utf-8", "replace").rstrip("\r\n")
                 if not announced[2]:
                     self._say("+ go on")
@@ -388,13 +388,13 @@ class ImapConnection:
     async def _answer(self, tag: str, name: str, arguments: str) -> None:
         try:
             await self._do(tag, name, arguments)
-        except BadCommand as error:
+        except _BadCommand as error:
             self._say(f"{tag} BAD {error}")
         await self._writer.drain()
 
     async def _do(self, tag: str, name: str, arguments: str) -> None:
         if self._user is None and name not in _ANYTIME:
-            raise BadCommand("log in first")
+            raise _BadCommand("log in first")
         match name:
             case "CAPABILITY":
                 self._say(f"* CAPABILITY {_ABILITIES}")
@@ -406,7 +406,7 @@ class ImapConnection:
                 self._say("* BYE until next time")
                 self._say(f"{tag} OK LOGOUT")
                 await self._writer.drain()
-                raise Left
+                raise _Left
             case "LOGIN":
                 self._log_in(arguments)
             case "LIST" | "LSUB":
@@ -422,7 +422,7 @@ class ImapConnection:
 
     async def _do_in_mailbox(self, tag: str, name: str, arguments: str) -> None:
         if self._inbox is None:
-            raise BadCommand("unknown command, or no mailbox is open")
+            raise _BadCommand("unknown command, or no mailbox is open")
         by_uid = name == "UID"
         if by_uid:
             name, _, arguments = arguments.strip().partition(" ")
@@ -434,20 +434,20 @@ class ImapConnection:
             case "IDLE":
                 await self._idle()
             case _:
-                raise BadCommand("this mailbox is only read, and this command is unknown")
+                raise _BadCommand("this mailbox is only read, and this command is unknown")
 
     def _log_in(self, arguments: str) -> None:
         """Any name and password will do; the name says whose mailbox it is."""
         given = words(arguments)
         if len(given) != 2:
-            raise BadCommand("LOGIN takes a name and a password")
+            raise _BadCommand("LOGIN takes a name and a password")
         self._user = given[0]
 
     def _select(self, tag: str, name: str, arguments: str) -> None:
         if [one.upper() for one in words(arguments)[:1]] != ["INBOX"]:
             self._say(f"{tag} NO [NONEXISTENT] there is INBOX and no other")
             return
-        self._inbox = inbox = ImapInbox(self._ledger, self._user or "")
+        self._inbox = inbox = _ImapInbox(self._ledger, self._user or "")
         self._say("* FLAGS ()")
         self._say("* OK [PERMANENTFLAGS ()] nothing can be marked")
         self._say(f"* {len(inbox.uids)} EXISTS")
@@ -456,24 +456,24 @@ class ImapConnection:
         self._say(f"* OK [UIDNEXT {inbox.next_uid}] the next number, or a later one")
         self._say(f"{tag} OK [READ-ONLY] {name} done")
 
-    def _search(self, inbox: ImapInbox, given: list[str], *, by_uid: bool) -> None:
+    def _search(self, inbox: _ImapInbox, given: list[str], *, by_uid: bool) -> None:
         self._tell_of_more()
-        key = Search(given, highest=len(inbox.uids), highest_uid=max([0, *inbox.uids])).every()
+        key = _Search(given, highest=len(inbox.uids), highest_uid=max([0, *inbox.uids])).every()
         found = []
         for number, uid in enumerate(inbox.uids, 1):
             kept = inbox.mail(uid)
-            if kept is not None and key(Sought(number, uid, kept)):
+            if kept is not None and key(_Sought(number, uid, kept)):
                 found.append(str(uid if by_uid else number))
         self._say(" ".join(["* SEARCH", *found]))
 
-    def _fetch(self, inbox: ImapInbox, arguments: str, *, by_uid: bool) -> None:
+    def _fetch(self, inbox: _ImapInbox, arguments: str, *, by_uid: bool) -> None:
         which, _, what = arguments.strip().partition(" ")
-        items = ["UID", *wanted_items(what)] if by_uid else wanted_items(what)
-        wanted = numbers(which, max([0, *inbox.uids]) if by_uid else len(inbox.uids))
+        items = ["UID", *_wanted_items(what)] if by_uid else _wanted_items(what)
+        wanted = _numbers(which, max([0, *inbox.uids]) if by_uid else len(inbox.uids))
         for number, uid in enumerate(inbox.uids, 1):
-            kept = inbox.mail(uid) if is_in(uid if by_uid else number, wanted) else None
+            kept = inbox.mail(uid) if _is_in(uid if by_uid else number, wanted) else None
             if kept is not None:
-                self._writer.write(b"* %d FETCH (%s)\r\n" % (number, fetched(kept, items)))
+                self._writer.write(b"* %d FETCH (%s)\r\n" % (number, _fetched(kept, items)))
 
     async def _idle(self) -> None:
         """Until the client says DONE."""
@@ -488,7 +488,7 @@ class ImapConnection:
                 await asyncio.wait([done, ringing], return_when=asyncio.FIRST_COMPLETED)
                 ringing.cancel()
             if (await done).upper() != "DONE":
-                raise BadCommand("IDLE ends with DONE")
+                raise _BadCommand("IDLE ends with DONE")
         finally:
             done.cancel()
 
@@ -525,7 +525,7 @@ class ImapServer:
 
     async def start(self, **where: Any) -> int:
         """`host` and `port`, or a bound `sock`. Answers with the port."""
-        self._server = await asyncio.start_server(self._accept, limit=LONGEST_LINE, **where)
+        self._server = await asyncio.start_server(self._accept, limit=_LONGEST_LINE, **where)
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
@@ -546,7 +546,7 @@ class ImapServer:
         assert task is not None  # noqa: S101 - the server calls this in one
         self._open[task] = writer
         try:
-            await ImapConnection(reader, writer, self._ledger, self._news).serve()
+            await _ImapConnection(reader, writer, self._ledger, self._news).serve()
         except asyncio.CancelledError:
             writer.transport.abort()  # the sandbox stops; the server's own task has nothing to say about it
         finally:

@@ -27,9 +27,9 @@ from postroom.sandbox.telegram_ledger import (
 
 # Mails the sandbox received, and mails the person wrote.
 
-KEPT_MAILS: Final = 10_000
+_KEPT_MAILS: Final = 10_000
 
-EMAIL_TABLES = """
+_EMAIL_TABLES = """
 create table if not exists emails (
     email_id integer primary key autoincrement,
     from_person integer not null,
@@ -49,7 +49,7 @@ insert into mailbox select cast(strftime('%s', 'now') as integer) where not exis
 """
 """A mailbox that begins anew numbers its mails anew, and says so by its validity."""
 
-EMAIL_COLUMNS: Final = (("emails", "files", "text not null default '[]'"),)
+_EMAIL_COLUMNS: Final = (("emails", "files", "text not null default '[]'"),)
 _COLUMNS = (
     "email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, thread_references, headers,"
     " files"
@@ -71,7 +71,7 @@ class EmailLedger:
                     "update emails set message_id = ? where email_id = ?",
                     (f"<inbound-{email_id}@sandbox.invalid>", email_id),
                 )
-            connection.execute("delete from emails where email_id <= ?", (email_id - KEPT_MAILS,))
+            connection.execute("delete from emails where email_id <= ?", (email_id - _KEPT_MAILS,))
             row = connection.execute(f"select {_COLUMNS} from emails where email_id = ?", (email_id,)).fetchone()
         return _stored(row)
 
@@ -157,8 +157,8 @@ class SandboxLedger:
     def __init__(self, path: Path | None = None) -> None:
         self._file = LedgerFile(
             path,
-            TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES + FILE_TABLES,
-            (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS, *EMAIL_COLUMNS),
+            TELEGRAM_TABLES + UPDATE_TABLES + _EMAIL_TABLES + FILE_TABLES,
+            (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS, *_EMAIL_COLUMNS),
         )
         self.changes = self._file.changes  # for who shows what is kept
         self.files = FileShelf(self._file)

@@ -63,7 +63,7 @@ class LedgerFile:
 
 # The files that came with messages: their bytes once for each hash, the newest of them.
 
-KEPT_BYTES: Final = 512 * 1_048_576
+_KEPT_BYTES: Final = 512 * 1_048_576
 FILE_TABLES: Final = """
 create table if not exists sandbox_files (
     number integer primary key autoincrement,
@@ -86,7 +86,7 @@ class FileShelf:
         with self._file.writing() as connection:
             connection.execute("delete from sandbox_files where sha256 = ?", (sha256,))
             connection.execute("insert into sandbox_files (sha256, content) values (?, ?)", (sha256, given.content))
-            connection.execute(_TRIM, (KEPT_BYTES,))
+            connection.execute(_TRIM, (_KEPT_BYTES,))
         return SandboxFile(name=given.name, media_type=given.media_type, size=len(given.content), sha256=sha256)
 
     def content(self, sha256: str) -> bytes | None:

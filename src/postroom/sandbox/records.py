@@ -181,13 +181,13 @@ def message_listing(message: TelegramMessage) -> dict[str, Any]:
         "reply_markup": None if message.reply_markup is None else json.loads(message.reply_markup),
         "from_name": message.from_name,
         "from_id": message.from_id,
-        "edits": [edit_listing(edit) for edit in message.edits],
+        "edits": [_edit_listing(edit) for edit in message.edits],
         "presses": [callback_listing(press) for press in message.presses],
         "attachments": [one.listing() for one in message.files],
     }
 
 
-def edit_listing(edit: Edit) -> dict[str, Any]:
+def _edit_listing(edit: Edit) -> dict[str, Any]:
     """What stood there before."""
     return {
         "text": edit.text,
@@ -242,12 +242,12 @@ def mail_listing(stored: StoredMail) -> dict[str, Any]:
 
 # What the sandbox's own routes read from a request, and how they answer.
 
-DEFAULT_LIMIT = 1_000
-MAX_LIMIT = 10_000
+_DEFAULT_LIMIT = 1_000
+_MAX_LIMIT = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListWindow:
+class _ListWindow:
     """Which part of a list was asked for."""
 
     since: int | None
@@ -262,16 +262,16 @@ def invalid(field: str, error: str, code: str) -> ValidationError:
     return ValidationError.of([FieldError(field, error, code)])
 
 
-def asked_window(request: web.Request) -> ListWindow:
-    since, limit = request.query.get("since"), request.query.get("limit", str(DEFAULT_LIMIT))
+def asked_window(request: web.Request) -> _ListWindow:
+    since, limit = request.query.get("since"), request.query.get("limit", str(_DEFAULT_LIMIT))
     complaints = []
     if since is not None and not _is_number(since):
         complaints.append(FieldError("since", "must be a number from an earlier listing", "integer_required"))
-    if not _is_number(limit) or not 1 <= int(limit) <= MAX_LIMIT:
-        complaints.append(FieldError("limit", f"must be between 1 and {MAX_LIMIT}", "out_of_range"))
+    if not _is_number(limit) or not 1 <= int(limit) <= _MAX_LIMIT:
+        complaints.append(FieldError("limit", f"must be between 1 and {_MAX_LIMIT}", "out_of_range"))
     if complaints:
         raise ValidationError.of(complaints)
-    return ListWindow(since=None if since is None else int(since), limit=int(limit))
+    return _ListWindow(since=None if since is None else int(since), limit=int(limit))
 
 
 async def read_json(request: web.Request) -> object:
@@ -288,7 +288,7 @@ def _is_number(text: str) -> bool:
 
 # Files on their way into the sandbox and out of it.
 
-MAX_UPLOAD_BYTES: Final = 128 * 1_048_576
+_MAX_UPLOAD_BYTES: Final = 128 * 1_048_576
 SHOWN_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _SIGNS: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -300,7 +300,7 @@ _SIGNS: Final = (
 
 def with_room(request: web.Request) -> web.Request:
     """The same request, which may be as large as a file."""
-    return request.clone(client_max_size=MAX_UPLOAD_BYTES)
+    return request.clone(client_max_size=_MAX_UPLOAD_BYTES)
 
 
 def given_file(value: web.FileField) -> ArrivedFile:

@@ -38,10 +38,10 @@ from postroom.sandbox.telegram_objects import (
 
 TEXT_LIMIT_UTF16 = 4096
 CAPTION_LIMIT_UTF16 = 1024
-CALLBACK_TEXT_LIMIT = 200
-DELETABLE_US = 48 * 3600 * 1_000_000
-MOST_DELETED = 100
-CHAT_ACTIONS = frozenset(
+_CALLBACK_TEXT_LIMIT = 200
+_DELETABLE_US = 48 * 3600 * 1_000_000
+_MOST_DELETED = 100
+_CHAT_ACTIONS = frozenset(
     [
         *("typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice"),
         *("upload_document", "choose_sticker", "find_location", "record_video_note", "upload_video_note"),
@@ -53,7 +53,7 @@ _PICTURES = ("\U0001f000", "\U0001faff")
 _TAGS = ("\U000e0020", "\U000e007f")  # spell the flags of regions
 
 
-class BotMethods:
+class _BotMethods:
     def __init__(self, ledger: TelegramLedger, clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
@@ -62,7 +62,7 @@ class BotMethods:
         return bot_user(token)
 
     def send_message(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        chat_id = chat_of(arguments)
+        chat_id = _chat_of(arguments)
         text = _message_text(arguments)
         replied = self.replied(arguments, chat_id)
         message = self._ledger.keep(
@@ -82,7 +82,7 @@ class BotMethods:
         return self._edit(arguments, token, text)
 
     def edit_message_caption(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        return self._edit(arguments, token, caption_of(arguments), of_files=True)
+        return self._edit(arguments, token, _caption_of(arguments), of_files=True)
 
     def edit_message_reply_markup(self, arguments: Arguments, token: str) -> dict[str, Any]:
         return self._edit(arguments, token, None)
@@ -115,14 +115,14 @@ class BotMethods:
         return True
 
     def send_chat_action(self, arguments: Arguments, token: str) -> bool:
-        if arguments.text("action") not in CHAT_ACTIONS:
+        if arguments.text("action") not in _CHAT_ACTIONS:
             raise bad_request("wrong parameter action in request")
-        self._ledger.actions.append((chat_of(arguments), arguments.text("action")))
+        self._ledger.actions.append((_chat_of(arguments), arguments.text("action")))
         return True
 
     def answer_callback_query(self, arguments: Arguments, token: str) -> bool:
         text = arguments.text("text")
-        if len(text) > CALLBACK_TEXT_LIMIT:
+        if len(text) > _CALLBACK_TEXT_LIMIT:
             raise bad_request("MESSAGE_TOO_LONG")
         callback_id = str(arguments.raw("callback_query_id") or "")
         known = callback_id.isdecimal() and len(callback_id) <= 18
@@ -143,9 +143,9 @@ class BotMethods:
     def delete_messages(self, arguments: Arguments, token: str) -> bool:
         """What is not there, or no longer to be deleted, is passed over."""
         numbers = arguments.structure("message_ids")
-        if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_DELETED:
+        if not isinstance(numbers, list) or not 1 <= len(numbers) <= _MOST_DELETED:
             raise bad_request("message identifiers are not specified")
-        chat_id = chat_of(arguments)
+        chat_id = _chat_of(arguments)
         found = [self._ledger.message(chat_id, one) for one in numbers if isinstance(one, int)]
         for message in found:
             if message is not None and self._is_deletable(message):
@@ -153,10 +153,10 @@ class BotMethods:
         return True
 
     def _is_deletable(self, message: TelegramMessage) -> bool:
-        return self._clock.now_us() - message.date_us <= DELETABLE_US
+        return self._clock.now_us() - message.date_us <= _DELETABLE_US
 
     def _message(self, arguments: Arguments, not_found: str) -> TelegramMessage:
-        message = self._ledger.message(chat_of(arguments), arguments.integer("message_id", 0))
+        message = self._ledger.message(_chat_of(arguments), arguments.integer("message_id", 0))
         if message is None or message.is_deleted:
             raise bad_request(not_found)
         return message
@@ -190,7 +190,7 @@ def _is_symbol(character: str) -> bool:
     return character >= "\u2190" and unicodedata.category(character) in {"So", "Sm"}
 
 
-def chat_of(arguments: Arguments) -> str:
+def _chat_of(arguments: Arguments) -> str:
     chat_id = canonical_chat(arguments.raw("chat_id"))
     if chat_id is None:
         raise bad_request("chat not found")
@@ -206,7 +206,7 @@ def _message_text(arguments: Arguments, too_long: str = "message is too long") -
     return text
 
 
-def caption_of(arguments: Arguments) -> str:
+def _caption_of(arguments: Arguments) -> str:
     caption = arguments.text("caption")
     if utf16_units(caption) > CAPTION_LIMIT_UTF16:
         raise bad_request("message caption is too long")
@@ -242,15 +242,15 @@ def _one_emoji(reaction: Any) -> str | None:
 
 # Telegram's methods for files: photos and documents with captions, and getting them back.
 
-PHOTO_BYTES: Final = 10 * 1_048_576
-FILE_BYTES: Final = 50 * 1_048_576
-DOWNLOAD_BYTES: Final = 20 * 1_048_576
+_PHOTO_BYTES: Final = 10 * 1_048_576
+_FILE_BYTES: Final = 50 * 1_048_576
+_DOWNLOAD_BYTES: Final = 20 * 1_048_576
 _MOST_PIXELS: Final = 10_000  # of width and height together
 _MOST_RATIO: Final = 20
 
 
-class BotFiles:
-    def __init__(self, ledger: TelegramLedger, shelf: FileShelf, methods: BotMethods, clock: Clock) -> None:
+class _BotFiles:
+    def __init__(self, ledger: TelegramLedger, shelf: FileShelf, methods: _BotMethods, clock: Clock) -> None:
         self._ledger = ledger
         self._shelf = shelf
         self._methods = methods
@@ -275,7 +275,7 @@ class BotFiles:
         calls = [_of_album(arguments, one) for one in media]
         given = [_file(call, "document") for call in calls]
         for call, file in zip(calls, given, strict=True):
-            caption_of(call)
+            _caption_of(call)
             if kinds == {"photo"}:
                 _check_photo(file.content)
         pairs = zip(calls, given, strict=True)
@@ -287,7 +287,7 @@ class BotFiles:
         content = self._shelf.content(sha256)
         if content is None:
             raise bad_request("wrong file_id or the file is temporarily unavailable")
-        if len(content) > DOWNLOAD_BYTES:
+        if len(content) > _DOWNLOAD_BYTES:
             raise bad_request("file is too big")
         return {
             "file_id": f"{FILE_ID}{sha256}",
@@ -301,7 +301,7 @@ class BotFiles:
         return self._shelf.content(sha256) if folder == "documents" else None
 
     def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> dict[str, Any]:
-        chat_id, caption = chat_of(arguments), caption_of(arguments)
+        chat_id, caption = _chat_of(arguments), _caption_of(arguments)
         replied = self._methods.replied(arguments, chat_id)
         message = self._ledger.keep(
             chat_id=chat_id,
@@ -338,13 +338,13 @@ def _file(arguments: Arguments, name: str) -> ArrivedFile:
         raise bad_request(f"there is no {name} in the request")
     if not given.content:
         raise bad_request("file must be non-empty")
-    if len(given.content) > FILE_BYTES:
+    if len(given.content) > _FILE_BYTES:
         raise ApiError(413, "Request Entity Too Large")
     return given
 
 
 def _check_photo(content: bytes) -> None:
-    if len(content) > PHOTO_BYTES:
+    if len(content) > _PHOTO_BYTES:
         raise bad_request("file is too big for a photo")
     if not picture_type(content):
         raise bad_request("IMAGE_PROCESS_FAILED")
@@ -356,13 +356,13 @@ def _check_photo(content: bytes) -> None:
 
 # The routes: `/bot<token>/<method>`, answered like Telegram, spoiled by armed faults.
 
-MAX_POLL_SECONDS = 50
-ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
-DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
-_KINDS = (*DEFAULT_KINDS, "message_reaction")
+_MAX_POLL_SECONDS = 50
+_ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+_DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
+_KINDS = (*_DEFAULT_KINDS, "message_reaction")
 _TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
 
-Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
+_Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
 
 
 class BotApi:
@@ -383,13 +383,13 @@ class BotApi:
         self._news = news
         self._stopping = stopping
         self._token = token
-        self._kinds = DEFAULT_KINDS
+        self._kinds = _DEFAULT_KINDS
         self._readers: dict[str, object] = {}
-        methods = BotMethods(ledger, clock)
-        self._files = BotFiles(ledger, files, methods, clock)
-        self._reading: dict[str, Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
+        methods = _BotMethods(ledger, clock)
+        self._files = _BotFiles(ledger, files, methods, clock)
+        self._reading: dict[str, _Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
         self._reading["sendchataction"] = methods.send_chat_action  # shows for a moment, and leaves nothing
-        self._sending: dict[str, Method] = {
+        self._sending: dict[str, _Method] = {
             "sendmessage": methods.send_message,
             "sendphoto": self._files.send_photo,
             "senddocument": self._files.send_document,
@@ -411,38 +411,38 @@ class BotApi:
         try:
             return await self._answer(request, self._checked_token(request), request.match_info["method"].lower())
         except ApiError as error:
-            return refusal(error)
+            return _refusal(error)
 
     async def file(self, request: web.Request) -> web.Response:
         try:
             self._checked_token(request)
         except ApiError as error:
-            return refusal(error)
+            return _refusal(error)
         content = self._files.content(request.match_info["path"])
-        return refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
+        return _refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
 
     async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
         # the whole request is read before a fault shows: a client that was cut off has truly sent it
         arguments = await read_arguments(request)
         if method == "getupdates":
-            return success(await self._updates(arguments, bot_name(token)))
+            return _success(await self._updates(arguments, bot_name(token)))
         if read := self._reading.get(method):
-            return success(read(arguments, token))
+            return _success(read(arguments, token))
         if send := self._sending.get(method):
             return await self._send(request, send, arguments, token)
         raise ApiError(404, "Not Found")
 
-    async def _send(self, request: web.Request, send: Method, arguments: Arguments, token: str) -> web.Response:
+    async def _send(self, request: web.Request, send: _Method, arguments: Arguments, token: str) -> web.Response:
         fault = self._faults.take(FaultChannel.TELEGRAM)
         if fault is None:
-            return success(send(arguments, token))
+            return _success(send(arguments, token))
         if fault.mode is not None:
             return await self._misbehave(request, fault.mode, lambda: send(arguments, token))
         if fault.status is not None:
-            raise spoiled(fault, fault.status)
+            raise _spoiled(fault, fault.status)
         result = send(arguments, token)
         await self._pause(fault.delay_seconds or 0.0)
-        return success(result)
+        return _success(result)
 
     async def _misbehave(self, request: web.Request, mode: Mode, send: Callable[[], object]) -> web.Response:
         match mode:
@@ -454,12 +454,12 @@ class BotApi:
                 pass
             case _:
                 assert_never(mode)
-        return cut(request)
+        return _cut(request)
 
     async def _updates(self, arguments: Arguments, bot: str) -> list[dict[str, Any]]:
         offset = arguments.integer("offset", 0)
         limit = min(max(arguments.integer("limit", 100), 1), 100)
-        timeout = min(max(arguments.integer("timeout", 0), 0), MAX_POLL_SECONDS)
+        timeout = min(max(arguments.integer("timeout", 0), 0), _MAX_POLL_SECONDS)
         self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
         deadline_us = self._clock.now_us() + seconds(timeout)
         me = self._readers[bot] = object()
@@ -467,7 +467,7 @@ class BotApi:
         while True:
             news = self._news.news()
             if self._readers[bot] is not me:
-                raise ApiError(409, ANOTHER_READER)
+                raise ApiError(409, _ANOTHER_READER)
             now_us = self._clock.now_us()
             found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
             if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
@@ -484,11 +484,11 @@ class BotApi:
         return token
 
 
-def success(result: object) -> web.Response:
+def _success(result: object) -> web.Response:
     return web.json_response({"ok": True, "result": result})
 
 
-def refusal(error: ApiError) -> web.Response:
+def _refusal(error: ApiError) -> web.Response:
     body: dict[str, Any] = {"ok": False, "error_code": error.status, "description": error.description}
     headers = {}
     if error.retry_after is not None:
@@ -497,7 +497,7 @@ def refusal(error: ApiError) -> web.Response:
     return web.json_response(body, status=error.status, headers=headers)
 
 
-def spoiled(fault: Fault, status: int) -> ApiError:
+def _spoiled(fault: Fault, status: int) -> ApiError:
     """Telegram always says how long to wait after a 429."""
     retry_after = 1 if status == 429 and fault.retry_after is None else fault.retry_after
     if status == 429:
@@ -505,7 +505,7 @@ def spoiled(fault: Fault, status: int) -> ApiError:
     return ApiError(status, f"{_phrase(status)}: sandbox fault", retry_after=retry_after)
 
 
-def cut(request: web.Request) -> web.Response:
+def _cut(request: web.Request) -> web.Response:
     """Nothing more reaches the client; aiohttp only wants something to return."""
     if request.transport is not None:
         request.transport.abort()
@@ -525,5 +525,5 @@ def _wanted_kinds(arguments: Arguments, before: tuple[str, ...]) -> tuple[str, .
     if not isinstance(asked, list):
         return before
     if not asked:
-        return DEFAULT_KINDS
+        return _DEFAULT_KINDS
     return tuple(kind for kind in _KINDS if kind in asked)

@@ -36,11 +36,11 @@ UPDATE_COLUMNS: Final = (
     ("telegram_updates", "expires_us", "integer"),
     ("telegram_updates", "bot", "text not null default ''"),
 )
-PRESS_LIVES_SECONDS: Final = 150
-UPDATE_LIVES_SECONDS: Final = 86_400
+_PRESS_LIVES_SECONDS: Final = 150
+_UPDATE_LIVES_SECONDS: Final = 86_400
 MOST_WAITING: Final = 10_000
 
-Announce = Callable[[Any], tuple[str, dict[str, Any]]]
+_Announce = Callable[[Any], tuple[str, dict[str, Any]]]
 
 
 class UpdateQueue:
@@ -72,12 +72,12 @@ class UpdateQueue:
             connection.execute("update telegram_callbacks set date_us = date_us - ?", (seconds(by_seconds),))
 
 
-def put(connection: sqlite3.Connection, announce: Announce | None, record: Any, now_us: int, bot: str = "") -> None:
+def _put(connection: sqlite3.Connection, announce: _Announce | None, record: Any, now_us: int, bot: str = "") -> None:
     """`announce` turns what was kept into the update the bot will fetch, in the same transaction."""
     if announce is None:
         return
     kind, payload = announce(record)
-    lives = PRESS_LIVES_SECONDS if kind == "callback_query" else UPDATE_LIVES_SECONDS
+    lives = _PRESS_LIVES_SECONDS if kind == "callback_query" else _UPDATE_LIVES_SECONDS
     cursor = connection.execute(
         "insert into telegram_updates (kind, payload, expires_us, bot) values (?, ?, ?, ?)",
         (kind, json.dumps(payload), now_us + seconds(lives), bot),
@@ -193,7 +193,7 @@ class TelegramLedger:
         bot: str = "",
         entities: str | None = None,
         files: Sequence[SandboxFile] = (),
-        announce: Announce | None = None,
+        announce: _Announce | None = None,
     ) -> TelegramMessage:
         """
         `announce` turns the kept message into the update the bot will fetch, in the same transaction.
@@ -213,7 +213,7 @@ class TelegramLedger:
             )
             message = _message_by_id(connection, chat_id, cursor.lastrowid or 0)
             assert message is not None  # noqa: S101 - inserted two lines above, in this transaction
-            put(connection, announce, message, now_us, message.bot)
+            _put(connection, announce, message, now_us, message.bot)
             _trim(connection, message)
         return message
 
@@ -287,7 +287,7 @@ class TelegramLedger:
         *,
         from_person: bool,
         now_us: int,
-        announce: Announce | None = None,
+        announce: _Announce | None = None,
     ) -> Reaction:
         """Replaces what the same side had set before; every tap stays on record."""
         with self._file.writing() as connection:
@@ -308,7 +308,7 @@ class TelegramLedger:
                 from_person=from_person,
                 date_us=now_us,
             )
-            put(connection, announce, reaction, now_us, message.bot)
+            _put(connection, announce, reaction, now_us, message.bot)
         return reaction
 
     def reaction_of(self, message_id: int, *, from_person: bool) -> str | None:
@@ -328,7 +328,7 @@ class TelegramLedger:
         return [_reaction(row) for row in (reversed(rows) if since is None else rows)]
 
     def press(
-        self, message: TelegramMessage, data: str, *, now_us: int, announce: Announce, from_id: int | None = None
+        self, message: TelegramMessage, data: str, *, now_us: int, announce: _Announce, from_id: int | None = None
     ) -> Callback:
         with self._file.writing() as connection:
             cursor = connection.execute(
@@ -343,7 +343,7 @@ class TelegramLedger:
                 date_us=now_us,
                 from_id=from_id,
             )
-            put(connection, announce, callback, now_us, message.bot)
+            _put(connection, announce, callback, now_us, message.bot)
         return callback
 
     def answer_callback(self, callback_id: int, text: str, *, now_us: int, is_alert: bool = False) -> bool:
@@ -352,7 +352,7 @@ class TelegramLedger:
             "update telegram_callbacks set answer = ?, answered_us = ?, is_alert = ?"
             " where callback_id = ? and answered_us is null and date_us > ?"
         )
-        oldest_us = now_us - seconds(PRESS_LIVES_SECONDS)
+        oldest_us = now_us - seconds(_PRESS_LIVES_SECONDS)
         with self._file.writing() as connection:
             return connection.execute(statement, (text, now_us, is_alert, callback_id, oldest_us)).rowcount == 1
 

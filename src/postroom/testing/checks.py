@@ -56,7 +56,7 @@ def ensure(holds: object, sentence: str) -> None:
 # Send, and hold what came of it against what may come of it.
 
 PATIENCE_SECONDS: Final = 15.0
-Ended = Receipt | BaseException
+_Ended = Receipt | BaseException
 
 
 @asynccontextmanager
@@ -73,7 +73,7 @@ async def connected(case: Case, place: Place) -> AsyncIterator[Channel]:
         raise AssertionError(f"nothing came back within {PATIENCE_SECONDS:.0f} seconds") from None
 
 
-async def attempt(channel: Channel, part: Any, timeout_seconds: float) -> Ended:
+async def attempt(channel: Channel, part: Any, timeout_seconds: float) -> _Ended:
     """What is no error of ours is kept too, to be shown as what it is."""
     try:
         return await channel.send(part, timeout_seconds)
@@ -83,7 +83,7 @@ async def attempt(channel: Channel, part: Any, timeout_seconds: float) -> Ended:
         return error
 
 
-def ensure_ended(outcome: Ended, allowed: Endings) -> None:
+def ensure_ended(outcome: _Ended, allowed: Endings) -> None:
     endings = allowed if isinstance(allowed, tuple) else (allowed,)
     ensure(_kind(outcome) in endings, f"expected {_named(endings)}, and {_told(outcome)}")
     if isinstance(outcome, Receipt):
@@ -93,7 +93,7 @@ def ensure_ended(outcome: Ended, allowed: Endings) -> None:
         ensure(outcome.retryable is fair, f"{type(outcome).__name__} must {'' if fair else 'not '}be retryable")
 
 
-def ensure_wait(outcome: Ended, asked: float | tuple[float, float] | None) -> None:
+def _ensure_wait(outcome: _Ended, asked: float | tuple[float, float] | None) -> None:
     if not isinstance(outcome, PostroomError) or asked is None:
         return
     least, most = asked if isinstance(asked, tuple) else (asked, asked)
@@ -101,14 +101,14 @@ def ensure_wait(outcome: Ended, asked: float | tuple[float, float] | None) -> No
     ensure(wait is not None and least <= wait <= most, f"it is to wait {least:g} to {most:g} seconds, and says {wait}")
 
 
-def ensure_discreet(case: Case, outcome: Ended, heard: Overheard) -> None:
+def ensure_discreet(case: Case, outcome: _Ended, heard: _Overheard) -> None:
     said = [heard.text, *(everything_said(outcome) if isinstance(outcome, BaseException) else [repr(outcome)])]
     leaked = [secret for secret in case.secrets if any(secret in text for text in said)]
     ensure(not leaked, "a secret appears in an error or a log")
     ensure(not any(case.text in text for text in said), "the message appears in an error or a log")
 
 
-def _kind(outcome: Ended) -> object:
+def _kind(outcome: _Ended) -> object:
     """The nearest class of ours: an author may derive from them."""
     if isinstance(outcome, Receipt):
         return None
@@ -121,7 +121,7 @@ def _named(endings: tuple[Ending, ...]) -> str:
     return " or ".join("a receipt" if one is None else one.__name__ for one in endings)
 
 
-def _told(outcome: Ended) -> str:
+def _told(outcome: _Ended) -> str:
     if isinstance(outcome, Receipt):
         return "a receipt came back"
     if isinstance(outcome, PostroomError):
@@ -134,7 +134,7 @@ def _told(outcome: Ended) -> str:
 # Everything that is said aside while a check runs: logs of both kinds, and what is printed.
 
 
-class Overheard:
+class _Overheard:
     def __init__(self) -> None:
         self._printed = io.StringIO()
         self.events: list[Any] = []
@@ -149,8 +149,8 @@ class Overheard:
 
 
 @contextlib.contextmanager
-def overhearing() -> Iterator[Overheard]:
-    heard = Overheard()
+def overhearing() -> Iterator[_Overheard]:
+    heard = _Overheard()
     handler = logging.StreamHandler(heard.printed)
     handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
     root = logging.getLogger()
@@ -222,21 +222,21 @@ def told(case: Case, name: str) -> Situation:
 
 def _standard(name: str) -> Look:
     async def look(case: Case) -> None:
-        await play(case, told(case, name))
+        await _play(case, told(case, name))
 
     return look
 
 
 def _exactly(situation: Situation) -> Look:
     async def look(case: Case) -> None:
-        outcome = await play(case, situation)
+        outcome = await _play(case, situation)
         if situation.retry_after_seconds is None:
             ensure(getattr(outcome, "retry_after_seconds", None) is None, "it makes up a wait that was not asked for")
 
     return look
 
 
-async def play(case: Case, situation: Situation) -> Ended:
+async def _play(case: Case, situation: Situation) -> _Ended:
     """What came of the first message."""
     with overhearing() as heard:
         async with case.words.provider() as provider:
@@ -246,12 +246,12 @@ async def play(case: Case, situation: Situation) -> Ended:
     for outcome, allowed in zip(outcomes, situation.endings, strict=True):
         ensure_ended(outcome, allowed)
         ensure_discreet(case, outcome, heard)
-    ensure_wait(outcomes[0], situation.retry_after_seconds)
+    _ensure_wait(outcomes[0], situation.retry_after_seconds)
     _ensure_once(situation, provider)
     return outcomes[0]
 
 
-async def _outcomes(case: Case, situation: Situation, channel: Channel, provider: FakeProvider) -> list[Ended]:
+async def _outcomes(case: Case, situation: Situation, channel: Channel, provider: FakeProvider) -> list[_Ended]:
     """One message after the other, as many as the situation has endings."""
     outcomes = []
     for number, _ in enumerate(situation.endings, start=1):
@@ -263,7 +263,7 @@ async def _outcomes(case: Case, situation: Situation, channel: Channel, provider
     return outcomes
 
 
-async def _in_time(sending: asyncio.Task[Ended], timeout_seconds: float) -> Ended:
+async def _in_time(sending: asyncio.Task[_Ended], timeout_seconds: float) -> _Ended:
     """A deadline that is passed by much more than a busy machine needs is none."""
     try:
         async with asyncio.timeout(timeout_seconds + _GRACE_SECONDS):

@@ -39,7 +39,7 @@ from postroom.testing.servers.mail import MailScript, MailServer
 
 # Over HTTP.
 
-SILENCE_SECONDS: Final = 1.0  # enough for the provider to have read everything, on a busy machine too
+_SILENCE_SECONDS: Final = 1.0  # enough for the provider to have read everything, on a busy machine too
 _SWOLLEN_BYTES: Final = 32 * 1024 * 1024
 _DAY_SECONDS: Final = 86_400.0
 _UNAVAILABLE: Final[tuple[Ending, ...]] = (TargetUnavailable, ProviderFailed, ProviderThrottled, OutcomeUncertain)
@@ -73,7 +73,7 @@ class HttpWords:
     by_status: bool = False
     """The status alone says that a message was taken, whatever else the answer says or leaves out."""
     aside: Aside | None = None
-    silence_seconds: float = SILENCE_SECONDS
+    silence_seconds: float = _SILENCE_SECONDS
     """How long the channel may wait for a provider that does not answer."""
 
     @property
@@ -246,7 +246,7 @@ def _answers(text: str, secrets: Sequence[str]) -> Iterator[Situation]:
 
 
 def _lines() -> Iterator[Situation]:
-    slow = MailScript(piece_bytes=1, pause_seconds=SILENCE_SECONDS / 4)
+    slow = MailScript(piece_bytes=1, pause_seconds=_SILENCE_SECONDS / 4)
     early = MailScript(reset_at="CONNECT")
     yield Situation(id="reset-before-reading", script=early, raises=TargetUnavailable, taken=0)
     yield Situation(id="read-then-reset", script=MailScript(reset_at="BODY"), raises=OutcomeUncertain)
@@ -261,7 +261,7 @@ def _step(name: str, step: str, answer: bytes, raises: Endings, *, taken: int = 
 
 
 def _late(name: str, script: MailScript) -> Situation:
-    return Situation(id=name, script=script, raises=OutcomeUncertain, timeout_seconds=SILENCE_SECONDS)
+    return Situation(id=name, script=script, raises=OutcomeUncertain, timeout_seconds=_SILENCE_SECONDS)
 
 
 # A fake provider of an author's own making, with situations of its own and none of the standard ones.

@@ -15,7 +15,7 @@ from postroom.message.delivery import REPEAT_MARK, Intent, Message
 
 # Plain text in pieces, with a title over the first.
 
-ADDRESS: Final = "-"
+_ADDRESS: Final = "-"
 _LEAST_BODY: Final = 40
 _LONGEST_TITLE: Final = 250
 
@@ -36,7 +36,7 @@ class ApprisePart:
 
 def address(text: str) -> str | None:
     """The URL in the settings is the address; a message has nothing to add."""
-    return ADDRESS if text.strip() == ADDRESS else None
+    return _ADDRESS if text.strip() == _ADDRESS else None
 
 
 def build(message: Message, limits: ServiceLimits) -> Sequence[ApprisePart]:

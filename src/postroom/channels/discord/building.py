@@ -108,7 +108,7 @@ def _behind_buttons(rows: list[Mapping[str, Any]]) -> Iterator[str]:
 
 # From a message to its requests.
 
-SUPPRESS_EMBEDS: Final = 1 << 2
+_SUPPRESS_EMBEDS: Final = 1 << 2
 NO_MENTIONS: Final[dict[str, Any]] = {"parse": [], "replied_user": False}
 _OWN_EMOJI = re.compile(r"[A-Za-z0-9_]{2,32}:[0-9]{1,20}")  # one that a server has made
 
@@ -154,7 +154,7 @@ def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequ
     requests = [
         DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body) for body in bodies
     ]
-    return (*requests[:-1], with_files(requests[-1], message.attachments))
+    return (*requests[:-1], _with_files(requests[-1], message.attachments))
 
 
 def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
@@ -188,7 +188,7 @@ def _kept(numbers: list[str], texts: int, with_files: str | None) -> list[str]:
 def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]]) -> Iterator[DiscordRequest]:
     about = {"message_id": to, "fail_if_not_exists": False}
     for number, text in enumerate(texts):
-        body = {"flags": SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
+        body = {"flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
         body |= _key(message.delivery_id, number)
         yield DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body)
 
@@ -196,12 +196,12 @@ def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]])
 def _parts(message: Message) -> list[str]:
     if message.format is Format.MARKDOWN:
         return rich_shown_parts(_rich(message), repeated=message.repeated)
-    return shown_parts(with_links(message.text, message.markup, fits_under), repeated=message.repeated)
+    return shown_parts(with_links(message.text, message.markup, _fits_under), repeated=message.repeated)
 
 
 def _rich(message: Message) -> RichText:
     rich = rich_of(message.text)
-    return rich.followed_by(with_links(rich.text, message.markup, fits_under))
+    return rich.followed_by(with_links(rich.text, message.markup, _fits_under))
 
 
 def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:
@@ -223,7 +223,7 @@ def _reaction(message: Message) -> DiscordRequest:
 
 
 def _body(text: str) -> dict[str, Any]:
-    return {"content": text, "flags": SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS}
+    return {"content": text, "flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS}
 
 
 def _key(delivery_id: DeliveryId, part: int) -> dict[str, Any]:
@@ -397,12 +397,12 @@ def _link(target: str, inside: str, bare: str) -> str:
 
 # What stands under a Discord message: rows of buttons.
 
-IN_A_ROW: Final = 5
-MOST_ROWS: Final = 5
-MOST_BUTTONS: Final = IN_A_ROW * MOST_ROWS
-LONGEST_LABEL: Final = 80
-LONGEST_TOKEN: Final = 100
-LONGEST_LINK: Final = 512
+_IN_A_ROW: Final = 5
+_MOST_ROWS: Final = 5
+_MOST_BUTTONS: Final = _IN_A_ROW * _MOST_ROWS
+_LONGEST_LABEL: Final = 80
+_LONGEST_TOKEN: Final = 100
+_LONGEST_LINK: Final = 512
 _ROW, _BUTTON = 1, 2
 _PLAIN, _LINK = 2, 5
 _STYLES: Final = {ButtonStyle.PRIMARY: 1, ButtonStyle.SUCCESS: 3, ButtonStyle.DANGER: 4}
@@ -410,41 +410,41 @@ _STYLES: Final = {ButtonStyle.PRIMARY: 1, ButtonStyle.SUCCESS: 3, ButtonStyle.DA
 
 def components(markup: Markup | None) -> list[dict[str, Any]]:
     """Empty without buttons, which in an edit takes away what stood there."""
-    buttons = [[one for one in row if fits_under(one)] for row in (markup.buttons if markup else ())]
-    if sum(map(len, buttons)) > MOST_BUTTONS:
-        raise ValidationError(f"a Discord message has at most {MOST_BUTTONS} buttons")
+    buttons = [[one for one in row if _fits_under(one)] for row in (markup.buttons if markup else ())]
+    if sum(map(len, buttons)) > _MOST_BUTTONS:
+        raise ValidationError(f"a Discord message has at most {_MOST_BUTTONS} buttons")
     return [{"type": _ROW, "components": [_components_key(one) for one in row]} for row in _rows(buttons)]
 
 
-def fits_under(button: Button) -> bool:
+def _fits_under(button: Button) -> bool:
     """A link that Discord takes in no button would cost the whole message."""
-    return button.url is None or (len(button.url) <= LONGEST_LINK and fits_a_button(button))
+    return button.url is None or (len(button.url) <= _LONGEST_LINK and fits_a_button(button))
 
 
 def _rows(given: Sequence[Sequence[Button]]) -> list[Sequence[Button]]:
     """As they were meant if that many rows fit, else one after the other."""
     meant = [part for row in given for part in _batched(row)]
-    return meant if len(meant) <= MOST_ROWS else _batched([one for row in given for one in row])
+    return meant if len(meant) <= _MOST_ROWS else _batched([one for row in given for one in row])
 
 
 def _batched(row: Sequence[Button]) -> list[Sequence[Button]]:
-    return [row[start : start + IN_A_ROW] for start in range(0, len(row), IN_A_ROW)]
+    return [row[start : start + _IN_A_ROW] for start in range(0, len(row), _IN_A_ROW)]
 
 
 def _components_key(button: Button) -> dict[str, Any]:
-    key = {"type": _BUTTON, "label": cut(one_line(button.label), LONGEST_LABEL)}
+    key = {"type": _BUTTON, "label": cut(one_line(button.label), _LONGEST_LABEL)}
     if button.url is not None:
         return key | {"style": _LINK, "url": button.url}
     token = button.token or ""
-    if not token or text_problem(token) or len(token) > LONGEST_TOKEN:
-        raise ValidationError(f"a button's token must have 1 to {LONGEST_TOKEN} characters")
+    if not token or text_problem(token) or len(token) > _LONGEST_TOKEN:
+        raise ValidationError(f"a button's token must have 1 to {_LONGEST_TOKEN} characters")
     return key | {"style": _STYLES[button.style] if button.style else _PLAIN, "custom_id": token}
 
 
 # Files under a Discord message: one form with the message and all of them, so one request and one outcome.
 
 
-def with_files(request: DiscordRequest, files: Sequence[Attachment]) -> DiscordRequest:
+def _with_files(request: DiscordRequest, files: Sequence[Attachment]) -> DiscordRequest:
     if not files:
         return request
     listed = [{"id": place, "filename": plain_name(one)} for place, one in enumerate(files)]

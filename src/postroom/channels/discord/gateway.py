@@ -156,7 +156,7 @@ def _user(user: object) -> str | None:
 # What a bot has to know of its session with Discord's Gateway, and the frames it sends there.
 
 
-class Op(IntEnum):
+class _Op(IntEnum):
     DISPATCH = 0
     HEARTBEAT = 1
     IDENTIFY = 2
@@ -183,7 +183,7 @@ class GatewayStart:
 
 
 @dataclass(slots=True, kw_only=True)
-class GatewaySession:
+class _GatewaySession:
     """`sequence` is the last event we have; Discord sends what came after it when the session is taken up again."""
 
     id: str = field(default="", repr=False)
@@ -202,17 +202,17 @@ class GatewaySession:
         self.id, self.resume_url, self.sequence = "", "", None
 
 
-def identify(token: str, intents: int) -> dict[str, Any]:
+def _identify(token: str, intents: int) -> dict[str, Any]:
     properties = {"os": "linux", "browser": "postroom", "device": "postroom"}
-    return {"op": Op.IDENTIFY, "d": {"token": token, "intents": intents, "properties": properties}}
+    return {"op": _Op.IDENTIFY, "d": {"token": token, "intents": intents, "properties": properties}}
 
 
-def resume(token: str, session: GatewaySession) -> dict[str, Any]:
-    return {"op": Op.RESUME, "d": {"token": token, "session_id": session.id, "seq": session.sequence}}
+def _resume(token: str, session: _GatewaySession) -> dict[str, Any]:
+    return {"op": _Op.RESUME, "d": {"token": token, "session_id": session.id, "seq": session.sequence}}
 
 
-def heartbeat(session: GatewaySession) -> dict[str, Any]:
-    return {"op": Op.HEARTBEAT, "d": session.sequence}
+def _heartbeat(session: _GatewaySession) -> dict[str, Any]:
+    return {"op": _Op.HEARTBEAT, "d": session.sequence}
 
 
 def _gateway_session_text(value: object) -> str:
@@ -221,7 +221,7 @@ def _gateway_session_text(value: object) -> str:
 
 # How a connection to Discord's Gateway ended, and what may be done after it.
 
-FOR_GOOD: Final[Mapping[int, str]] = {
+_FOR_GOOD: Final[Mapping[int, str]] = {
     4004: BAD_TOKEN,
     4010: "Discord refuses our shard",
     4011: "this bot is in so many servers that Discord wants its connection divided (sharding)",
@@ -235,7 +235,7 @@ FOR_GOOD: Final[Mapping[int, str]] = {
 _ANOTHER_SESSION: Final = frozenset({4003, 4007, 4009})
 
 
-class Cut(Exception):
+class _Cut(Exception):
     """The connection is gone; `resumes`: the same session may be taken up again, and nothing is lost."""
 
     def __init__(self, words: str, *, resumes: bool = True) -> None:
@@ -243,15 +243,15 @@ class Cut(Exception):
         self.resumes = resumes
 
 
-class Barred(TargetUnavailable):
+class _Barred(TargetUnavailable):
     """It makes no sense to knock again until somebody has changed something."""
 
 
-def farewell(code: int | None) -> Cut | Barred:
-    if code is not None and code in FOR_GOOD:
-        return Barred(FOR_GOOD[code])
+def _farewell(code: int | None) -> _Cut | _Barred:
+    if code is not None and code in _FOR_GOOD:
+        return _Barred(_FOR_GOOD[code])
     words = f"Discord's gateway closed the connection ({code})" if code else "the connection to Discord's gateway broke"
-    return Cut(words, resumes=code not in _ANOTHER_SESSION)
+    return _Cut(words, resumes=code not in _ANOTHER_SESSION)
 
 
 # What came over the Gateway and has not been handled yet, each with a place in a count that never goes back.
@@ -303,7 +303,7 @@ class HeardEvents:
 # sessions are counted by Discord, which takes a bot's token away after a thousand in a day, so a start that fails is
 # followed by a growing pause.
 
-CONNECT_SECONDS: Final = 20.0
+_CONNECT_SECONDS: Final = 20.0
 _LARGEST_FRAME: Final = 16 * 1024 * 1024
 _CLOSE_SECONDS: Final = 1.0
 _LEAVES, _COMES_BACK = 1000, 4000  # after the first, Discord forgets the session
@@ -331,7 +331,7 @@ class GatewayNeeds:
 class Gateway:
     def __init__(self, parts: GatewayNeeds) -> None:
         self._parts = parts
-        self._session = GatewaySession()
+        self._session = _GatewaySession()
         self._heard = HeardEvents(parts.now_us)
         self._task: asyncio.Task[None] | None = None
         self._http: aiohttp.ClientSession | None = None
@@ -348,7 +348,7 @@ class Gateway:
         self._heard.handled_before(position)
         if not (heard := self._heard.listened()).events:
             self._mends = 1
-            await self._until(self._up.wait(), CONNECT_SECONDS)
+            await self._until(self._up.wait(), _CONNECT_SECONDS)
             if not self._up.is_set():
                 raise TargetUnavailable("Discord's gateway has not let us in yet")
             await self._until(self._heard.some(), timeout_seconds)
@@ -387,7 +387,7 @@ class Gateway:
         while True:
             try:
                 await self._converse()
-            except Cut as cut:
+            except _Cut as cut:
                 words = str(cut)
                 if not cut.resumes:
                     self._session.forget()
@@ -401,11 +401,11 @@ class Gateway:
         knows_us = bool(self._session.id)
         url = await self._url(knows_us)
         async with self._connected(url) as socket:
-            interval = _interval(await self._frame(socket, CONNECT_SECONDS))
+            interval = _interval(await self._frame(socket, _CONNECT_SECONDS))
             await self._send(socket, self._greeting(knows_us))
             try:
                 await _first_of(self._read(socket), self._beat(socket, interval))
-            except (Cut, Barred) as end:
+            except (_Cut, _Barred) as end:
                 self._count(knows_us, end)
                 raise
 
@@ -414,7 +414,7 @@ class Gateway:
             return self._session.resume_url
         if wait := self._pause_seconds():
             raise TargetUnavailable(f"{self._why}; asked again in {wait:.0f} s", retry_after_seconds=wait)
-        start = await self._parts.start(CONNECT_SECONDS)
+        start = await self._parts.start(_CONNECT_SECONDS)
         if not knows_us and start.sessions_left is not None and start.sessions_left < _KEPT_STARTS:
             raise TargetUnavailable(
                 f"Discord allows this bot only {start.sessions_left} more connections for now",
@@ -424,14 +424,14 @@ class Gateway:
 
     def _greeting(self, knows_us: bool) -> Mapping[str, Any]:
         parts = self._parts
-        return resume(parts.token, self._session) if knows_us else identify(parts.token, parts.intents)
+        return _resume(parts.token, self._session) if knows_us else _identify(parts.token, parts.intents)
 
     def _pause_seconds(self) -> float:
         return 0.0 if self._session.id else max(self._not_before - self._parts.monotonic(), 0.0)
 
-    def _count(self, knew_us: bool, end: Cut | Barred) -> None:
+    def _count(self, knew_us: bool, end: _Cut | _Barred) -> None:
         """A new session that never began costs one of the thousand."""
-        barred = isinstance(end, Barred)
+        barred = isinstance(end, _Barred)
         if not barred and (knew_us or self._up.is_set()):
             return
         if barred:
@@ -447,16 +447,16 @@ class Gateway:
 
     async def _take(self, socket: aiohttp.ClientWebSocketResponse, frame: Mapping[str, Any]) -> None:
         match frame.get("op"):
-            case Op.DISPATCH:
+            case _Op.DISPATCH:
                 self._dispatch(frame)
-            case Op.HEARTBEAT:
-                await self._send(socket, heartbeat(self._session))
-            case Op.HEARTBEAT_ACK:
+            case _Op.HEARTBEAT:
+                await self._send(socket, _heartbeat(self._session))
+            case _Op.HEARTBEAT_ACK:
                 self._acknowledged = True
-            case Op.RECONNECT:
-                raise Cut("Discord's gateway asks for another connection")
-            case Op.INVALID_SESSION:
-                raise Cut("Discord's gateway has ended the session", resumes=frame.get("d") is True)
+            case _Op.RECONNECT:
+                raise _Cut("Discord's gateway asks for another connection")
+            case _Op.INVALID_SESSION:
+                raise _Cut("Discord's gateway has ended the session", resumes=frame.get("d") is True)
 
     def _dispatch(self, frame: Mapping[str, Any]) -> None:
         """What we cannot keep is not counted as received, so it comes again."""
@@ -468,7 +468,7 @@ class Gateway:
             self._up.set()
         if event := self._parts.event(name, told, self._session.bot_id):
             if self._heard.is_full:
-                raise Cut("more has come over Discord's gateway than can be handled")
+                raise _Cut("more has come over Discord's gateway than can be handled")
             self._heard.add(event)
         if isinstance(sequence, int):
             self._session.sequence = sequence
@@ -478,15 +478,15 @@ class Gateway:
         await asyncio.sleep(interval * self._parts.dice())
         while self._acknowledged:
             self._acknowledged = False
-            await self._send(socket, heartbeat(self._session))
+            await self._send(socket, _heartbeat(self._session))
             await asyncio.sleep(interval)
-        raise Cut("Discord's gateway no longer answers")
+        raise _Cut("Discord's gateway no longer answers")
 
     async def _send(self, socket: aiohttp.ClientWebSocketResponse, frame: Mapping[str, Any]) -> None:
         try:
             await socket.send_str(json.dumps(frame))
         except (aiohttp.ClientError, OSError):
-            raise farewell(socket.close_code) from None
+            raise _farewell(socket.close_code) from None
 
     async def _frame(
         self, socket: aiohttp.ClientWebSocketResponse, timeout_seconds: float | None = None
@@ -494,13 +494,13 @@ class Gateway:
         try:
             received = await socket.receive(timeout_seconds)
         except TimeoutError:
-            raise Cut("Discord's gateway says nothing") from None
+            raise _Cut("Discord's gateway says nothing") from None
         if received.type is not aiohttp.WSMsgType.TEXT:
-            raise farewell(socket.close_code)
+            raise _farewell(socket.close_code)
         try:
             frame = json.loads(received.data)
         except (ValueError, RecursionError):
-            raise Cut("Discord's gateway said something unreadable") from None
+            raise _Cut("Discord's gateway said something unreadable") from None
         return frame if isinstance(frame, Mapping) else {}
 
     @asynccontextmanager
@@ -516,7 +516,7 @@ class Gateway:
         if scheme != "wss" and (self._parts.secure or scheme != "ws"):
             raise TargetUnavailable("Discord's gateway is not at an encrypted address")
         try:
-            async with asyncio.timeout(CONNECT_SECONDS):
+            async with asyncio.timeout(_CONNECT_SECONDS):
                 return await self._client().ws_connect(
                     f"{scheme}://{rest.partition('?')[0]}{_QUERY}",
                     headers={"User-Agent": self._parts.user_agent},
@@ -536,8 +536,8 @@ class Gateway:
 def _interval(hello: Mapping[str, Any]) -> float:
     told = hello.get("d")
     milliseconds = told.get("heartbeat_interval") if isinstance(told, Mapping) else None
-    if hello.get("op") != Op.HELLO or isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
-        raise Cut("Discord's gateway did not greet us")
+    if hello.get("op") != _Op.HELLO or isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
+        raise _Cut("Discord's gateway did not greet us")
     return max(float(milliseconds), 1.0) / 1000
 
 

@@ -24,7 +24,7 @@ from postroom.message.markup import Button, Markup
 
 # One e-mail address: plain ASCII, one mailbox, nothing around it.
 
-LONGEST_ADDRESS = 254
+_LONGEST_ADDRESS = 254
 _LONGEST_LOCAL_PART = 64
 
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -41,7 +41,7 @@ def mailbox(text: str) -> str | None:
     """
     text = text.strip(" ")
     match = _MAILBOX.fullmatch(text)
-    if match is None or len(text) > LONGEST_ADDRESS:
+    if match is None or len(text) > _LONGEST_ADDRESS:
         return None
     local_part, domain = match.groups()
     if len(local_part) > _LONGEST_LOCAL_PART or "=?" in local_part or domain.rpartition(".")[2].isdigit():
@@ -67,7 +67,7 @@ Security = Literal["starttls", "tls", "none"]
 
 # The mail, plain or as text and HTML.
 
-DEFAULT_SUBJECT = "Notification"
+_DEFAULT_SUBJECT = "Notification"
 
 _PAGE = '<!DOCTYPE html>\n<html><head><meta charset="utf-8"></head><body>\n{}\n</body></html>'
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -121,14 +121,14 @@ def build(message: Message, *, sender: str, name: str = "", now: datetime, more:
         recipient=recipient,
         message_id=own_id,
         content=content,
-        private=(message.text, *shown, *named, message.subject or "", *private_of(message.markup)),
+        private=(message.text, *shown, *named, message.subject or "", *_private_of(message.markup)),
         files=message.attachments,
         boundary=boundary,
     )
 
 
 def with_files(mail: OutgoingMail, contents: Sequence[bytes]) -> OutgoingMail:
-    parts = file_parts(mail.boundary, list(zip(mail.files, contents, strict=True)))
+    parts = _file_parts(mail.boundary, list(zip(mail.files, contents, strict=True)))
     return replace(mail, content=b"".join([mail.content, *parts]), files=())
 
 
@@ -181,7 +181,7 @@ def _asking(markup: Markup | None) -> Iterator[str]:
 
 
 def _subject(message: Message) -> str:
-    return checked("subject", message.subject or "").strip() or DEFAULT_SUBJECT
+    return checked("subject", message.subject or "").strip() or _DEFAULT_SUBJECT
 
 
 def _reply_subject(subject: str) -> str:
@@ -267,7 +267,7 @@ def _mail_header_pieces(value: str) -> list[bytes]:
 
 # Headers for those between us and the reader: services that drop copies, and programs that sort by importance.
 
-KEY_HEADERS: Final = ("Resend-Idempotency-Key", "X-EE-Idempotency-Key")
+_KEY_HEADERS: Final = ("Resend-Idempotency-Key", "X-EE-Idempotency-Key")
 """By which Resend (24 hours) and EmailEngine know a second copy of the same mail; no one else minds them."""
 _IMPORTANCE: Final = {Priority.HIGH: "high", Priority.LOW: "low"}
 MARKED_HEADER: Final = "X-Postroom-Message"
@@ -275,7 +275,7 @@ MARKED_HEADER: Final = "X-Postroom-Message"
 
 
 def service_headers(message: Message, marked_id: str | None = None) -> Iterator[str]:
-    yield from (f"{name}: {message.delivery_id}" for name in KEY_HEADERS)
+    yield from (f"{name}: {message.delivery_id}" for name in _KEY_HEADERS)
     if marked_id is not None:
         yield f"{MARKED_HEADER}: {marked_id}"
     if importance := _IMPORTANCE.get(message.priority):
@@ -292,7 +292,7 @@ def links(markup: Markup | None) -> list[str]:
     return ["\n".join(_line(button) for button in row) for row in (markup.buttons if markup else ()) if row]
 
 
-def private_of(markup: Markup | None) -> Iterator[str]:
+def _private_of(markup: Markup | None) -> Iterator[str]:
     """What no error may quote: a link is as good as an answer."""
     return (button.url for button in (markup.every_button if markup else ()) if button.url)
 
@@ -326,7 +326,7 @@ _PIECE: Final = 60  # of a long name, so that no line grows beyond what mail ser
 _NOT_IN_BASE64: Final = ("multipart/", "message/")
 
 
-def file_parts(boundary: str, files: Sequence[tuple[Attachment, bytes]]) -> Iterator[bytes]:
+def _file_parts(boundary: str, files: Sequence[tuple[Attachment, bytes]]) -> Iterator[bytes]:
     for file, content in files:
         lines = [f"--{boundary}", f"Content-Type: {_type(file, content)}", *_disposition(plain_name(file))]
         yield "\r\n".join([*lines, "Content-Transfer-Encoding: base64", "", ""]).encode("ascii")

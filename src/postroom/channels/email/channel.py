@@ -48,7 +48,7 @@ from postroom.message.markup import Markup
 
 # One visit to a mail server that knows whether the message was handed over.
 
-AUTHENTICATION_CODES = frozenset({530, 534, 535, 538})
+_AUTHENTICATION_CODES = frozenset({530, 534, 535, 538})
 _START_INPUT = 354
 _COMPLETED = 250
 
@@ -85,7 +85,7 @@ class Stage(IntEnum):
 def read_refusal(stage: Stage, code: int, words: str) -> PostroomError:
     """Before the envelope a refusal concerns us and not the message."""
     said = f"the mail server answered {code}" + (f": {words}" if words else "")
-    if code in AUTHENTICATION_CODES:
+    if code in _AUTHENTICATION_CODES:
         return TargetUnavailable(f"the mail server does not accept our login ({code})")
     if 500 <= code < 600 and stage > Stage.SESSION:
         return ValidationError(said)
@@ -94,7 +94,7 @@ def read_refusal(stage: Stage, code: int, words: str) -> PostroomError:
     return read_loss(stage)
 
 
-async def visit(server: Server, mail: OutgoingMail | None, timeout_seconds: float) -> None:
+async def _visit(server: Server, mail: OutgoingMail | None, timeout_seconds: float) -> None:
     """With a token that the server refuses, once more with a new one: nothing of the mail had left."""
     if server.access is None:
         await SmtpVisit(server).make(mail, timeout_seconds)
@@ -171,7 +171,7 @@ class SmtpVisit:
             private = mail.private if mail else ()
             words = provider_words(error.message, secrets=self._secrets, private=private)
             failure = read_refusal(self._stage, error.code, words).told_by(error.code, words or "refused")
-            self.login_refused = self._stage is Stage.SESSION and error.code in AUTHENTICATION_CODES
+            self.login_refused = self._stage is Stage.SESSION and error.code in _AUTHENTICATION_CODES
         except (SMTPException, OSError, UnicodeError) as error:
             ours = out_of_descriptors(error) if self._stage is Stage.SESSION else None
             failure = ours or read_loss(self._stage)
@@ -304,7 +304,7 @@ class Email:
     async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
         ends_at = time.monotonic() + timeout_seconds
         mail = await self._whole(part, ends_at) if part.files else part
-        await visit(self._server, mail, ends_at - time.monotonic())
+        await _visit(self._server, mail, ends_at - time.monotonic())
         return Receipt(part.message_id)
 
     async def bring_files(self, message: InboundMessage, timeout_seconds: float) -> Sequence[InboundFile]:
@@ -315,7 +315,7 @@ class Email:
             raise TargetUnavailable("the mail server did not hand out the files") from None
 
     async def probe(self, timeout_seconds: float) -> str:
-        await visit(self._server, None, timeout_seconds)
+        await _visit(self._server, None, timeout_seconds)
         if self._listening is not None:
             await self._listening.probe()
         return f"{self._server.username or self._sender} at {self._server.host}"

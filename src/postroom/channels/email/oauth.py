@@ -27,13 +27,13 @@ from postroom.settings.accounts import EmailAccount, EmailSettings
 
 # Whom one asks for access to a mailbox, where, and for what.
 
-GOOGLE_SCOPES: Final = ("https://mail.google.com/",)
-MICROSOFT_SCOPES: Final = (
+_GOOGLE_SCOPES: Final = ("https://mail.google.com/",)
+_MICROSOFT_SCOPES: Final = (
     "offline_access",
     "https://outlook.office.com/IMAP.AccessAsUser.All",
     "https://outlook.office.com/SMTP.Send",
 )
-PROVIDERS: Final = ("google", "microsoft")
+_PROVIDERS: Final = ("google", "microsoft")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def oauth_provider(
         return OauthProvider(
             name=name,
             title="Google",
-            scopes=GOOGLE_SCOPES,
+            scopes=_GOOGLE_SCOPES,
             token_url=token_url or "https://oauth2.googleapis.com/token",
             authorize_url=authorize_url or "https://accounts.google.com/o/oauth2/v2/auth",
         )
@@ -65,22 +65,22 @@ def oauth_provider(
         return OauthProvider(
             name=name,
             title="Microsoft",
-            scopes=MICROSOFT_SCOPES,
+            scopes=_MICROSOFT_SCOPES,
             token_url=token_url or f"{base}/token",
             device_url=device_url or f"{base}/devicecode",
         )
-    raise ValueError(f"oauth_provider must be {' or '.join(PROVIDERS)}")
+    raise ValueError(f"oauth_provider must be {' or '.join(_PROVIDERS)}")
 
 
 # What a provider's token endpoint says: a token, not yet, or no.
 
-CALL_SECONDS: Final = 30.0
+_CALL_SECONDS: Final = 30.0
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 _USUAL_SECONDS: Final = 3600.0
 _NO_MORE: Final = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "interaction_required"})
 
 
-class NotYet(Exception):
+class _NotYet(Exception):
     """The person has not decided; `slower` when we ask too often."""
 
     def __init__(self, *, slower: bool) -> None:
@@ -89,18 +89,18 @@ class NotYet(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
+class _Granted:
     access_token: str = field(repr=False)
     refresh_token: str = field(default="", repr=False)
     lasts_seconds: float = _USUAL_SECONDS
 
 
-async def ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
+async def _ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
     """One POST of a form. A lost answer is no harm: tokens are renewed as often as one asks."""
     call = HttpCall(title)
     failure: PostroomError | None = None
     try:
-        return await call.request("POST", url, CALL_SECONDS, body=urlencode(fields).encode(), headers=_FORM)
+        return await call.request("POST", url, _CALL_SECONDS, body=urlencode(fields).encode(), headers=_FORM)
     except OutcomeUncertain:
         failure = TargetUnavailable(f"{title} did not answer when we asked for access to the mailbox")
     finally:
@@ -108,26 +108,26 @@ async def ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
     raise failure
 
 
-def granted(title: str, answer: HttpAnswer, again: str) -> Granted:
+def _granted(title: str, answer: HttpAnswer, again: str) -> _Granted:
     """`again` is what one does to be let in anew. Raises NotYet, or one of our errors, without any words of theirs."""
-    told = document(answer)
+    told = _document(answer)
     if answer.status == 200 and isinstance(token := told.get("access_token"), str) and token:
         lasts = told.get("expires_in")
-        return Granted(
+        return _Granted(
             access_token=token,
             refresh_token=_text(told.get("refresh_token")),
             lasts_seconds=float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _USUAL_SECONDS,
         )
     code = _text(told.get("error"))[:64]
     if code in ("authorization_pending", "slow_down"):
-        raise NotYet(slower=code == "slow_down")
+        raise _NotYet(slower=code == "slow_down")
     if code in _NO_MORE or answer.status in (400, 401, 403):
         said = f" ({code})" if code.replace("_", "").isalnum() else ""
         raise CredentialsRefused(f"{title} does not let us into the mailbox any more{said}: {again}")
     raise TargetUnavailable(f"{title} gave no access to the mailbox just now ({answer.status})")
 
 
-def document(answer: HttpAnswer) -> dict[str, Any]:
+def _document(answer: HttpAnswer) -> dict[str, Any]:
     try:
         told = json.loads(answer.body)
     except ValueError:
@@ -265,8 +265,8 @@ class MailAccess:
             fields["client_secret"] = grant.client_secret
         if self._provider.name == "microsoft":
             fields["scope"] = " ".join(self._provider.scopes)
-        told = granted(
-            self._provider.title, await ask(self._provider.title, self._provider.token_url, fields), self._again
+        told = _granted(
+            self._provider.title, await _ask(self._provider.title, self._provider.token_url, fields), self._again
         )
         return replace(
             grant,
@@ -282,28 +282,28 @@ def xoauth2(user: str, token: str) -> bytes:
 
 # Let a person grant access to a mailbox: by a code they type elsewhere, or by a page that answers this machine.
 
-Say = Callable[[str], object]
-Sleep = Callable[[float], Awaitable[object]]
-PATIENCE_SECONDS: Final = 900.0
+_Say = Callable[[str], object]
+_Sleep = Callable[[float], Awaitable[object]]
+_PATIENCE_SECONDS: Final = 900.0
 _AGAIN: Final = "start again"
 _SLOWER_SECONDS: Final = 5.0
 _DONE: Final = "You can close this page and go back to the terminal."
 
 
 async def by_code(
-    provider: OauthProvider, client_id: str, client_secret: str, say: Say, sleep: Sleep = asyncio.sleep
+    provider: OauthProvider, client_id: str, client_secret: str, say: _Say, sleep: _Sleep = asyncio.sleep
 ) -> Grant:
     """RFC 8628, as Microsoft offers it."""
     client = _client(client_id, client_secret)
-    answer = await ask(
+    answer = await _ask(
         provider.title, provider.device_url, {"client_id": client_id, "scope": " ".join(provider.scopes)}
     )
-    told = document(answer)
+    told = _document(answer)
     code, shown, where = (told.get(name) for name in ("device_code", "user_code", "verification_uri"))
     if answer.status != 200 or not (isinstance(code, str) and isinstance(shown, str) and isinstance(where, str)):
         raise TargetUnavailable(f"{provider.title} gave no code ({answer.status}): check the client id")
     say(f"Open {_line(where)} in any browser, and enter the code {_line(shown)}")
-    pause, left = _number(told.get("interval"), 5.0), _number(told.get("expires_in"), PATIENCE_SECONDS)
+    pause, left = _number(told.get("interval"), 5.0), _number(told.get("expires_in"), _PATIENCE_SECONDS)
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": code, **client}
     while left > 0:
         await sleep(pause)
@@ -312,15 +312,15 @@ async def by_code(
             return _grant(
                 client_id,
                 client_secret,
-                granted(provider.title, await ask(provider.title, provider.token_url, fields), _AGAIN),
+                _granted(provider.title, await _ask(provider.title, provider.token_url, fields), _AGAIN),
             )
-        except NotYet as not_yet:
+        except _NotYet as not_yet:
             pause += _SLOWER_SECONDS if not_yet.slower else 0.0
     raise CredentialsRefused(f"{provider.title} has waited long enough for the code: {_AGAIN}")
 
 
 async def by_page(
-    provider: OauthProvider, client_id: str, client_secret: str, say: Say, *, port: int = 0, user: str = ""
+    provider: OauthProvider, client_id: str, client_secret: str, say: _Say, *, port: int = 0, user: str = ""
 ) -> Grant:
     """The loopback flow of RFC 8252 with PKCE, as Google offers it to programs on a desktop."""
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
@@ -338,13 +338,13 @@ async def by_page(
     finally:
         await runner.cleanup()
     fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
-    answer = await ask(provider.title, provider.token_url, fields | _client(client_id, client_secret))
-    return _grant(client_id, client_secret, granted(provider.title, answer, _AGAIN))
+    answer = await _ask(provider.title, provider.token_url, fields | _client(client_id, client_secret))
+    return _grant(client_id, client_secret, _granted(provider.title, answer, _AGAIN))
 
 
 async def _patiently(provider: OauthProvider, answered: asyncio.Future[str]) -> str:
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(_PATIENCE_SECONDS):
             return await answered
     except TimeoutError:
         raise CredentialsRefused(f"no answer came from {provider.title}'s page: {_AGAIN}") from None
@@ -383,7 +383,7 @@ def _listener(state: str, answered: asyncio.Future[str]) -> web.Application:
     return app
 
 
-def _grant(client_id: str, client_secret: str, told: Granted) -> Grant:
+def _grant(client_id: str, client_secret: str, told: _Granted) -> Grant:
     if not told.refresh_token:
         raise CredentialsRefused(f"access was granted for one hour only, without a refresh token: {_AGAIN}")
     return Grant(
@@ -400,7 +400,7 @@ def _client(client_id: str, client_secret: str) -> dict[str, str]:
 
 
 def _number(value: object, otherwise: float) -> float:
-    return float(value) if isinstance(value, int | float) and 0 < value <= PATIENCE_SECONDS else otherwise
+    return float(value) if isinstance(value, int | float) and 0 < value <= _PATIENCE_SECONDS else otherwise
 
 
 def _line(text: str) -> str:

@@ -86,12 +86,12 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
     if message.revises is not None and message.revises.deletes:
         return _deletes(message.revises, topic)
     _check_text(message)
-    text = with_links(message.text, message.markup)
+    text = _with_links(message.text, message.markup)
     if message.revises is not None:
         return _edits(message, message.revises, topic, text, answers_url)
     bodies = [_body(message, topic, part) for part in _parts(message, text)]
     _put_buttons(bodies[-1], message, topic, answers_url)
-    bodies += file_bodies(message, _body(message, topic, ""))
+    bodies += _file_bodies(message, _body(message, topic, ""))
     files = [None] * (len(bodies) - len(message.attachments)) + list(message.attachments)
     calls = [_call(message.delivery_id, place, body) for place, body in enumerate(bodies)]
     return tuple(replace(call, file=file) for call, file in zip(calls, files, strict=True))
@@ -165,7 +165,7 @@ def _body(message: Message, topic: str, text: str) -> dict[str, Any]:
 
 
 def _put_buttons(body: dict[str, Any], message: Message, topic: str, answers_url: str) -> None:
-    if message.markup and (actions := actions_of(message.markup, topic, answers_url)):
+    if message.markup and (actions := _actions_of(message.markup, topic, answers_url)):
         body["actions"] = actions
 
 
@@ -183,7 +183,7 @@ _ROOM: Final = MESSAGE_BYTES * _WRITTEN_BYTES  # both limits in one measure
 _TITLE_BYTES: Final = 250
 
 
-def utf8_length(text: str) -> int:
+def _utf8_length(text: str) -> int:
     return len(text.encode())
 
 
@@ -194,21 +194,21 @@ def written_length(text: str) -> int:
 
 def parts_of(text: str, *, repeated: bool = False) -> list[str]:
     parts = split(text, _ROOM, _room_taken)
-    return marked(parts, REPEAT_MARK, MESSAGE_BYTES, utf8_length) if repeated else parts
+    return marked(parts, REPEAT_MARK, MESSAGE_BYTES, _utf8_length) if repeated else parts
 
 
 def _room_taken(text: str) -> int:
     """Of the message or of its JSON, whichever a character fills faster."""
-    return sum(max(utf8_length(one) * _WRITTEN_BYTES, written_length(one) * MESSAGE_BYTES) for one in text)
+    return sum(max(_utf8_length(one) * _WRITTEN_BYTES, written_length(one) * MESSAGE_BYTES) for one in text)
 
 
 def title_of(text: str) -> str:
-    return cut(" ".join(text.split()), _TITLE_BYTES, utf8_length)
+    return cut(" ".join(text.split()), _TITLE_BYTES, _utf8_length)
 
 
 # The buttons of a notification, and what comes back of them.
 
-MOST: Final = 3
+_MOST: Final = 3
 TOPIC: Final = re.compile(r"[-_A-Za-z0-9]{1,64}")
 _PRESSED: Final = re.compile(r"(?P<token>[!-~]{1,64}) (?P<topic>[-_A-Za-z0-9]{1,64})")
 _TOKEN: Final = re.compile(r"[!-~]{1,64}")
@@ -216,19 +216,19 @@ _LABEL_BYTES: Final = 120
 _URL_BYTES: Final = 600
 
 
-def actions_of(markup: Markup, topic: str, answers_url: str) -> list[dict[str, Any]]:
+def _actions_of(markup: Markup, topic: str, answers_url: str) -> list[dict[str, Any]]:
     """Links that find no place stand in the text; for what is pressed there is no other place."""
     pressed = [_press(button, topic, answers_url) for button in markup.every_button if button.token is not None]
-    if len(pressed) > MOST:
-        raise ValidationError(f"an ntfy message has at most {MOST} buttons")
-    return [*pressed, *(_view(button) for button in _links(markup)[: MOST - len(pressed)] if _fits(button))]
+    if len(pressed) > _MOST:
+        raise ValidationError(f"an ntfy message has at most {_MOST} buttons")
+    return [*pressed, *(_view(button) for button in _links(markup)[: _MOST - len(pressed)] if _fits(button))]
 
 
-def with_links(text: str, markup: Markup | None) -> str:
+def _with_links(text: str, markup: Markup | None) -> str:
     """The links that are no buttons, below the text."""
     if markup is None:
         return text
-    room = MOST - sum(button.token is not None for button in markup.every_button)
+    room = _MOST - sum(button.token is not None for button in markup.every_button)
     lines = [
         f"{_one_line(button.label)}: {button.url}"
         for place, button in enumerate(_links(markup))
@@ -268,7 +268,7 @@ def _links(markup: Markup) -> list[Button]:
 
 def _fits(button: Button) -> bool:
     url = button.url or ""
-    return url.startswith(("http://", "https://")) and utf8_length(url) <= _URL_BYTES
+    return url.startswith(("http://", "https://")) and _utf8_length(url) <= _URL_BYTES
 
 
 def _one_line(label: str) -> str:
@@ -276,13 +276,13 @@ def _one_line(label: str) -> str:
         raise ValidationError(f"a button's text {problem}")
     if not (line := " ".join(label.split())):
         raise ValidationError("a button's text must not be blank")
-    return cut(line, _LABEL_BYTES, utf8_length)
+    return cut(line, _LABEL_BYTES, _utf8_length)
 
 
 # Files for an ntfy topic: each a notification of its own after the text, with what it says in headers.
 
 
-def file_bodies(message: Message, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _file_bodies(message: Message, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`body` is what all of them have in common."""
     for place, one in enumerate(message.attachments, 1):
         is_marked = message.repeated and place == len(message.attachments)

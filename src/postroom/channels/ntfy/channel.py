@@ -45,8 +45,8 @@ from postroom.message.inbound import Assurance, Listened, Press
 
 # What a server still keeps of a topic, asked for one message of ours; pure.
 
-CLOCKS_DIFFER_SECONDS: Final = 300
-USUAL_SECONDS: Final = 43_200  # how long a server keeps messages unless it is set up otherwise
+_CLOCKS_DIFFER_SECONDS: Final = 300
+_USUAL_SECONDS: Final = 43_200  # how long a server keeps messages unless it is set up otherwise
 _TOO_OLD: Final = "this ntfy server keeps no sequence ids and cannot be asked what arrived: it needs version 2.16"
 
 
@@ -63,16 +63,16 @@ def found(call: NtfyCall, told: Iterable[Mapping[str, Any]]) -> Receipt | None:
     return None
 
 
-def keeps_messages(told: Sequence[Mapping[str, Any]]) -> bool:
+def _keeps_messages(told: Sequence[Mapping[str, Any]]) -> bool:
     """Whether one of them is there for a while; without any, nothing is known."""
     return any(_number(event.get("expires")) > _number(event.get("time")) for event in told)
 
 
-def kept_seconds(account: Mapping[str, Any]) -> float:
+def _kept_seconds(account: Mapping[str, Any]) -> float:
     """As the server says to those who ask about their account."""
     limits = account.get("limits")
     said = limits.get("messages_expiry_duration") if isinstance(limits, Mapping) else None
-    return USUAL_SECONDS if said is None else _number(said)
+    return _USUAL_SECONDS if said is None else _number(said)
 
 
 def _says_the_same(call: NtfyCall, event: Mapping[str, Any]) -> bool:
@@ -89,12 +89,12 @@ def _number(value: object) -> float:
 # A position is a moment by the server's clock, in microseconds, and always beyond the last one.
 
 _OVERLAP_SECONDS: Final = 10  # a server may keep two messages in another order than it dates them
-EVERYTHING: Final = "all"
+_EVERYTHING: Final = "all"
 
 
 def since(position: int | None) -> str:
     """From where to read, so that nothing is missed."""
-    return EVERYTHING if position is None else str(max(0, position // SECOND_US - _OVERLAP_SECONDS))
+    return _EVERYTHING if position is None else str(max(0, position // SECOND_US - _OVERLAP_SECONDS))
 
 
 class Presses:
@@ -159,10 +159,10 @@ def _second(event: Mapping[str, Any]) -> int:
 # A subscription to one topic that is held open until something is published there.
 
 _LONGEST_LINE_BYTES: Final = 1_048_576
-Wanted = Callable[[Sequence[Mapping[str, Any]]], bool]
+_Wanted = Callable[[Sequence[Mapping[str, Any]]], bool]
 
 
-class TopicStream:
+class _TopicStream:
     """
     Opened anew for each look: what comes between two of them is in the server's cache.
 
@@ -173,7 +173,7 @@ class TopicStream:
         self._session: aiohttp.ClientSession | None = None
 
     async def until(
-        self, url: str, headers: Mapping[str, str], wanted: Wanted, timeout_seconds: float
+        self, url: str, headers: Mapping[str, str], wanted: _Wanted, timeout_seconds: float
     ) -> list[Mapping[str, Any]] | HttpAnswer:
         """The events so far, as soon as they are wanted or the time is over; the answer itself when it is a refusal."""
         heard: list[Mapping[str, Any]] = []
@@ -196,7 +196,7 @@ class TopicStream:
         if session is not None:
             await session.close()
 
-    async def _collect(self, content: aiohttp.StreamReader, heard: list[Mapping[str, Any]], wanted: Wanted) -> bool:
+    async def _collect(self, content: aiohttp.StreamReader, heard: list[Mapping[str, Any]], wanted: _Wanted) -> bool:
         """False when the other side has ended it."""
         rest = b""
         while piece := await content.readany():
@@ -223,7 +223,7 @@ def _as_it_is(headers: Mapping[str, str]) -> dict[str, Any]:
 # The channel.
 
 PUBLIC_URL: Final = "https://ntfy.sh"
-SEND_ONLY: Final = replace(NTFY, buttons=False, most_buttons=None, inbound=False)
+_SEND_ONLY: Final = replace(NTFY, buttons=False, most_buttons=None, inbound=False)
 _JSON: Final = {"Content-Type": "application/json"}
 _ASKING_SECONDS: Final = 10.0
 _TOKEN: Final = re.compile(r"[!-~]{1,256}")
@@ -248,7 +248,7 @@ class Ntfy:
     ) -> None:
         _check(url, token, answers_topic)
         self.name = name
-        self.capabilities: Capabilities = NTFY if answers_topic else SEND_ONLY
+        self.capabilities: Capabilities = NTFY if answers_topic else _SEND_ONLY
         self._url = url.rstrip("/")
         self._token = token
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -257,7 +257,7 @@ class Ntfy:
         self._files = files
         self._now = now
         self._http = HttpCall("ntfy")
-        self._stream = TopicStream()
+        self._stream = _TopicStream()
 
     def __repr__(self) -> str:
         return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"
@@ -293,14 +293,14 @@ class Ntfy:
 
     async def find(self, part: NtfyCall, since: datetime, timeout_seconds: float) -> Receipt | None:
         """None only when the server keeps messages for long enough, and knows what a sequence id is."""
-        moment = int(since.timestamp()) - CLOCKS_DIFFER_SECONDS
+        moment = int(since.timestamp()) - _CLOCKS_DIFFER_SECONDS
         body = await self._ask(f"/{part.topic}/json?poll=1&since={moment}", timeout_seconds / 2)
         told = list(events(body))
         if receipt := found(part, told):
             return _named(part, receipt)
         if len(body) >= MOST_BYTES:
             raise TargetUnavailable("ntfy has more messages in this topic than can be searched")
-        if not keeps_messages(told):
+        if not _keeps_messages(told):
             await self._be_sure_it_would_be_kept(since, timeout_seconds / 2)
         return None
 
@@ -347,8 +347,8 @@ class Ntfy:
         return self._presses.heard(position, told)
 
     async def _be_sure_it_would_be_kept(self, since: datetime, timeout_seconds: float) -> None:
-        for_seconds = kept_seconds(await self._account(timeout_seconds))
-        if (self._now() - since).total_seconds() + CLOCKS_DIFFER_SECONDS > for_seconds:
+        for_seconds = _kept_seconds(await self._account(timeout_seconds))
+        if (self._now() - since).total_seconds() + _CLOCKS_DIFFER_SECONDS > for_seconds:
             raise TargetUnavailable("ntfy no longer keeps messages of that time, or keeps none at all")
 
     async def _account(self, timeout_seconds: float) -> Mapping[str, Any]:

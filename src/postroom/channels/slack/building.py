@@ -66,7 +66,7 @@ def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[Slac
     _check_text(message.text)
     to = {"channel": _address(message)} | where
     bodies = _bodies(message, key, to, _contents(message))
-    bodies[-1]["blocks"] += actions(message.markup)
+    bodies[-1]["blocks"] += _actions(message.markup)
     return (*(SlackCall(method=POST, body=body) for body in bodies), *_files(message, to))
 
 
@@ -93,7 +93,7 @@ def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCal
         return tuple(_deletion(one, channel) for one in revises.standing)
     if message.markup is not None and message.markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
-    under, stamps = actions(message.markup), _stamps(revises)
+    under, stamps = _actions(message.markup), _stamps(revises)
     if not message.text:
         body = {"channel": channel, "ts": stamps[-1], "blocks": under}
         return (SlackCall(method=UPDATE, body=body, keeps_text=True),)
@@ -132,7 +132,7 @@ def _contents(message: Message) -> list[dict[str, Any]]:
 
 def _parts(message: Message, *, repeated: bool) -> list[dict[str, Any]]:
     if message.format is Format.MARKDOWN:
-        return [content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
+        return [_content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
     pieces = parts(message.text)
     return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
 
@@ -194,17 +194,17 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def written_length(text: str) -> int:
+def _written_length(text: str) -> int:
     return utf16_length(escaped(text))
 
 
 def fits(text: str) -> bool:
-    return written_length(text) <= PART_LIMIT
+    return _written_length(text) <= PART_LIMIT
 
 
 def parts(text: str) -> list[str]:
     """In order, cut at paragraph, line or word; each fits even after escaping."""
-    return split(text, PART_LIMIT, written_length)
+    return split(text, PART_LIMIT, _written_length)
 
 
 def with_mark(pieces: list[str], mark: str) -> list[str]:
@@ -254,7 +254,7 @@ _RICH_SHOWN_STYLES: Final = {
     SpanStyle.CODE: "code",
 }
 
-Content = dict[str, Any]
+_Content = dict[str, Any]
 
 
 def rich_of(text: str) -> RichText:
@@ -263,16 +263,16 @@ def rich_of(text: str) -> RichText:
 
 
 def rich_parts(rich: RichText, *, repeated: bool = False) -> list[RichText]:
-    parts = list(fitting(rich, PART_LIMIT, _fits, written_length))
+    parts = list(fitting(rich, PART_LIMIT, _fits, _written_length))
     return _with_mark(parts) if repeated else parts
 
 
-def content(part: RichText) -> Content:
+def _content(part: RichText) -> _Content:
     """The block is what people see; `text` is for notifications and screen readers, and says as much."""
     return {"text": escaped(readable(part)), "blocks": [rich_block(part)]}
 
 
-def rich_block(part: RichText) -> Content:
+def rich_block(part: RichText) -> _Content:
     """Without the looks where there are too many of them: where links lead, code and quotes matter more."""
     whole = _block(part)
     return (
@@ -288,14 +288,14 @@ def _with_mark(parts: Sequence[RichText]) -> list[RichText]:
 
 
 def _fits(part: RichText) -> bool:
-    return written_length(readable(part)) <= PART_LIMIT and _size(rich_block(part)) <= LONGEST_BLOCK
+    return _written_length(readable(part)) <= PART_LIMIT and _size(rich_block(part)) <= LONGEST_BLOCK
 
 
-def _size(block: Content) -> int:
+def _size(block: _Content) -> int:
     return len(json.dumps(block, ensure_ascii=False))
 
 
-def _block(part: RichText) -> Content:
+def _block(part: RichText) -> _Content:
     return {"type": "rich_text", "elements": [_rich_shown_element(kind, piece) for kind, piece in _pieces(part)]}
 
 
@@ -324,7 +324,7 @@ def _kind(spans: Sequence[TextSpan]) -> _Kind:
     return _Kind(code=code, quote=next((span for span in spans if span.style is SpanStyle.QUOTE), None))
 
 
-def _rich_shown_element(kind: _Kind, piece: RichText) -> Content:
+def _rich_shown_element(kind: _Kind, piece: RichText) -> _Content:
     """No code stands in a quote here, but it has the line of a quote beside it."""
     if kind.code is not None:
         line = {"border": 1} if kind.quote else {}
@@ -333,7 +333,7 @@ def _rich_shown_element(kind: _Kind, piece: RichText) -> Content:
     return {"type": name, "elements": list(_inline(piece))}
 
 
-def _inline(piece: RichText) -> Iterator[Content]:
+def _inline(piece: RichText) -> Iterator[_Content]:
     place = 0
     for text, spans in runs(piece):
         place += len(text)
@@ -356,10 +356,10 @@ def _unsaid_host(label: str, target: str) -> str:
 
 # Blocks: a text without any markup, and the buttons under it.
 
-MOST_BUTTONS: Final = 25
-LONGEST_LABEL: Final = 75
-LONGEST_TOKEN: Final = 2000
-LONGEST_URL: Final = 3000
+_MOST_BUTTONS: Final = 25
+_LONGEST_LABEL: Final = 75
+_LONGEST_TOKEN: Final = 2000
+_LONGEST_URL: Final = 3000
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>]+")
 _STYLES: Final = {ButtonStyle.PRIMARY: "primary", ButtonStyle.SUCCESS: "primary", ButtonStyle.DANGER: "danger"}
 
@@ -373,11 +373,11 @@ def section(text: str) -> dict[str, Any]:
     return {"type": "section", "text": _plain(escaped(text))}
 
 
-def actions(markup: Markup | None) -> list[dict[str, Any]]:
+def _actions(markup: Markup | None) -> list[dict[str, Any]]:
     """Nothing to press: no block, for an empty one is refused. A reply needs no box here, every message has one."""
     buttons = markup.every_button if markup else ()
-    if len(buttons) > MOST_BUTTONS:
-        raise ValidationError(f"a Slack message has at most {MOST_BUTTONS} buttons")
+    if len(buttons) > _MOST_BUTTONS:
+        raise ValidationError(f"a Slack message has at most {_MOST_BUTTONS} buttons")
     return [{"type": "actions", "elements": _elements(buttons)}] if buttons else []
 
 
@@ -393,12 +393,12 @@ def _element(number: int, button: Button) -> dict[str, Any]:
 
 def _action(button: Button) -> dict[str, str]:
     if button.url is not None:
-        if len(button.url) > LONGEST_URL or not _WEB_ADDRESS.fullmatch(button.url):
-            raise ValidationError(f"a Slack button opens a web address of at most {LONGEST_URL} characters")
+        if len(button.url) > _LONGEST_URL or not _WEB_ADDRESS.fullmatch(button.url):
+            raise ValidationError(f"a Slack button opens a web address of at most {_LONGEST_URL} characters")
         return {"url": button.url}
     token = button.token or ""
-    if not token or text_problem(token) or len(token) > LONGEST_TOKEN:
-        raise ValidationError(f"a button's token must have 1 to {LONGEST_TOKEN} characters")
+    if not token or text_problem(token) or len(token) > _LONGEST_TOKEN:
+        raise ValidationError(f"a button's token must have 1 to {_LONGEST_TOKEN} characters")
     return {"value": token}
 
 
@@ -408,7 +408,7 @@ def _label(button: Button) -> str:
     line = " ".join(button.label.split())
     if not line:
         raise ValidationError("a button's text must not be blank")
-    return shortened(line, LONGEST_LABEL)
+    return shortened(line, _LONGEST_LABEL)
 
 
 def _plain(text: str) -> dict[str, Any]:

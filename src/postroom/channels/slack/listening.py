@@ -36,7 +36,7 @@ _ABOUT_OTHERS: Final = frozenset(["message_changed", "message_deleted", "message
 _NOT_THERE: Final = frozenset(["tombstone", "hidden_by_limit"])
 _SLACKBOT: Final = "USLACKBOT"
 
-Object = Mapping[str, Any]
+_Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def pressed_in(callback_id: str) -> PressedIn | None:
     return PressedIn(channel=channel, user=user, thread=thread if is_message_id(thread) else None)
 
 
-def inbound_event(channel: str, envelope: Object) -> InboundEvent | None:
+def inbound_event(channel: str, envelope: _Object) -> InboundEvent | None:
     payload = _object(envelope.get("payload"))
     match envelope.get("type"):
         case "events_api":
@@ -70,7 +70,7 @@ def inbound_event(channel: str, envelope: Object) -> InboundEvent | None:
             return None
 
 
-def _message(channel: str, event: Object, bot: str | None) -> InboundMessage | None:
+def _message(channel: str, event: _Object, bot: str | None) -> InboundMessage | None:
     """A mention in a channel comes twice, as itself and as a message; both have the same name."""
     place, stamp, text = event.get("channel"), event.get("ts"), event.get("text")
     if event.get("type") not in _HEARD or event.get("subtype") in _ABOUT_OTHERS or event.get("hidden"):
@@ -95,7 +95,7 @@ def _message(channel: str, event: Object, bot: str | None) -> InboundMessage | N
     )
 
 
-def offer(told: Object) -> InboundFile:
+def offer(told: _Object) -> InboundFile:
     """Of a file that is only known by its id Slack tells the rest when it is asked."""
     url, size = told.get("url_private_download") or told.get("url_private"), told.get("size")
     name, gone = told.get("name") or told.get("title"), told.get("mode") in _NOT_THERE
@@ -107,7 +107,7 @@ def offer(told: Object) -> InboundFile:
     )
 
 
-def _press(channel: str, payload: Object) -> Press | None:
+def _press(channel: str, payload: _Object) -> Press | None:
     """A button that opens a link is announced as well, without a value; that is for nobody to hear."""
     pressed = next((one for one in _objects(payload.get("actions")) if isinstance(one.get("value"), str)), None)
     place, user = _pressed_place(payload), _object(payload.get("user")).get("id")
@@ -128,7 +128,7 @@ def _press(channel: str, payload: Object) -> Press | None:
     )
 
 
-def _pressed_place(payload: Object) -> str | None:
+def _pressed_place(payload: _Object) -> str | None:
     named = _object(payload.get("channel")).get("id") or _object(payload.get("container")).get("channel_id")
     return named if is_place(named) else None
 
@@ -138,12 +138,12 @@ def _places(place: str, sender: str | None, is_alone: bool) -> tuple[str, ...]:
     return (place, sender) if is_alone and sender is not None else (place,)
 
 
-def _sender(event: Object) -> str | None:
+def _sender(event: _Object) -> str | None:
     user = event.get("user")
     return user if is_user(user) and not _is_bot(event) else None
 
 
-def _flags(event: Object) -> frozenset[Flag]:
+def _flags(event: _Object) -> frozenset[Flag]:
     marks = {
         Flag.BOT: _is_bot(event),
         Flag.AUTOMATIC: event.get("subtype") not in _BY_HAND,
@@ -152,16 +152,16 @@ def _flags(event: Object) -> frozenset[Flag]:
     return frozenset(flag for flag, is_so in marks.items() if is_so)
 
 
-def _is_bot(event: Object) -> bool:
+def _is_bot(event: _Object) -> bool:
     return bool(event.get("bot_id") or event.get("bot_profile")) or event.get("user") == _SLACKBOT
 
 
-def _root(event: Object) -> str | None:
+def _root(event: _Object) -> str | None:
     root = event.get("thread_ts")
     return root if is_message_id(root) and root != event.get("ts") else None
 
 
-def _own_user(payload: Object) -> str | None:
+def _own_user(payload: _Object) -> str | None:
     named = next((one.get("user_id") for one in _objects(payload.get("authorizations")) if one.get("is_bot")), None)
     return named if is_user(named) else None
 
@@ -171,11 +171,11 @@ def _microseconds(stamp: str) -> int:
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0"))
 
 
-def _object(value: object) -> Object:
+def _object(value: object) -> _Object:
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(value: object) -> list[Object]:
+def _objects(value: object) -> list[_Object]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
@@ -214,7 +214,7 @@ _log = structlog.get_logger("postroom.slack")
 
 
 @dataclass(slots=True, eq=False)
-class SlackConnection:
+class _SlackConnection:
     """`is_leaving`: Slack will close it soon, and until then it may still bring something."""
 
     socket: aiohttp.ClientWebSocketResponse
@@ -229,10 +229,10 @@ class SlackConnection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlackFrame:
+class _SlackFrame:
     """What one connection brought; None says that it has ended."""
 
-    connection: SlackConnection
+    connection: _SlackConnection
     content: Mapping[str, Any] | None
 
 
@@ -242,20 +242,20 @@ class SocketMode:
     def __init__(self, open_url: Callable[[], Awaitable[str]]) -> None:
         self._open_url = open_url
         self._session: aiohttp.ClientSession | None = None
-        self._connections: list[SlackConnection] = []  # the leaving ones, too
-        self._frames: asyncio.Queue[SlackFrame] = asyncio.Queue(_MOST_UNREAD)
+        self._connections: list[_SlackConnection] = []  # the leaving ones, too
+        self._frames: asyncio.Queue[_SlackFrame] = asyncio.Queue(_MOST_UNREAD)
 
     async def connect(self) -> bool:
         """Unless there is a connection that will stay; returns whether one had to be opened."""
         if any(not one.is_leaving for one in self._connections):
             return False
         url = await self._open_url()
-        connection = SlackConnection(await self._dial(url))
+        connection = _SlackConnection(await self._dial(url))
         connection.reader = asyncio.create_task(self._read(connection))
         self._connections.append(connection)
         return True
 
-    async def renew(self, connection: SlackConnection) -> bool:
+    async def renew(self, connection: _SlackConnection) -> bool:
         """A new one is opened before the old one ends."""
         connection.is_leaving = True
         opened = await self.connect()
@@ -264,11 +264,11 @@ class SocketMode:
             await self.drop(old)
         return opened
 
-    async def drop(self, connection: SlackConnection) -> None:
+    async def drop(self, connection: _SlackConnection) -> None:
         self._connections = [one for one in self._connections if one is not connection]
         await connection.close()
 
-    async def next(self, timeout_seconds: float) -> SlackFrame | None:
+    async def next(self, timeout_seconds: float) -> _SlackFrame | None:
         """None when nothing came in time."""
         if not self._frames.empty():
             return self._frames.get_nowait()
@@ -284,7 +284,7 @@ class SocketMode:
     def is_empty(self) -> bool:
         return self._frames.empty()
 
-    async def acknowledge(self, connection: SlackConnection, envelope_id: str) -> None:
+    async def acknowledge(self, connection: _SlackConnection, envelope_id: str) -> None:
         """Where the envelope came from, or else where we are connected now. What gets lost is sent again by Slack."""
         for one in (connection, *self._connections):
             if not one.socket.closed and await _said(one.socket, {"envelope_id": envelope_id}):
@@ -309,14 +309,14 @@ class SocketMode:
             pass
         raise TargetUnavailable("Slack's event connection could not be opened")
 
-    async def _read(self, connection: SlackConnection) -> None:
+    async def _read(self, connection: _SlackConnection) -> None:
         try:
             async for message in connection.socket:
                 if message.type is aiohttp.WSMsgType.TEXT and (content := _parsed(message.data)) is not None:
-                    await self._frames.put(SlackFrame(connection=connection, content=content))
+                    await self._frames.put(_SlackFrame(connection=connection, content=content))
         finally:
             if connection in self._connections:
-                await self._frames.put(SlackFrame(connection=connection, content=None))
+                await self._frames.put(_SlackFrame(connection=connection, content=None))
 
 
 async def _said(socket: aiohttp.ClientWebSocketResponse, words: Mapping[str, str]) -> bool:
@@ -338,7 +338,7 @@ def _parsed(data: str) -> Mapping[str, Any] | None:
 
 # Hear what people do at Slack; an envelope is acknowledged once what it brought has been handled, and not before.
 
-MOST_AT_ONCE: Final = 20  # they are handled one after the other, and Slack waits three seconds for each
+_MOST_AT_ONCE: Final = 20  # they are handled one after the other, and Slack waits three seconds for each
 _MOST_RENEWALS: Final = 3
 _FOR_GOOD: Final[Mapping[str, str]] = {
     "link_disabled": "Socket Mode is turned off for this Slack app",
@@ -347,12 +347,12 @@ _FOR_GOOD: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnhandledEnvelope:
+class _UnhandledEnvelope:
     """Given out, perhaps several times, until a look beyond its position says that it was handled."""
 
     position: int
     envelope_id: str
-    connection: SlackConnection
+    connection: _SlackConnection
     event: InboundEvent
 
 
@@ -365,7 +365,7 @@ class SlackListening:
         self._sockets = sockets
         self._read = read
         self._now_us = now_us
-        self._unhandled: list[UnhandledEnvelope] = []
+        self._unhandled: list[_UnhandledEnvelope] = []
         self._last = 0
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
@@ -386,7 +386,7 @@ class SlackListening:
         """Until something came; then whatever came with it."""
         clock = asyncio.get_running_loop().time
         deadline, renewals = clock() + timeout_seconds, 0
-        while len(self._unhandled) < MOST_AT_ONCE:
+        while len(self._unhandled) < _MOST_AT_ONCE:
             frame = await self._sockets.next(0.0 if self._unhandled else deadline - clock())
             if frame is None:
                 return
@@ -394,7 +394,7 @@ class SlackListening:
             if renewals > _MOST_RENEWALS:
                 raise TargetUnavailable("Slack closes its event connection again and again")
 
-    async def _take(self, frame: SlackFrame) -> bool:
+    async def _take(self, frame: _SlackFrame) -> bool:
         """Whether another connection had to be opened."""
         content = frame.content
         if content is None:
@@ -405,13 +405,13 @@ class SlackListening:
         await self._keep(frame.connection, content)
         return False
 
-    async def _renew(self, connection: SlackConnection, reason: str) -> bool:
+    async def _renew(self, connection: _SlackConnection, reason: str) -> bool:
         if words := _FOR_GOOD.get(reason):
             await self._sockets.drop(connection)
             raise TargetUnavailable(words)
         return await self._sockets.renew(connection)
 
-    async def _keep(self, connection: SlackConnection, content: Mapping[str, Any]) -> None:
+    async def _keep(self, connection: _SlackConnection, content: Mapping[str, Any]) -> None:
         """What is for nobody to handle is done with at once, such as a command or somebody's edit."""
         envelope_id = content.get("envelope_id")
         if not isinstance(envelope_id, str):
@@ -421,7 +421,7 @@ class SlackListening:
             await self._sockets.acknowledge(connection, envelope_id)
             return
         self._last = max(self._last + 1, self._now_us())
-        kept = UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
+        kept = _UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
         self._unhandled.append(kept)
 
     def _listened(self) -> Listened:
@@ -434,7 +434,7 @@ class SlackListening:
 
 STATUS: Final = "assistant.threads.setStatus"
 WORDS: Final = "is working on it…"
-EMOJI: Final = "eyes"
+_EMOJI: Final = "eyes"
 _WORK_SIGN_MOST: Final = 1_000
 
 
@@ -494,4 +494,4 @@ class SlackWorkSign:
 
 
 def _reaction(channel: str, message_id: str) -> dict[str, str]:
-    return {"channel": channel, "timestamp": message_id, "name": EMOJI}
+    return {"channel": channel, "timestamp": message_id, "name": _EMOJI}

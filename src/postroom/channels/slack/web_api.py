@@ -114,7 +114,7 @@ CREDENTIALS: Final = frozenset(
 PERMISSIONS: Final = frozenset(
     ["missing_scope", "no_permission", "ekm_access_denied", "access_denied", "accesslimited", "team_access_not_granted"]
 )
-THROTTLED: Final = frozenset(["ratelimited", "rate_limited"])
+_THROTTLED: Final = frozenset(["ratelimited", "rate_limited"])
 UNSURE: Final = frozenset(["fatal_error", "internal_error"])  # some of it may have been done, say Slack's own pages
 AWAY: Final = frozenset(["service_unavailable", "request_timeout", "team_added_to_org", "unknown_method"])
 SENTENCES: Final[Mapping[str, str]] = {
@@ -180,7 +180,7 @@ def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> Postr
 
 
 def _meaning(answer: HttpAnswer, told: Mapping[str, Any], code: str | None, now: datetime) -> PostroomError:
-    if answer.status == 429 or code in THROTTLED:
+    if answer.status == 429 or code in _THROTTLED:
         return _throttled(answer.retry_after, now)
     if code is not None and (answer.status < 300 or code in UNSURE):
         return _by_code(code, told)
@@ -189,7 +189,7 @@ def _meaning(answer: HttpAnswer, told: Mapping[str, Any], code: str | None, now:
     return _by_status(answer.status)
 
 
-def not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
+def _not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
     """By the place that takes a file's bytes: nothing of it can be seen yet, and only its size is the file's fault."""
     if answer.status == 429:
         refused = _throttled(answer.retry_after, now)
@@ -304,7 +304,7 @@ class SlackWebApi:
         else:
             if 200 <= answer.status < 300:
                 return
-            raise not_uploaded(answer, self._now())
+            raise _not_uploaded(answer, self._now())
         raise TargetUnavailable(reason)
 
     async def fetch(self, file: InboundFile, timeout_seconds: float) -> InboundFile:
@@ -374,7 +374,7 @@ class SlackUploads:
         file_id = await self._uploaded(file, content, ends_at)
         named = {name: call.body[name] for name in ("thread_ts", "initial_comment") if name in call.body}
         body = {"files": [{"id": file_id, "title": plain_name(file)}], "channel_id": call.channel, **named}
-        return receipt(file_id, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
+        return _receipt(file_id, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
 
     async def _uploaded(self, file: Attachment, content: bytes, ends_at: float) -> str:
         asked = {"filename": plain_name(file), "length": str(len(content))}
@@ -394,7 +394,7 @@ class SlackUploads:
         return address.scheme in wanted and bool(address.hostname)
 
 
-def receipt(file_id: str, channel: str, told: Told) -> Receipt:
+def _receipt(file_id: str, channel: str, told: Told) -> Receipt:
     """The message that shows the file, where Slack names it already; else the file, by which Slack knows it."""
     files = told.get("files")
     listed = [one for one in files if isinstance(one, Mapping)] if isinstance(files, list) else []
@@ -417,12 +417,12 @@ def _holds(shares: Any) -> bool:
 
 # Ask Slack for the messages of a place: for one that may have arrived, and for what one says now.
 
-SKEW: Final = timedelta(minutes=5)  # between their clock and ours
-MOST_PAGES: Final = 10
+_SKEW: Final = timedelta(minutes=5)  # between their clock and ours
+_MOST_PAGES: Final = 10
 _PAGE: Final = 200
 _DRAWN = re.compile(r":[a-z0-9_+'-]{1,60}:|[^\x20-\x7e]")  # what Slack may write in another way
 
-Found = Mapping[str, Any]
+_Found = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -437,7 +437,7 @@ class SlackSearch:
             pass
         raise DeliveryTimeout("Slack did not say in time whether the message arrived")
 
-    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> Found:
+    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> _Found:
         """As it stands there, in a thread or not."""
         asked = {"channel": channel, "ts": stamp, "oldest": stamp, "latest": stamp, "inclusive": "true", "limit": 1}
         told = await self.api.look("conversations.replies", asked, timeout_seconds)
@@ -456,10 +456,10 @@ class SlackSearch:
 
     async def _since(
         self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float
-    ) -> AsyncIterator[Found]:
+    ) -> AsyncIterator[_Found]:
         method = "conversations.replies" if call.thread else "conversations.history"
         asked = _asked_since(call, channel, since)
-        for _ in range(MOST_PAGES):
+        for _ in range(_MOST_PAGES):
             told = await self.api.look(method, asked, timeout_seconds)
             for message in _messages_in(told):
                 yield message
@@ -471,19 +471,19 @@ class SlackSearch:
 
 
 def _asked_since(call: SlackCall, channel: str, since: datetime) -> dict[str, Any]:
-    oldest = f"{(since - SKEW).timestamp():.6f}"
+    oldest = f"{(since - _SKEW).timestamp():.6f}"
     asked = {"channel": channel, "oldest": oldest, "inclusive": "true", "limit": _PAGE, "include_all_metadata": "true"}
     return asked | ({"ts": call.thread} if call.thread else {})
 
 
-def _messages_in(told: Found) -> list[Found]:
+def _messages_in(told: _Found) -> list[_Found]:
     messages = told.get("messages")
     if not isinstance(messages, list):
         raise TargetUnavailable("Slack's answer could not be read")
     return [one for one in messages if isinstance(one, Mapping)]
 
 
-def _next_page(told: Found) -> str | None:
+def _next_page(told: _Found) -> str | None:
     more = told.get("response_metadata")
     cursor = more.get("next_cursor") if isinstance(more, Mapping) else None
     if isinstance(cursor, str) and cursor:
@@ -493,7 +493,7 @@ def _next_page(told: Found) -> str | None:
     return None
 
 
-def _mark(message: Found) -> object:
+def _mark(message: _Found) -> object:
     metadata = message.get("metadata")
     if not isinstance(metadata, Mapping) or metadata.get("event_type") != EVENT_TYPE:
         return None
@@ -501,7 +501,7 @@ def _mark(message: Found) -> object:
     return payload.get("mark") if isinstance(payload, Mapping) else None
 
 
-def _is_unmarked_twin(message: Found, call: SlackCall) -> bool:
+def _is_unmarked_twin(message: _Found, call: SlackCall) -> bool:
     """Some app wrote the same words and we see no mark: it could be ours with the mark withheld."""
     if "bot_id" not in message or message.get("metadata"):
         return False

@@ -93,7 +93,7 @@ def read_refusal(
 
 MOST_ENTITIES: Final = 100  # Telegram silently leaves out the others
 _MOST_MORE: Final = 5  # messages for the sake of looks: a chat takes one in a second, and others wait for theirs
-NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
+_NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
 _TYPES: Final = {
     SpanStyle.BOLD: "bold",
     SpanStyle.HEADING: "bold",
@@ -116,7 +116,7 @@ def rich_of(message: Message) -> RichText:
 
 def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
     parts = _parts(rich_of(message), limit)
-    return [body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
+    return [_body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
 
 
 def _parts(rich: RichText, limit: int) -> list[RichText]:
@@ -137,12 +137,12 @@ def _links(part: RichText) -> Sequence[TextSpan]:
     return part.links
 
 
-def body(part: RichText) -> dict[str, Any]:
-    found = entities(part)
-    return {"text": part.text, **NO_PREVIEW} | ({"entities": found} if found else {})
+def _body(part: RichText) -> dict[str, Any]:
+    found = _entities(part)
+    return {"text": part.text, **_NO_PREVIEW} | ({"entities": found} if found else {})
 
 
-def entities(part: RichText) -> list[dict[str, Any]]:
+def _entities(part: RichText) -> list[dict[str, Any]]:
     """What matters most when there are too many: where links lead, then code, then the looks."""
     spans = _lawful(part)
     kept = frozenset(sorted(spans, key=lambda span: _RANK.get(span.style, len(_RANK)))[:MOST_ENTITIES])
@@ -188,11 +188,11 @@ def _entity(span: TextSpan, units: Sequence[int]) -> dict[str, Any]:
 
 # What stands under a Telegram message: an inline keyboard, or a box to reply in.
 
-TOKEN_BYTES: Final = 64
+_TOKEN_BYTES: Final = 64
 MOST_BUTTONS: Final = 100
 LONGEST_LABEL: Final = 64
-LONGEST_PLACEHOLDER: Final = 64
-NO_KEYBOARD: Final[dict[str, Any]] = {"inline_keyboard": []}
+_LONGEST_PLACEHOLDER: Final = 64
+_NO_KEYBOARD: Final[dict[str, Any]] = {"inline_keyboard": []}
 
 
 def reply_markup(markup: Markup, *, selective: bool = False) -> dict[str, Any] | None:
@@ -221,7 +221,7 @@ def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
     if selective:
         box["selective"] = True
     if markup.placeholder:
-        box["input_field_placeholder"] = cut(one_line(markup.placeholder), LONGEST_PLACEHOLDER)
+        box["input_field_placeholder"] = cut(one_line(markup.placeholder), _LONGEST_PLACEHOLDER)
     return box
 
 
@@ -234,8 +234,8 @@ def _action(button: Button) -> dict[str, str]:
     if button.url is not None:
         return {"url": button.url}
     token = button.token or ""
-    if not token or text_problem(token) or len(token.encode()) > TOKEN_BYTES:
-        raise ValidationError(f"a button's token must have 1 to {TOKEN_BYTES} bytes")
+    if not token or text_problem(token) or len(token.encode()) > _TOKEN_BYTES:
+        raise ValidationError(f"a button's token must have 1 to {_TOKEN_BYTES} bytes")
     return {"callback_data": token}
 
 
@@ -266,19 +266,19 @@ def one_line(text: str) -> str:
 
 # Files for Telegram: one album with a short text as its caption; after a longer text, and one by one with buttons.
 
-CAPTION_LIMIT: Final = 1024
-PHOTO_BYTES: Final = 10_000_000
-ALBUM_FILES: Final = 10
-ALBUM_BYTES: Final = 50_000_000  # of one request, as far as Telegram's own server takes them
-PHOTO, DOCUMENT, ALBUM = "sendPhoto", "sendDocument", "sendMediaGroup"
+_CAPTION_LIMIT: Final = 1024
+_PHOTO_BYTES: Final = 10_000_000
+_ALBUM_FILES: Final = 10
+_ALBUM_BYTES: Final = 50_000_000  # of one request, as far as Telegram's own server takes them
+_PHOTO, DOCUMENT, ALBUM = "sendPhoto", "sendDocument", "sendMediaGroup"
 _PHOTO_TYPES: Final = frozenset({"image/png", "image/jpeg"})
 _UNFIT_PHOTO: Final = ("PHOTO_INVALID_DIMENSIONS", "IMAGE_PROCESS_FAILED", "PHOTO_SAVE_FILE_INVALID")
 _TELEGRAM_FILES_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
 
 BROUGHT: Final = "album:"
 
-Shown = dict[str, Any]
-Show = Callable[[Message, int], list[Shown]]
+_Shown = dict[str, Any]
+_Show = Callable[[Message, int], list[_Shown]]
 """The text in parts of at most so many units, each as the part of a call's body that shows it."""
 
 
@@ -286,13 +286,13 @@ class PhotoUnfit(ValidationError):
     """Telegram makes no picture of it, and takes it as a document."""
 
 
-def calls_with_files(message: Message, show: Show, *, buttons: bool = False) -> list[TelegramCall]:
+def calls_with_files(message: Message, show: _Show, *, buttons: bool = False) -> list[TelegramCall]:
     """The calls in order, still without the chat; how they are cut never depends on `repeated`."""
     first = show(replace(message, repeated=False), TEXT_LIMIT)
     album = not buttons and _is_album(message.attachments)
-    is_caption = len(first) == 1 and utf16_length(first[0]["text"]) <= CAPTION_LIMIT
+    is_caption = len(first) == 1 and utf16_length(first[0]["text"]) <= _CAPTION_LIMIT
     if is_caption and (album or len(message.attachments) == 1):
-        caption, *mark = show(message, CAPTION_LIMIT)
+        caption, *mark = show(message, _CAPTION_LIMIT)
         return [*_file_calls(message.attachments, _caption(caption), album=album), *_text_calls(mark)]
     shown = show(message, TEXT_LIMIT)
     texts = _text_calls(shown if len(shown) == len(first) else first)
@@ -316,7 +316,7 @@ def as_document(call: TelegramCall) -> TelegramCall:
 
 def is_unfit_photo(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
     words = str(told.get("description"))
-    photo = call.method == PHOTO or any(one["type"] == "photo" for one in call.body.get("media", []))
+    photo = call.method == _PHOTO or any(one["type"] == "photo" for one in call.body.get("media", []))
     return photo and status == 400 and any(code in words for code in _UNFIT_PHOTO)
 
 
@@ -334,7 +334,7 @@ def album_receipt(told: Mapping[str, Any]) -> Receipt:
 def form(call: TelegramCall, contents: Sequence[bytes]) -> MultipartForm:
     """Telegram's own reader ends a name at a semicolon, even between quotes."""
     fields = {name: value if isinstance(value, str) else json.dumps(value) for name, value in call.body.items()}
-    single = "photo" if call.method == PHOTO else "document"
+    single = "photo" if call.method == _PHOTO else "document"
     carried = [
         FormFile(
             form_field=f"file{place}" if call.method == ALBUM else single,
@@ -353,10 +353,10 @@ _DOCUMENT: Final = {"type": "document", **_AS_IT_IS}
 
 
 def _is_album(files: Sequence[Attachment]) -> bool:
-    return 1 < len(files) <= ALBUM_FILES and sum(one.size for one in files) <= ALBUM_BYTES
+    return 1 < len(files) <= _ALBUM_FILES and sum(one.size for one in files) <= _ALBUM_BYTES
 
 
-def _file_calls(files: Sequence[Attachment], said: Shown, *, album: bool) -> list[TelegramCall]:
+def _file_calls(files: Sequence[Attachment], said: _Shown, *, album: bool) -> list[TelegramCall]:
     """Photos and documents do not mix in an album: beside other files a photo is a document, too."""
     if not album:
         return [_file_call(one, said) for one in files]
@@ -368,20 +368,20 @@ def _file_calls(files: Sequence[Attachment], said: Shown, *, album: bool) -> lis
 
 
 def _is_photo(file: Attachment) -> bool:
-    return file.media_type.lower() in _PHOTO_TYPES and file.size <= PHOTO_BYTES
+    return file.media_type.lower() in _PHOTO_TYPES and file.size <= _PHOTO_BYTES
 
 
-def _file_call(file: Attachment, said: Shown) -> TelegramCall:
+def _file_call(file: Attachment, said: _Shown) -> TelegramCall:
     if _is_photo(file):
-        return TelegramCall(method=PHOTO, body=said, files=(file,))
+        return TelegramCall(method=_PHOTO, body=said, files=(file,))
     return TelegramCall(method=DOCUMENT, body=said | _AS_IT_IS, files=(file,))
 
 
-def _text_calls(shown: Sequence[Shown]) -> list[TelegramCall]:
+def _text_calls(shown: Sequence[_Shown]) -> list[TelegramCall]:
     return [TelegramCall(method="sendMessage", body=one) for one in shown]
 
 
-def _caption(shown: Shown) -> Shown:
+def _caption(shown: _Shown) -> _Shown:
     """A caption shows no preview of a link, so there is none to forbid."""
     return {
         _TELEGRAM_FILES_AS_CAPTION[name]: value for name, value in shown.items() if name in _TELEGRAM_FILES_AS_CAPTION
@@ -390,8 +390,8 @@ def _caption(shown: Shown) -> Shown:
 
 # Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone.
 
-DELETE: Final = "deleteMessage"
-METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", DELETE})
+_DELETE: Final = "deleteMessage"
+METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", _DELETE})
 _MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
 _NOT_MODIFIED: Final = "message is not modified"
 _ALREADY_GONE: Final = "message to delete not found"
@@ -408,7 +408,7 @@ class HasCaption(ValidationError):
     """The words to edit stand under a file."""
 
 
-def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -> Sequence[TelegramCall]:
+def edits(message: Message, revises: Revision, chat_id: int | str, show: _Show) -> Sequence[TelegramCall]:
     """
     What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
     answers to the first, and messages it needs no more are deleted.
@@ -420,7 +420,7 @@ def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -
     if not message.text:
         body = {"chat_id": chat_id, "message_id": numbers[-1], "reply_markup": markup}
         return [TelegramCall(method="editMessageReplyMarkup", body=body)]
-    shown = show(message, CAPTION_LIMIT if revises.files == len(revises.provider_ids) else TEXT_LIMIT)
+    shown = show(message, _CAPTION_LIMIT if revises.files == len(revises.provider_ids) else TEXT_LIMIT)
     if message.markup or len(shown) <= len(numbers):
         shown[-1] = shown[-1] | {"reply_markup": markup}
     changed = [_edit(chat_id, number, one) for number, one in zip(numbers, shown, strict=False)]
@@ -429,17 +429,17 @@ def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -
     return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
 
 
-def _edit(chat_id: int | str, number: int, shown: Shown) -> TelegramCall:
+def _edit(chat_id: int | str, number: int, shown: _Shown) -> TelegramCall:
     return TelegramCall(method="editMessageText", body={"chat_id": chat_id, "message_id": number, **shown})
 
 
 def _delete(chat_id: int | str, number: int, or_say: str = "") -> TelegramCall:
     """Telegram deletes only what is young; what is in the way then says as little as can be."""
-    instead = _edit(chat_id, number, {"text": or_say, "reply_markup": dict(NO_KEYBOARD)}) if or_say else None
-    return TelegramCall(method=DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
+    instead = _edit(chat_id, number, {"text": or_say, "reply_markup": dict(_NO_KEYBOARD)}) if or_say else None
+    return TelegramCall(method=_DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
 
 
-def _answer(chat_id: int | str, to: int, shown: Shown) -> TelegramCall:
+def _answer(chat_id: int | str, to: int, shown: _Shown) -> TelegramCall:
     about = {"message_id": to, "allow_sending_without_reply": True}
     return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
 
@@ -455,7 +455,7 @@ def of_caption(call: TelegramCall) -> TelegramCall:
 
 def edit_receipt(call: TelegramCall) -> Receipt:
     """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
-    act = "delete" if call.method == DELETE else "edit"
+    act = "delete" if call.method == _DELETE else "edit"
     return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
 
 
@@ -466,7 +466,7 @@ def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
 
 def _keyboard(markup: Markup | None) -> dict[str, Any]:
     if markup is None:
-        return dict(NO_KEYBOARD)
+        return dict(_NO_KEYBOARD)
     if markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
     return keyboard(markup)

@@ -29,10 +29,10 @@ from postroom.message.markup import Button, Revision
 
 # What a receiver is told: one JSON object for each message, the same bytes at every attempt.
 
-SENT: Final = "message.sent"
-REVISED: Final = "message.revised"
-RECALLED: Final = "message.recalled"
-LONGEST_NAME: Final = 200
+_SENT: Final = "message.sent"
+_REVISED: Final = "message.revised"
+_RECALLED: Final = "message.recalled"
+_LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class WebhookCall:
 def address(text: str) -> str | None:
     """Any name on one line: whom it means is the receiver's business."""
     name = text.strip()
-    return name if name and name.isprintable() and len(name) <= LONGEST_NAME else None
+    return name if name and name.isprintable() and len(name) <= _LONGEST_NAME else None
 
 
 def build(message: Message, now: datetime) -> WebhookCall:
@@ -64,7 +64,7 @@ def build(message: Message, now: datetime) -> WebhookCall:
     return WebhookCall(id=message.delivery_id, body=_written_event(event), files=files)
 
 
-def with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
+def _with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
     event = json.loads(call.body)
     pairs = zip(call.files, contents, strict=True)
     event["data"]["attachments"] = [_file(one, content) for one, content in pairs]
@@ -87,14 +87,14 @@ def _written_event(event: dict[str, Any]) -> bytes:
 
 def _type(revises: Revision | None) -> str:
     if revises is None:
-        return SENT
-    return RECALLED if revises.deletes else REVISED
+        return _SENT
+    return _RECALLED if revises.deletes else _REVISED
 
 
 def _data(message: Message) -> dict[str, Any]:
     to = address(message.address)
     if to is None:
-        raise ValidationError(f"recipient must be a name of one line and at most {LONGEST_NAME} characters")
+        raise ValidationError(f"recipient must be a name of one line and at most {_LONGEST_NAME} characters")
     return {
         "delivery_id": message.delivery_id,
         "to": to,
@@ -157,12 +157,12 @@ def _accepted_us(message: Message, now: datetime) -> int:
 
 # The channel.
 
-SERVICE: Final = "the webhook"
+_SERVICE: Final = "the webhook"
 _ENCODED: Final = "whsec_"
 _WAYS: Final = ("http", "https")
 
 
-def checked_url(url: str, *, allow_private: bool) -> str:
+def _checked_url(url: str, *, allow_private: bool) -> str:
     """Raises ValueError with a sentence that repeats nothing of the URL: its path may be a secret."""
     url = url.strip()
     parts = _parsed(url)
@@ -183,7 +183,7 @@ def _parsed(url: str) -> SplitResult | None:
         return None
 
 
-def checked_secret(secret: str) -> str:
+def _checked_secret(secret: str) -> str:
     if secret.startswith(_ENCODED):
         try:
             if base64.b64decode(secret.removeprefix(_ENCODED), validate=True):
@@ -196,14 +196,14 @@ def checked_secret(secret: str) -> str:
     return secret
 
 
-def receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
+def _receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
     """The receiver's own name for the message, if it gave one as JSON."""
     try:
         told = json.loads(answer.body)
     except (ValueError, RecursionError):
         return call.id
     own = told.get("id") if isinstance(told, dict) else None
-    usable = isinstance(own, str) and own.isprintable() and 0 < len(own.strip()) <= len(own) <= LONGEST_NAME
+    usable = isinstance(own, str) and own.isprintable() and 0 < len(own.strip()) <= len(own) <= _LONGEST_NAME
     return str(own) if usable else call.id
 
 
@@ -222,10 +222,10 @@ class Webhook:
     ) -> None:
         self.name = name
         self._files = files
-        self._url = checked_url(url, allow_private=allow_private)
-        self._secret = checked_secret(secret)
+        self._url = _checked_url(url, allow_private=allow_private)
+        self._secret = _checked_secret(secret)
         self._now = now
-        self._http = HttpCall(SERVICE, connector=None if allow_private else public_only)
+        self._http = HttpCall(_SERVICE, connector=None if allow_private else public_only)
 
     def __repr__(self) -> str:
         return f"Webhook(name={self.name!r}, host={urlsplit(self._url).hostname!r}, secret=***)"
@@ -244,14 +244,14 @@ class Webhook:
             "POST", self._url, ends_at - time.monotonic(), body=call.body, headers=self._headers(call)
         )
         if not 200 <= answer.status < 300:
-            raise refusal(SERVICE, answer.status, answer.retry_after, self._now(), ours="signature")
-        return Receipt(receipt_id(answer, part))
+            raise refusal(_SERVICE, answer.status, answer.retry_after, self._now(), ours="signature")
+        return Receipt(_receipt_id(answer, part))
 
     async def close(self) -> None:
         await self._http.close()
 
     async def _whole(self, call: WebhookCall, ends_at: float) -> WebhookCall:
-        return with_files(call, [await read_file(self._files, one, ends_at - time.monotonic()) for one in call.files])
+        return _with_files(call, [await read_file(self._files, one, ends_at - time.monotonic()) for one in call.files])
 
     def _headers(self, call: WebhookCall) -> dict[str, str]:
         signed = signed_headers(self._secret, call.id, int(self._now().timestamp()), call.body)

@@ -211,12 +211,12 @@ def _decoded(text: str) -> bytes:
 
 # A message that only the browser can read (RFC 8291): the push service carries what it cannot open.
 
-MOST_BODY_BYTES: Final = 4_096  # what every push service takes
+_MOST_BODY_BYTES: Final = 4_096  # what every push service takes
 _ADDED_BYTES: Final = 86 + 16 + 1  # salt, size and key in front; the seal and the end of the text behind
-MOST_TEXT_BYTES: Final = MOST_BODY_BYTES - _ADDED_BYTES
+MOST_TEXT_BYTES: Final = _MOST_BODY_BYTES - _ADDED_BYTES
 
 
-def encrypted(text: bytes, subscription: PushSubscription) -> bytes:
+def _encrypted(text: bytes, subscription: PushSubscription) -> bytes:
     from http_ece import encrypt  # for those who have a browser to push to
 
     body = encrypt(
@@ -291,8 +291,8 @@ def _host(contact: str) -> str:
 
 # The channel.
 
-SERVICE: Final = "the push service"
-KEPT_SECONDS: Final = 3 * 86_400  # by the service, for a device that is off; what is older is in the console
+_SERVICE: Final = "the push service"
+_KEPT_SECONDS: Final = 3 * 86_400  # by the service, for a device that is off; what is older is in the console
 _GONE: Final = "this device is not reached any more: notifications were switched off there, or it was removed"
 _ENDED: Final = (404, 410)
 _MOST_NAME: Final = 64
@@ -316,7 +316,7 @@ class WebPush:
         self._devices = devices
         self._allow_private = allow_private
         self._now = now
-        self._http = HttpCall(SERVICE, connector=None if allow_private else public_only)
+        self._http = HttpCall(_SERVICE, connector=None if allow_private else public_only)
 
     def __repr__(self) -> str:
         return f"WebPush(name={self.name!r}, contact={self._identity.contact!r}, key=***)"
@@ -333,7 +333,7 @@ class WebPush:
         left = ends_at - time.monotonic()
         if left <= 0:
             raise DeliveryTimeout("the record of devices did not answer before the deadline")
-        body, headers = encrypted(part.written, subscription), self._headers(part, subscription)
+        body, headers = _encrypted(part.written, subscription), self._headers(part, subscription)
         answer = await self._http.request("POST", subscription.endpoint, left, body=body, headers=headers)
         if 200 <= answer.status < 300:
             await _noted(devices.used, part.device_id)
@@ -361,7 +361,7 @@ class WebPush:
             "Authorization": self._identity.proof(origin_of(subscription.endpoint), now_seconds),
             "Content-Encoding": "aes128gcm",
             "Content-Type": "application/octet-stream",
-            "TTL": str(KEPT_SECONDS),
+            "TTL": str(_KEPT_SECONDS),
             "Urgency": part.urgency,
             "Topic": part.topic,
             "User-Agent": "Postroom",
@@ -371,7 +371,7 @@ class WebPush:
         if answer.status in _ENDED:
             await _noted(devices.ended, part.device_id)
             return ValidationError(_GONE).told_by(answer.status)
-        return refusal(SERVICE, answer.status, answer.retry_after, self._now(), ours="key")
+        return refusal(_SERVICE, answer.status, answer.retry_after, self._now(), ours="key")
 
 
 async def _noted(note: Callable[[str], Awaitable[None]], device_id: str) -> None:

@@ -220,10 +220,10 @@ async def read_head(reader: asyncio.StreamReader) -> TakenRequest:
 
 async def read_request(reader: asyncio.StreamReader) -> TakenRequest:
     head = await read_head(reader)
-    return await with_content(head, reader)
+    return await _with_content(head, reader)
 
 
-async def with_content(head: TakenRequest, reader: asyncio.StreamReader) -> TakenRequest:
+async def _with_content(head: TakenRequest, reader: asyncio.StreamReader) -> TakenRequest:
     if head.headers.get("transfer-encoding", "").lower() == "chunked":
         content = await _chunks(reader)
     else:
@@ -313,7 +313,7 @@ class HttpProvider(FakeProvider):
             return False
         if early := isinstance(step, Reply) and step.early and not self._is_aside(head):
             await self._write(step, writer)
-        request = await with_content(head, reader)
+        request = await _with_content(head, reader)
         if self.aside is not None and (answer := self.aside(request)) is not None:
             self.asides.append(request)
             return await self._write(answer, writer)

@@ -84,7 +84,7 @@ class MailReading:
         answered, flags = self.own.answered_by(message), marks(message, sender.address, self.own_addresses)
         proved = is_proved(headers(message, "Authentication-Results"), self.authserv_id, domain_of(sender.address))
         flags = flags if proved else flags | {Flag.UNVERIFIED}
-        written = whole_text(message)
+        written = _whole_text(message)
         text = own_words(written, sender.name, self.own_addresses)
         return InboundMessage(
             channel=self.channel,
@@ -109,7 +109,7 @@ class MailReading:
         return None if delivery_id is None else self.own.message_id(delivery_id)
 
 
-def whole_text(message: Message) -> str:
+def _whole_text(message: Message) -> str:
     """Plain text is preferred: it is what was typed. What is attached is not read."""
     parts = list(parts_of(message))
     for part in (one for one in parts if is_text(one, "plain")):
@@ -120,7 +120,7 @@ def whole_text(message: Message) -> str:
     return html_words(text_of(html))[:LONGEST] if html is not None else ""
 
 
-def brought(mail: FetchedMail, most_bytes: int) -> list[InboundFile]:
+def _brought(mail: FetchedMail, most_bytes: int) -> list[InboundFile]:
     """The files of a whole mail."""
     if len(mail.content) >= most_bytes:
         return [InboundFile(name="the files of this mail", problem=f"it is larger than {most_bytes:,} bytes")]
@@ -153,9 +153,9 @@ def _name(mail: FetchedMail, message: Message) -> str:
 
 SWEEP_SECONDS: Final = 60.0  # a server may be silent about a mail; it also ends IDLE long before its 29 minutes
 MOST_AT_ONCE: Final = 20
-MOST_MAIL_BYTES: Final = 48 * 1_048_576  # of one whose files are wanted; few servers take more than half of it
-LONGEST_READING_SECONDS: Final = 20.0  # of one mail, which takes some hundredths
-MOST_LOOKED_BACK: Final = 200
+_MOST_MAIL_BYTES: Final = 48 * 1_048_576  # of one whose files are wanted; few servers take more than half of it
+_LONGEST_READING_SECONDS: Final = 20.0  # of one mail, which takes some hundredths
+_MOST_LOOKED_BACK: Final = 200
 _LOOK_BACK: Final = timedelta(days=31)  # a question is open for thirty
 _FIRST_PAUSE: Final = timedelta(seconds=30)
 _LONGEST_PAUSE: Final = timedelta(minutes=15)
@@ -174,10 +174,10 @@ def readable_event(reading: MailReading, mail: FetchedMail) -> InboundEvent | No
         return None
 
 
-async def read_beside(reading: MailReading, mail: FetchedMail) -> InboundEvent | None:
+async def _read_beside(reading: MailReading, mail: FetchedMail) -> InboundEvent | None:
     """Beside the loop, and one that is not read in time is left behind: the next ones are read meanwhile."""
     try:
-        async with asyncio.timeout(LONGEST_READING_SECONDS):
+        async with asyncio.timeout(_LONGEST_READING_SECONDS):
             return await asyncio.to_thread(readable_event, reading, mail)
     except TimeoutError:
         _log.warning("mail.unreadable", uid=mail.uid, error="took too long")
@@ -218,9 +218,9 @@ class MailListening:
         try:
             async with asyncio.timeout(timeout_seconds):
                 session = await self._ready()
-                mail = await session.fetch(int(uid), MOST_MAIL_BYTES) if session.validity == int(validity) else None
+                mail = await session.fetch(int(uid), _MOST_MAIL_BYTES) if session.validity == int(validity) else None
                 if mail is not None:
-                    return await asyncio.to_thread(brought, mail, MOST_MAIL_BYTES)
+                    return await asyncio.to_thread(_brought, mail, _MOST_MAIL_BYTES)
         except ImapRefused:
             pass
         except BaseException:
@@ -292,8 +292,8 @@ class MailListening:
 
     async def _looked_back(self, session: ImapSession) -> Listened:
         last = session.next_uid - 1 if session.next_uid else max([0, *await session.uids("ALL")])
-        found = [uid for uid in await session.uids(self._ours()) if uid <= last][-MOST_LOOKED_BACK:]
-        heard = await self._listened(session, found, MOST_LOOKED_BACK)
+        found = [uid for uid in await session.uids(self._ours()) if uid <= last][-_MOST_LOOKED_BACK:]
+        heard = await self._listened(session, found, _MOST_LOOKED_BACK)
         return Listened(events=heard.events, position=MailPosition(session.validity, last).number)
 
     def _ours(self) -> str:
@@ -307,7 +307,7 @@ class MailListening:
         events: list[InboundEvent] = []
         for uid in uids[:most]:
             mail = await session.fetch(uid)
-            event = await read_beside(self._reading, mail) if mail else None
+            event = await _read_beside(self._reading, mail) if mail else None
             if event is not None:
                 events.append(event)
         position = MailPosition(session.validity, uids[:most][-1]).number if uids else None

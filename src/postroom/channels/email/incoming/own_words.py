@@ -211,13 +211,13 @@ _PASSED_ON: Final = re.compile(r"(?:fwd?|wg|tr|rv|enc|i)\s?:.*", re.IGNORECASE |
 def marks(message: Message, address: str, own: Collection[str]) -> frozenset[Flag]:
     """`own` are our addresses: what comes from them we have sent."""
     found = {
-        Flag.AUTOMATIC: is_automatic(message) or bool(_PROGRAMS.fullmatch(address)) or folded(address) in own,
+        Flag.AUTOMATIC: _is_automatic(message) or bool(_PROGRAMS.fullmatch(address)) or folded(address) in own,
         Flag.FORWARDED: bool(headers(message, "Resent-From")) or _subject_is(message, _PASSED_ON),
     }
     return frozenset(flag for flag, is_so in found.items() if is_so)
 
 
-def is_automatic(message: Message) -> bool:
+def _is_automatic(message: Message) -> bool:
     """By RFC 3834 and what programs write in its place; the subject alone tells only when it begins with it."""
     submitted = header(message, "Auto-Submitted").partition(";")[0].strip().lower()
     return (

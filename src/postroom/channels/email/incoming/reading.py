@@ -27,7 +27,7 @@ _NEVER: Final = frozenset({"punycode", "idna", "unicode_escape", "raw_unicode_es
 """Codecs that are none of mail's and cost more the longer the text is, or raise."""
 
 
-def decoded_bytes(raw: bytes, charset: str | None) -> str:
+def _decoded_bytes(raw: bytes, charset: str | None) -> str:
     try:
         name = codecs.lookup(charset or "utf-8").name
         return raw.decode("utf-8" if name.replace("-", "_") in _NEVER else name, "replace")
@@ -37,7 +37,7 @@ def decoded_bytes(raw: bytes, charset: str | None) -> str:
 
 # One header of a mail that anybody may have written: unfolded, decoded, bounded, never raising.
 
-LONGEST_HEADER: Final = 4_000
+_LONGEST_HEADER: Final = 4_000
 _FOLD: Final = re.compile(r"[\r\n]+[ \t]*")
 
 
@@ -48,12 +48,12 @@ def header(message: Message, name: str) -> str:
 
 def headers(message: Message, name: str) -> list[str]:
     """All of that name, the topmost first, as they are written."""
-    return [plain(value) for value in message.get_all(name, [])]
+    return [_plain(value) for value in message.get_all(name, [])]
 
 
-def plain(value: object) -> str:
+def _plain(value: object) -> str:
     return (
-        _FOLD.sub(" ", str(value)[:LONGEST_HEADER])
+        _FOLD.sub(" ", str(value)[:_LONGEST_HEADER])
         .strip()
         .encode("utf-8", "surrogateescape")
         .decode("utf-8", "replace")
@@ -63,10 +63,10 @@ def plain(value: object) -> str:
 def shown(value: str) -> str:
     """With encoded words as the characters they stand for."""
     try:
-        parts = decode_header(value[:LONGEST_HEADER])
+        parts = decode_header(value[:_LONGEST_HEADER])
     except (ValueError, LookupError, HeaderParseError):
         return value
-    return "".join(part if isinstance(part, str) else decoded_bytes(part, charset) for part, charset in parts)
+    return "".join(part if isinstance(part, str) else _decoded_bytes(part, charset) for part, charset in parts)
 
 
 # The parts of a mail, bounded: neither ten thousand of them, a thousand levels nor long headers cost much.
@@ -90,7 +90,7 @@ class _ShortHeaders(Compat32):
 
     def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
         name, value = super().header_source_parse(sourcelines)
-        return name, value[:LONGEST_HEADER]
+        return name, value[:_LONGEST_HEADER]
 
 
 _POLICY: Final = _ShortHeaders()
@@ -155,7 +155,7 @@ def text_of(part: Message) -> str:
         raw = part.get_payload(decode=True)
     except _LIBRARY_STUMBLES:
         return ""
-    return decoded_bytes(raw[:_MOST_BYTES], _charset(part)) if isinstance(raw, bytes) else ""
+    return _decoded_bytes(raw[:_MOST_BYTES], _charset(part)) if isinstance(raw, bytes) else ""
 
 
 def is_text(part: Message, kind: str) -> bool:

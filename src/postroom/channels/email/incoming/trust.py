@@ -153,7 +153,7 @@ class Bounce:
 def bounce_in(message: Message) -> Bounce | None:
     """None when it is no report, or one of success."""
     if message.get_content_type() != "multipart/report" or not message.is_multipart():
-        return informal_bounce(message)
+        return _informal_bounce(message)
     parts = _parts(message)
     kinds = [(kind, one) for one in _recipients(parts) if (kind := _KINDS.get(header(one, "Action").lower()))]
     if not kinds:
@@ -170,7 +170,7 @@ def bounce_in(message: Message) -> Bounce | None:
     )
 
 
-def informal_bounce(message: Message) -> Bounce | None:
+def _informal_bounce(message: Message) -> Bounce | None:
     """
     Of servers from before RFC 3464: from the mail system itself, with a status and the mail it was about.
 
