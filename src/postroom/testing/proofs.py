@@ -27,7 +27,7 @@ _EMPTY: Final = FILES.hold("empty.txt", b"", "text/plain")
 
 
 async def _arrive(case: Case) -> None:
-    arrived = await _file_proofs_sent(case, _some(case, _EVERY_BYTE, _TEXT))
+    arrived = await _files_sent(case, _some(case, _EVERY_BYTE, _TEXT))
     for one in _some(case, _EVERY_BYTE, _TEXT):
         found = [content for name, content in arrived if name == one.name]
         ensure(len(found) == 1, f"{one.name} arrived {len(found)} times")
@@ -35,13 +35,13 @@ async def _arrive(case: Case) -> None:
 
 
 async def _names(case: Case) -> None:
-    arrived = [name for name, _ in await _file_proofs_sent(case, (_ODD,))]
+    arrived = [name for name, _ in await _files_sent(case, (_ODD,))]
     ensure(arrived == [_ODD_NAME], f"a file called {_ODD_NAME!r} arrived as {arrived}")
 
 
 async def _empty(case: Case) -> None:
     try:
-        arrived = await _file_proofs_sent(case, (_EMPTY,))
+        arrived = await _files_sent(case, (_EMPTY,))
     except ValidationError:
         return
     ensure(arrived == [(_EMPTY.name, b"")], "an empty file is neither refused nor does it arrive")
@@ -94,7 +94,7 @@ def _is_refused(channel: Channel, case: Case, files: Sequence[Attachment]) -> bo
     return False
 
 
-async def _file_proofs_sent(case: Case, files: Sequence[Attachment]) -> Sequence[Arrived]:
+async def _files_sent(case: Case, files: Sequence[Attachment]) -> Sequence[Arrived]:
     proof = _proof(case)
     async with case.words.provider() as provider:
         await _send(case, provider, files)

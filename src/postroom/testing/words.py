@@ -204,7 +204,7 @@ _ABSENT: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _NOT_NOW: Final[Endings] = (TargetUnavailable, ProviderThrottled)
-_SMTP_WORDS_BROKE: Final[Endings] = (TargetUnavailable, ProviderFailed, OutcomeUncertain)
+_MAIL_BROKE: Final[Endings] = (TargetUnavailable, ProviderFailed, OutcomeUncertain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +239,7 @@ def _answers(text: str, secrets: Sequence[str]) -> Iterator[Situation]:
     yield _step("early-refusal", "DATA", b"554 no", ValidationError, taken=0)
     yield _step("credentials", "AUTH", b"535 5.7.8 no", TargetUnavailable, taken=0)
     yield _step("throttled-otherwise", "MAIL", b"450 4.7.1 slow down", _NOT_NOW, taken=0)
-    yield _step("broken-500", "BODY", b"451 4.3.0 something broke", _SMTP_WORDS_BROKE)
+    yield _step("broken-500", "BODY", b"451 4.3.0 something broke", _MAIL_BROKE)
     yield _step("unavailable-503", "CONNECT", b"421 shutting down", _NOT_NOW, taken=0)
     yield _step("not-json", "BODY", b"\xff\xfe what", OutcomeUncertain)
     yield _step("other-shape", "BODY", b"354 more", OutcomeUncertain)

@@ -287,19 +287,19 @@ def shown_parts(text: str, *, repeated: bool = False) -> list[str]:
 def shown_beginning(text: str) -> str:
     """As much as fits into one message."""
     tries = (escaped(cut(text, room)) for room in range(TEXT_LIMIT, _ALWAYS_FITS, -_STEP))
-    return next(filter(_shown_text_fits, tries), escaped(cut(text, _ALWAYS_FITS)))
+    return next(filter(_fits_as_shown, tries), escaped(cut(text, _ALWAYS_FITS)))
 
 
 def _fitting(text: str, room: int) -> Iterator[str]:
     """Pieces that fit once they are escaped; only a piece that does not is cut further."""
     for part in split(text, room):
-        if _shown_text_fits(escaped(part)):
+        if _fits_as_shown(escaped(part)):
             yield part
         else:
             yield from _fitting(part, max(room * 3 // 4, _ALWAYS_FITS))
 
 
-def _shown_text_fits(text: str) -> bool:
+def _fits_as_shown(text: str) -> bool:
     return utf16_length(text) <= TEXT_LIMIT
 
 
@@ -413,7 +413,7 @@ def components(markup: Markup | None) -> list[dict[str, Any]]:
     buttons = [[one for one in row if _fits_under(one)] for row in (markup.buttons if markup else ())]
     if sum(map(len, buttons)) > _MOST_BUTTONS:
         raise ValidationError(f"a Discord message has at most {_MOST_BUTTONS} buttons")
-    return [{"type": _ROW, "components": [_components_key(one) for one in row]} for row in _rows(buttons)]
+    return [{"type": _ROW, "components": [_element(one) for one in row]} for row in _rows(buttons)]
 
 
 def _fits_under(button: Button) -> bool:
@@ -431,7 +431,7 @@ def _batched(row: Sequence[Button]) -> list[Sequence[Button]]:
     return [row[start : start + _IN_A_ROW] for start in range(0, len(row), _IN_A_ROW)]
 
 
-def _components_key(button: Button) -> dict[str, Any]:
+def _element(button: Button) -> dict[str, Any]:
     key = {"type": _BUTTON, "label": cut(one_line(button.label), _LONGEST_LABEL)}
     if button.url is not None:
         return key | {"style": _LINK, "url": button.url}

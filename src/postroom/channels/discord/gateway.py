@@ -194,8 +194,8 @@ class _GatewaySession:
     def begin(self, ready: object) -> None:
         told = ready if isinstance(ready, Mapping) else {}
         user = told.get("user")
-        self.id = _gateway_session_text(told.get("session_id"))
-        self.resume_url = _gateway_session_text(told.get("resume_gateway_url"))
+        self.id = _as_text(told.get("session_id"))
+        self.resume_url = _as_text(told.get("resume_gateway_url"))
         self.bot_id = (snowflake(user.get("id")) if isinstance(user, Mapping) else None) or ""
 
     def forget(self) -> None:
@@ -215,7 +215,7 @@ def _heartbeat(session: _GatewaySession) -> dict[str, Any]:
     return {"op": _Op.HEARTBEAT, "d": session.sequence}
 
 
-def _gateway_session_text(value: object) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 

@@ -251,10 +251,10 @@ def encoded(value: str) -> str:
     """Short ASCII as it is; everything else as folded encoded words (RFC 2047)."""
     if value.isascii() and len(value) <= _LONGEST_PLAIN:
         return value
-    return "\r\n ".join(f"=?utf-8?b?{base64.b64encode(piece).decode()}?=" for piece in _mail_header_pieces(value))
+    return "\r\n ".join(f"=?utf-8?b?{base64.b64encode(piece).decode()}?=" for piece in _word_pieces(value))
 
 
-def _mail_header_pieces(value: str) -> list[bytes]:
+def _word_pieces(value: str) -> list[bytes]:
     """Cut between characters, since every encoded word is decoded on its own."""
     pieces = [b""]
     for character in value:

@@ -246,7 +246,7 @@ def _text_shown(found: re.Match[str]) -> str:
 # Markdown for Slack: `rich_text` blocks, in which a text is only ever text and nothing links but what we link.
 
 LONGEST_BLOCK: Final = 12_000  # as JSON; Slack refuses the blocks of a message somewhere above 13,000
-_RICH_SHOWN_STYLES: Final = {
+_LOOKS: Final = {
     SpanStyle.BOLD: "bold",
     SpanStyle.HEADING: "bold",
     SpanStyle.ITALIC: "italic",
@@ -275,9 +275,7 @@ def _content(part: RichText) -> _Content:
 def rich_block(part: RichText) -> _Content:
     """Without the looks where there are too many of them: where links lead, code and quotes matter more."""
     whole = _block(part)
-    return (
-        whole if _size(whole) <= LONGEST_BLOCK else _block(part.without(lambda span: span.style in _RICH_SHOWN_STYLES))
-    )
+    return whole if _size(whole) <= LONGEST_BLOCK else _block(part.without(lambda span: span.style in _LOOKS))
 
 
 def _with_mark(parts: Sequence[RichText]) -> list[RichText]:
@@ -296,7 +294,7 @@ def _size(block: _Content) -> int:
 
 
 def _block(part: RichText) -> _Content:
-    return {"type": "rich_text", "elements": [_rich_shown_element(kind, piece) for kind, piece in _pieces(part)]}
+    return {"type": "rich_text", "elements": [_rich_element(kind, piece) for kind, piece in _pieces(part)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +322,7 @@ def _kind(spans: Sequence[TextSpan]) -> _Kind:
     return _Kind(code=code, quote=next((span for span in spans if span.style is SpanStyle.QUOTE), None))
 
 
-def _rich_shown_element(kind: _Kind, piece: RichText) -> _Content:
+def _rich_element(kind: _Kind, piece: RichText) -> _Content:
     """No code stands in a quote here, but it has the line of a quote beside it."""
     if kind.code is not None:
         line = {"border": 1} if kind.quote else {}
@@ -337,7 +335,7 @@ def _inline(piece: RichText) -> Iterator[_Content]:
     place = 0
     for text, spans in runs(piece):
         place += len(text)
-        looks = {_RICH_SHOWN_STYLES[span.style]: True for span in spans if span.style in _RICH_SHOWN_STYLES}
+        looks = {_LOOKS[span.style]: True for span in spans if span.style in _LOOKS}
         style = {"style": looks} if looks else {}
         link = next((span for span in spans if span.style is SpanStyle.LINK), None)
         if link is None:

@@ -181,7 +181,7 @@ def _objects(value: object) -> list[_Object]:
 
 # Which thread a message was heard in: an answer to it goes to the thread's first message, as Slack wants.
 
-_MOST: Final = 10_000
+_MOST_THREADS: Final = 10_000
 
 
 class SlackThreads:
@@ -195,7 +195,7 @@ class SlackThreads:
             return
         for place in event.places:
             self._roots[place, event.message_id] = event.replies_to
-        while len(self._roots) > _MOST:
+        while len(self._roots) > _MOST_THREADS:
             self._roots.popitem(last=False)
 
     def root(self, place: str, message_id: str) -> str:
@@ -435,7 +435,7 @@ class SlackListening:
 STATUS: Final = "assistant.threads.setStatus"
 WORDS: Final = "is working on it…"
 _EMOJI: Final = "eyes"
-_WORK_SIGN_MOST: Final = 1_000
+_MOST_SIGNS: Final = 1_000
 
 
 class SlackWorkSign:
@@ -483,7 +483,7 @@ class SlackWorkSign:
             pass
         except (ValidationError, CredentialsRefused):
             stands = False
-        if len(self._reacted) >= _WORK_SIGN_MOST:
+        if len(self._reacted) >= _MOST_SIGNS:
             self._reacted.clear()
         self._reacted[channel, message_id] = stands
         return stands

@@ -422,8 +422,6 @@ _MOST_PAGES: Final = 10
 _PAGE: Final = 200
 _DRAWN = re.compile(r":[a-z0-9_+'-]{1,60}:|[^\x20-\x7e]")  # what Slack may write in another way
 
-_Found = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackSearch:
@@ -437,7 +435,7 @@ class SlackSearch:
             pass
         raise DeliveryTimeout("Slack did not say in time whether the message arrived")
 
-    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> _Found:
+    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> Told:
         """As it stands there, in a thread or not."""
         asked = {"channel": channel, "ts": stamp, "oldest": stamp, "latest": stamp, "inclusive": "true", "limit": 1}
         told = await self.api.look("conversations.replies", asked, timeout_seconds)
@@ -456,7 +454,7 @@ class SlackSearch:
 
     async def _since(
         self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float
-    ) -> AsyncIterator[_Found]:
+    ) -> AsyncIterator[Told]:
         method = "conversations.replies" if call.thread else "conversations.history"
         asked = _asked_since(call, channel, since)
         for _ in range(_MOST_PAGES):
@@ -476,14 +474,14 @@ def _asked_since(call: SlackCall, channel: str, since: datetime) -> dict[str, An
     return asked | ({"ts": call.thread} if call.thread else {})
 
 
-def _messages_in(told: _Found) -> list[_Found]:
+def _messages_in(told: Told) -> list[Told]:
     messages = told.get("messages")
     if not isinstance(messages, list):
         raise TargetUnavailable("Slack's answer could not be read")
     return [one for one in messages if isinstance(one, Mapping)]
 
 
-def _next_page(told: _Found) -> str | None:
+def _next_page(told: Told) -> str | None:
     more = told.get("response_metadata")
     cursor = more.get("next_cursor") if isinstance(more, Mapping) else None
     if isinstance(cursor, str) and cursor:
@@ -493,7 +491,7 @@ def _next_page(told: _Found) -> str | None:
     return None
 
 
-def _mark(message: _Found) -> object:
+def _mark(message: Told) -> object:
     metadata = message.get("metadata")
     if not isinstance(metadata, Mapping) or metadata.get("event_type") != EVENT_TYPE:
         return None
@@ -501,7 +499,7 @@ def _mark(message: _Found) -> object:
     return payload.get("mark") if isinstance(payload, Mapping) else None
 
 
-def _is_unmarked_twin(message: _Found, call: SlackCall) -> bool:
+def _is_unmarked_twin(message: Told, call: SlackCall) -> bool:
     """Some app wrote the same words and we see no mark: it could be ours with the mark withheld."""
     if "bot_id" not in message or message.get("metadata"):
         return False

@@ -273,7 +273,7 @@ _ALBUM_BYTES: Final = 50_000_000  # of one request, as far as Telegram's own ser
 _PHOTO, DOCUMENT, ALBUM = "sendPhoto", "sendDocument", "sendMediaGroup"
 _PHOTO_TYPES: Final = frozenset({"image/png", "image/jpeg"})
 _UNFIT_PHOTO: Final = ("PHOTO_INVALID_DIMENSIONS", "IMAGE_PROCESS_FAILED", "PHOTO_SAVE_FILE_INVALID")
-_TELEGRAM_FILES_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
+_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
 
 BROUGHT: Final = "album:"
 
@@ -383,9 +383,7 @@ def _text_calls(shown: Sequence[_Shown]) -> list[TelegramCall]:
 
 def _caption(shown: _Shown) -> _Shown:
     """A caption shows no preview of a link, so there is none to forbid."""
-    return {
-        _TELEGRAM_FILES_AS_CAPTION[name]: value for name, value in shown.items() if name in _TELEGRAM_FILES_AS_CAPTION
-    }
+    return {_AS_CAPTION[name]: value for name, value in shown.items() if name in _AS_CAPTION}
 
 
 # Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone.
@@ -396,7 +394,6 @@ _MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
 _NOT_MODIFIED: Final = "message is not modified"
 _ALREADY_GONE: Final = "message to delete not found"
 _NO_TEXT: Final = "there is no text in the message to edit"
-_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
 _IN_NO_CAPTION: Final = "link_preview_options"
 
 

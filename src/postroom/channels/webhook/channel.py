@@ -61,14 +61,14 @@ def build(message: Message, now: datetime) -> WebhookCall:
         "data": _data(message),
     }
     files = () if message.revises else message.attachments
-    return WebhookCall(id=message.delivery_id, body=_written_event(event), files=files)
+    return WebhookCall(id=message.delivery_id, body=_as_bytes(event), files=files)
 
 
 def _with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
     event = json.loads(call.body)
     pairs = zip(call.files, contents, strict=True)
     event["data"]["attachments"] = [_file(one, content) for one, content in pairs]
-    return replace(call, body=_written_event(event), files=())
+    return replace(call, body=_as_bytes(event), files=())
 
 
 def _file(one: Attachment, content: bytes) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _file(one: Attachment, content: bytes) -> dict[str, Any]:
     }
 
 
-def _written_event(event: dict[str, Any]) -> bytes:
+def _as_bytes(event: dict[str, Any]) -> bytes:
     return json.dumps(event, ensure_ascii=False).encode()
 
 

@@ -145,7 +145,7 @@ _MOMENT: Final = re.compile(
     r'\bINTERNALDATE " ?(?P<day>\d{1,2})-(?P<month>[a-z]{3})-(?P<year>\d{4}) (?P<time>[\d:]{8}) (?P<zone>[+-]\d{4})"',
     re.IGNORECASE,
 )
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CODE: Final = re.compile(r"\[(UIDVALIDITY|UIDNEXT) (\d{1,10})\]", re.IGNORECASE)
 
 _Done = TypeVar("Done")
@@ -418,9 +418,9 @@ def _quoted(text: str) -> str:
 def _moment(line: str) -> int | None:
     """Month names are English, whatever the language of this machine."""
     found = _MOMENT.search(line)
-    if found is None or (month := found["month"].title()) not in _MONTHS:
+    if found is None or (month := found["month"].title()) not in MONTHS:
         return None
-    text = f"{found['year']}-{_MONTHS.index(month) + 1:02}-{int(found['day']):02}T{found['time']}{found['zone']}"
+    text = f"{found['year']}-{MONTHS.index(month) + 1:02}-{int(found['day']):02}T{found['time']}{found['zone']}"
     try:
         return int(datetime.fromisoformat(text).timestamp()) * 1_000_000
     except (ValueError, OverflowError):

@@ -15,6 +15,7 @@ from postroom.channels.carried_files import with_ending
 from postroom.channels.email.building import domain_of, message_id
 from postroom.channels.email.incoming.imap import (
     FETCHED_BYTES,
+    MONTHS,
     FetchedMail,
     ImapAccount,
     ImapRefused,
@@ -159,7 +160,6 @@ _MOST_LOOKED_BACK: Final = 200
 _LOOK_BACK: Final = timedelta(days=31)  # a question is open for thirty
 _FIRST_PAUSE: Final = timedelta(seconds=30)
 _LONGEST_PAUSE: Final = timedelta(minutes=15)
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 _STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
 _log = structlog.get_logger("postroom.mail")
@@ -300,7 +300,7 @@ class MailListening:
         since = (self._now().astimezone(UTC) - _LOOK_BACK).date()
         domain = domain_of(self._reading.own.address)
         about = f'OR HEADER In-Reply-To "@{domain}" OR HEADER References "@{domain}"'
-        day = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}"
+        day = f"{since.day}-{MONTHS[since.month - 1]}-{since.year}"
         return f'SINCE {day} {about} HEADER Content-Type "multipart/report"'
 
     async def _listened(self, session: ImapSession, uids: Sequence[int], most: int) -> Listened:

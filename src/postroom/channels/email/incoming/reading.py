@@ -265,7 +265,7 @@ def sender_of(message: Message) -> MailSender | None:
 LONGEST_SUBJECT: Final = 200
 _ANSWERED: Final = re.compile(r"(?:(?:re|aw|sv|antw)(?:\[\d+\])?:\s*)+", re.IGNORECASE)
 _JOINERS: Final = frozenset("\u200c\u200d")  # of letters and emoji
-_SUBJECT_HIDDEN: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
 def subject_of(message: Message) -> str | None:
@@ -275,7 +275,7 @@ def subject_of(message: Message) -> str | None:
 
 
 def _visible(character: str) -> str:
-    hidden = unicodedata.category(character) in _SUBJECT_HIDDEN and character not in _JOINERS
+    hidden = unicodedata.category(character) in _INVISIBLE and character not in _JOINERS
     return " " if hidden else character
 
 
