@@ -148,7 +148,7 @@ _MOMENT: Final = re.compile(
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CODE: Final = re.compile(r"\[(UIDVALIDITY|UIDNEXT) (\d{1,10})\]", re.IGNORECASE)
 
-_Done = TypeVar("Done")
+_Done = TypeVar("_Done")
 
 
 class LoginRefused(TargetUnavailable):
