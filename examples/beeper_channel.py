@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from postroom.kernel.http.answers import wait_seconds
-from postroom.kernel.http.call import HttpAnswer, HttpCall
+from postroom.channels.http_call import HttpAnswer, HttpCall
+from postroom.channels.retry_after import wait_seconds
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,

@@ -13,7 +13,7 @@ from postroom.message.inbound import Assurance
 from postroom.questions.model import Question, QuestionStatus
 from tests.app.asked_household import ask, parts, until
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.world.channels.mail_listening.languages import WROTE
+from tests.channels.email.incoming.languages import WROTE
 
 OWNER = "owner@sandbox.example"
 FORGED = {"Authentication-Results": "sandbox.example; dmarc=fail header.from=sandbox.example"}

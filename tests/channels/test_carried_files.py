@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world.channels.recording_server import Recorder, recording
+from tests.channels.recording_server import Recorder, recording
 
 from postroom.channels.carried_files import check_files, plain_name, plain_type, read_file
 from postroom.channels.discord.channel import Discord

@@ -15,11 +15,11 @@ from playwright.async_api import Page, Worker, expect
 
 from postroom.questions.model import QuestionStatus
 from tests.app.living import LIFTED, QUICK
+from tests.channels.webpush.push_service import PushService, push_service
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ask, now
 from tests.console.browser import INSTALLED, PHONE, Site, console_site, launched
 from tests.patience import PATIENCE_SECONDS
-from tests.world.channels.webpush.push_service import PushService, push_service
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 CHROMIUM = "/usr/bin/chromium"  # the small one without a window shows no notifications

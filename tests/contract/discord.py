@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
+from tests.channels.discord.as_shown import markup, seen
 from tests.contract.discord_person import DIRECT, PERSON, person_on
 from tests.contract.form_files import form_files
-from tests.world.channels.discord.as_shown import markup, seen
 
 from postroom.channels.discord.building import DiscordRequest
 from postroom.channels.discord.channel import Discord

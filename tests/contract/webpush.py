@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from tests.world.channels.webpush.browser_side import BrowserSide, new_browser
-from tests.world.channels.webpush.kept_devices import KeptDevices
+from tests.channels.webpush.browser_side import BrowserSide, new_browser
+from tests.channels.webpush.kept_devices import KeptDevices
 
 from postroom.channels.webpush.channel import PushCall, WebPush, identity, topic_of
 from postroom.kernel.values.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError

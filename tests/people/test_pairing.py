@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
+from tests.channels.slack.fake_slack import envelope, said
 from tests.clock import START_US, FakeClock
 from tests.opened_database import KINDS, opened_database
 from tests.people.heard import SaidBack, written
-from tests.world.channels.slack.fake_slack import envelope, said
 
 from postroom.channels.slack.listening import inbound_event
 from postroom.kernel.values.ids import IdMint, seconds

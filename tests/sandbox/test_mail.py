@@ -1,11 +1,263 @@
 from __future__ import annotations
 
+import asyncio
+import smtplib
+import ssl
+import subprocess
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sandbox.client import letter
+from tests.patience import PATIENCE_SECONDS
+from tests.sandbox.client import Client, letter, send_mail
+from tests.sandbox.conftest import Start
+from tests.sandbox.hand_clock import HandClock
 
-from postroom.sandbox.mail import read_mail
+from postroom.sandbox.mail import MAX_MAIL_BYTES, read_mail
+
+
+async def test_a_mail_is_kept_with_its_envelope_and_headers(client: Client) -> None:
+    await client.mail(
+        letter("Grüße", "Hello\n.dot\n..dots", Message_ID="<d1@example.com>", References="<d0@example.com>")
+    )
+
+    listed = await client.get("/sandbox/email/messages")
+
+    mail = listed["messages"][0]
+    assert (listed["sandbox"], listed["count"]) == (True, 1)
+    assert (mail["from"], mail["to"], mail["recipients"]) == ("bot@example.com", "ada@example.com", ["ada@example.com"])
+    assert (mail["subject"], mail["body"]) == ("Grüße", "Hello\n.dot\n..dots")
+    assert (mail["message_id"], mail["references"], mail["in_reply_to"]) == (
+        "<d1@example.com>",
+        "<d0@example.com>",
+        None,
+    )
+    assert (mail["headers"]["From"], mail["headers"]["Message-ID"]) == ("bot@example.com", "<d1@example.com>")
+    assert mail["received_at"] == "2026-05-28T20:26:40.000000Z"
+
+
+async def test_the_raw_bytes_can_be_fetched(client: Client) -> None:
+    await client.mail(letter())
+    number = (await client.mails())[0]["id"]
+
+    async with client.http.get(f"/sandbox/email/messages/{number}/raw") as answer:
+        raw = await answer.read()
+    async with client.http.get("/sandbox/email/messages/999/raw") as missing:
+        assert missing.status == 404
+
+    assert raw.startswith(b"From: bot@example.com\r\n") and raw.endswith(b"How are you?\r\n")
+
+
+async def test_the_envelope_tells_who_really_gets_the_mail(client: Client) -> None:
+    def send() -> None:
+        with smtplib.SMTP("127.0.0.1", client.sandbox.smtp_port, local_hostname="c.invalid", timeout=10) as connection:
+            connection.sendmail("bot@example.com", ["ada@example.com", "eve@example.com"], letter().as_bytes())
+
+    await asyncio.to_thread(send)
+
+    assert (await client.mails())[0]["to"] == "ada@example.com, eve@example.com"
+
+
+async def test_the_greeting_says_that_this_is_a_sandbox(client: Client) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", client.sandbox.smtp_port)
+    greeting = await asyncio.wait_for(reader.readline(), PATIENCE_SECONDS)
+    writer.close()
+
+    assert b"SANDBOX, nothing leaves this machine" in greeting
+
+
+async def test_any_login_is_welcome_and_none_is_needed(client: Client) -> None:
+    await client.mail(letter("with"), login=("bot@example.com", "any password"))
+    await client.mail(letter("without"))
+
+    assert [mail["subject"] for mail in await client.mails()] == ["with", "without"]
+
+
+async def test_a_mail_past_the_limit_is_refused(client: Client) -> None:
+    with pytest.raises(smtplib.SMTPException):
+        await client.mail(letter(body=("x" * 70 + "\n") * (MAX_MAIL_BYTES // 70)))
+
+    assert await client.mails() == []
+
+
+async def test_fifty_mails_at_once_are_all_kept(client: Client) -> None:
+    port = client.sandbox.smtp_port
+    await asyncio.gather(*(asyncio.to_thread(send_mail, port, letter(f"mail {number}")) for number in range(50)))
+
+    mails = await client.mails()
+    assert {mail["subject"] for mail in mails} == {f"mail {number}" for number in range(50)}
+    assert len({mail["id"] for mail in mails}) == 50
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        pytest.param({"status": 503}, 451, id="http-unavailable"),
+        pytest.param({"status": 429, "retry_after": 5}, 451, id="http-throttled"),
+        pytest.param({"status": 404}, 550, id="http-final"),
+        pytest.param({"status": 452}, 452, id="smtp-temporary"),
+        pytest.param({"status": 554}, 554, id="smtp-final"),
+    ],
+)
+async def test_a_status_fault_answers_the_data_and_keeps_nothing(
+    client: Client, fault: dict[str, int], code: int
+) -> None:
+    await client.arm(channel="email", **fault)
+
+    with pytest.raises(smtplib.SMTPDataError) as caught:
+        await client.mail(letter())
+
+    assert caught.value.smtp_code == code
+    assert b"sandbox fault" in caught.value.smtp_error
+    assert await client.mails() == []
+    await client.mail(letter("again"))
+    assert [mail["subject"] for mail in await client.mails()] == ["again"]
+
+
+async def test_the_code_that_says_goodbye_also_hangs_up(client: Client) -> None:
+    await client.arm(channel="email", status=421)
+
+    with pytest.raises(smtplib.SMTPDataError) as caught:
+        await client.mail(letter())
+
+    assert caught.value.smtp_code == 421
+    assert await client.mails() == []
+
+
+async def test_a_cut_after_acceptance_leaves_the_mail_and_no_answer(client: Client) -> None:
+    await client.arm(channel="email", mode="accept_then_cut")
+
+    with pytest.raises((smtplib.SMTPServerDisconnected, ConnectionError)):
+        await client.mail(letter("kept"))
+
+    assert [mail["subject"] for mail in await client.mails()] == ["kept"]
+
+
+async def test_a_refused_connection_ends_before_the_greeting(client: Client) -> None:
+    await client.arm(channel="email", mode="refuse")
+
+    with pytest.raises((smtplib.SMTPServerDisconnected, ConnectionError)):
+        await client.mail(letter("lost"))
+
+    assert await client.mails() == []
+    await client.mail(letter("again"))
+    assert [mail["subject"] for mail in await client.mails()] == ["again"]
+
+
+async def test_a_connection_that_was_open_before_is_refused_at_its_next_mail(client: Client) -> None:
+    connection = smtplib.SMTP(local_hostname="client.invalid", timeout=10)
+    await asyncio.to_thread(connection.connect, "127.0.0.1", client.sandbox.smtp_port)
+    await client.arm(channel="email", mode="refuse")
+
+    with pytest.raises(smtplib.SMTPSenderRefused) as caught:
+        await asyncio.to_thread(connection.send_message, letter("lost"))
+
+    assert caught.value.smtp_code == 421
+    assert await client.mails() == []
+
+
+async def test_a_hanging_mail_keeps_nothing_and_ends_when_the_client_gives_up(client: Client, clock: HandClock) -> None:
+    await client.arm(channel="email", mode="hang")
+    _, writer = await asyncio.open_connection("127.0.0.1", client.sandbox.smtp_port)
+    for command in (
+        "EHLO c.invalid",
+        "MAIL FROM:<a@x.example>",
+        "RCPT TO:<b@x.example>",
+        "DATA",
+        "Subject: lost\r\n\r\n.",
+    ):
+        writer.write(command.encode() + b"\r\n")
+    await clock.someone_waits()
+
+    writer.close()
+
+    await clock.nobody_waits()
+    assert await client.mails() == []
+
+
+async def test_a_hanging_mail_is_cut_after_two_minutes(client: Client, clock: HandClock) -> None:
+    await client.arm(channel="email", mode="hang")
+    call = asyncio.create_task(client.mail(letter("lost")))
+    await clock.someone_waits()
+
+    await clock.turn(120)
+
+    with pytest.raises((smtplib.SMTPServerDisconnected, ConnectionError)):
+        await asyncio.wait_for(call, PATIENCE_SECONDS)
+    assert await client.mails() == []
+
+
+async def test_a_delayed_mail_is_kept_at_once_and_answered_later(client: Client, clock: HandClock) -> None:
+    await client.arm(channel="email", delay_seconds=20)
+    call = asyncio.create_task(client.mail(letter("slow")))
+    await clock.someone_waits()
+    assert [mail["subject"] for mail in await client.mails()] == ["slow"]
+
+    await clock.turn(19)
+    assert not call.done()
+    await clock.turn(1)
+
+    await asyncio.wait_for(call, PATIENCE_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    subprocess.run(
+        f"openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+        f" -keyout {key} -out {certificate}".split(),
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    return certificate, key
+
+
+def server_context(certificate: tuple[Path, Path]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    return context
+
+
+@pytest.mark.parametrize("mode", [None, "accept_then_cut"])
+async def test_starttls_is_offered_when_there_is_a_certificate(
+    start: Start, certificate: tuple[Path, Path], mode: str | None
+) -> None:
+    client = await start(smtp_starttls=server_context(certificate))
+    if mode:
+        await client.arm(channel="email", mode=mode)
+
+    def send() -> None:
+        trust = ssl.create_default_context(cafile=str(certificate[0]))
+        with smtplib.SMTP("127.0.0.1", client.sandbox.smtp_port, local_hostname="c.invalid", timeout=10) as connection:
+            connection.starttls(context=trust)
+            connection.login("bot@example.com", "secret")
+            connection.send_message(letter("encrypted"))
+
+    if mode:
+        with pytest.raises((smtplib.SMTPServerDisconnected, OSError)):
+            await asyncio.to_thread(send)
+    else:
+        await asyncio.to_thread(send)
+
+    assert [mail["subject"] for mail in await client.mails()] == ["encrypted"]
+
+
+async def test_a_server_with_tls_from_the_first_byte_takes_mail(start: Start, certificate: tuple[Path, Path]) -> None:
+    client = await start(smtp_implicit_tls=server_context(certificate))
+
+    def send() -> None:
+        trust = ssl.create_default_context(cafile=str(certificate[0]))
+        with smtplib.SMTP_SSL(
+            "127.0.0.1", client.sandbox.smtp_port, "c.invalid", timeout=10, context=trust
+        ) as connection:
+            connection.send_message(letter("encrypted"))
+
+    await asyncio.to_thread(send)
+
+    assert [mail["subject"] for mail in await client.mails()] == ["encrypted"]
 
 
 def read(raw: bytes):

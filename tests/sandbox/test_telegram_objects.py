@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domain.markdown_texts import markdown
+from tests.sandbox.client import Client
 
 from postroom.channels.telegram.building import bodies
 from postroom.kernel.values.ids import DeliveryId
@@ -163,3 +164,207 @@ def test_links_are_web_addresses_and_nothing_of_the_text_is_lost(text: str, link
 
     assert "".join(piece for piece, _ in pieces) == text
     assert [piece for piece, is_link in pieces if is_link] == links
+
+
+KEYS = {
+    "inline_keyboard": [
+        [{"text": "Ship", "callback_data": "q1:ship", "style": "success"}, {"text": "Don't", "callback_data": "q1:no"}],
+        [{"text": "Open", "url": "https://home.example/a/x"}],
+    ]
+}
+
+
+async def card(client: Client, chat_id: object = 42, markup: object = KEYS) -> int:
+    answer = await client.bot("sendMessage", chat_id=chat_id, text="Ship it?", reply_markup=markup)
+    assert answer["ok"], answer
+    number: int = answer["result"]["message_id"]
+    return number
+
+
+async def press(client: Client, message_id: object, button: str, **more: object) -> dict[str, Any]:
+    return await client.post("/sandbox/telegram/press", {"message_id": message_id, "button": button, **more})
+
+
+async def queries(client: Client, **arguments: object) -> list[dict[str, Any]]:
+    updates = (await client.bot("getUpdates", **arguments))["result"]
+    return [update["callback_query"] for update in updates if "callback_query" in update]
+
+
+@pytest.mark.requirement("house:sandbox-press")
+@pytest.mark.parametrize("button", ["Ship", "q1:ship"], ids=["label", "data"])
+async def test_a_button_is_pressed_by_its_label_or_its_data(client: Client, button: str) -> None:
+    sent = await card(client)
+
+    answer = await press(client, str(sent), button)
+
+    assert (answer["callback"]["data"], answer["callback"]["answered"]) == ("q1:ship", False)
+    [query] = await queries(client)
+    assert (query["data"], query["from"]["id"], query["from"]["is_bot"]) == ("q1:ship", 42, False)
+    assert (query["message"]["message_id"], query["message"]["chat"]["id"]) == (sent, 42)
+    assert query["message"]["reply_markup"] == KEYS
+
+
+@pytest.mark.requirement("house:sandbox-press")
+async def test_any_member_of_a_group_can_press(client: Client) -> None:
+    sent = await card(client, -100)
+    for member in (2001, "2002"):
+        await press(client, sent, "Ship", from_id=member)
+
+    found = await queries(client)
+
+    assert [(one["from"]["id"], one["message"]["chat"]["type"]) for one in found] == [(2001, "group"), (2002, "group")]
+    listed = (await client.get("/sandbox/telegram/callbacks"))["callbacks"]
+    assert [one["from_id"] for one in listed] == [2001, 2002]
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ({}, {"message_id", "button"}),
+        ({"message_id": 99, "button": "Ship"}, {"message_id"}),
+        ({"message_id": 1, "button": "Maybe"}, {"button"}),
+        ({"message_id": 1, "button": "Open"}, {"button"}),
+        ({"message_id": 1, "button": "Ship", "from_id": "Ada", "chat_id": 42}, {"from_id", "chat_id"}),
+    ],
+    ids=["nothing", "no message", "no button", "a link", "wrong fields"],
+)
+async def test_what_cannot_be_pressed_is_named(client: Client, body: dict[str, object], wrong: set[str]) -> None:
+    assert await card(client) == 1
+
+    answer = await client.post("/sandbox/telegram/press", body)
+
+    assert answer["http_status"] == 422
+    assert {one["field"] for one in answer["error"]["fields"]} == wrong
+    assert await queries(client) == []
+
+
+async def test_a_label_that_stands_on_two_buttons_needs_the_data(client: Client) -> None:
+    twice = {"inline_keyboard": [[{"text": "Yes", "callback_data": "1"}, {"text": "Yes", "callback_data": "2"}]]}
+    sent = await card(client, markup=twice)
+
+    assert (await press(client, sent, "Yes"))["error"]["fields"][0]["code"] == "ambiguous"
+    assert (await press(client, sent, "2"))["callback"]["data"] == "2"
+
+
+@pytest.mark.requirement("house:sandbox-like-telegram")
+async def test_a_button_that_was_edited_away_cannot_be_pressed(client: Client) -> None:
+    sent = await card(client)
+    closed = {"chat_id": 42, "message_id": sent, "text": "Shipped.", "reply_markup": {"inline_keyboard": []}}
+
+    first = await client.bot("editMessageText", **closed)
+    again = await client.bot("editMessageText", **closed)
+
+    assert "reply_markup" not in first["result"]
+    assert again["description"].startswith("Bad Request: message is not modified: specified new message content")
+    assert (await press(client, sent, "Ship"))["error"]["fields"][0]["field"] == "button"
+    [listed] = (await client.get("/sandbox/telegram/messages"))["messages"]
+    assert (listed["text"], listed["reply_markup"], listed["earlier_texts"]) == ("Shipped.", None, ["Ship it?"])
+    assert [(one["text"], one["reply_markup"]) for one in listed["edits"]] == [("Ship it?", KEYS)]
+
+
+@pytest.mark.requirement("house:sandbox-like-telegram")
+async def test_buttons_alone_are_edited_and_that_is_no_earlier_text(client: Client) -> None:
+    sent = await card(client)
+    ticked = {"inline_keyboard": [[{"text": "☑ Ship", "callback_data": "q1:ship"}]]}
+
+    first = await client.bot("editMessageReplyMarkup", chat_id=42, message_id=sent, reply_markup=ticked)
+    again = await client.bot("editMessageReplyMarkup", chat_id=42, message_id=sent, reply_markup=ticked)
+
+    assert (first["result"]["text"], first["result"]["reply_markup"]) == ("Ship it?", ticked)
+    assert again["description"].startswith("Bad Request: message is not modified")
+    [listed] = (await client.get("/sandbox/telegram/messages"))["messages"]
+    assert (len(listed["edits"]), listed["earlier_texts"]) == (1, [])
+
+
+@pytest.mark.requirement("house:sandbox-like-telegram")
+async def test_a_message_that_asks_for_a_reply_stays_as_it_is(client: Client) -> None:
+    box = {"force_reply": True, "input_field_placeholder": "Why not?"}
+    sent = await card(client, markup=box)
+
+    answer = await client.bot("editMessageText", chat_id=42, message_id=sent, text="Closed")
+
+    assert answer["description"] == "Bad Request: message can't be edited"
+    [listed] = (await client.get("/sandbox/telegram/messages"))["messages"]
+    assert listed["reply_markup"] == box
+
+
+@pytest.mark.requirement("house:sandbox-like-telegram")
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ({"text": "Yes", "callback_data": "x" * 65}, "BUTTON_DATA_INVALID"),
+        ({"text": "Yes", "callback_data": "ü" * 33}, "BUTTON_DATA_INVALID"),
+        (
+            {"text": "Yes"},
+            "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard",
+        ),
+        ({"callback_data": "x"}, "can't parse inline keyboard button: Can't find field \"text\""),
+        ({"text": " ", "callback_data": "x"}, "text buttons are unallowed in the inline keyboard"),
+        (
+            {"text": "Yes", "callback_data": "x", "style": "pink"},
+            "can't parse inline keyboard button: invalid button style specified",
+        ),
+        (
+            {"text": "Open", "url": "http://localhost:40200"},
+            "inline keyboard button URL 'http://localhost:40200' is invalid: Wrong HTTP URL",
+        ),
+        ("Yes", "can't parse inline keyboard button: InlineKeyboardButton must be an Object"),
+    ],
+    ids=["data", "bytes", "no action", "no text", "blank", "style", "link", "no object"],
+)
+async def test_a_wrong_button_costs_the_whole_message(client: Client, key: object, words: str) -> None:
+    answer = await client.bot("sendMessage", chat_id=42, text="x", reply_markup={"inline_keyboard": [[key]]})
+
+    assert answer["description"] == f"Bad Request: {words}"
+    assert await client.texts() == []
+
+
+@pytest.mark.parametrize(
+    ("markup", "words"),
+    [
+        ({"inline_keyboard": [1]}, 'field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays'),
+        ({"inline_keyboard": [[{"text": "x", "callback_data": "x"}] * 101]}, "reply markup is too long"),
+        ({"force_reply": True, "input_field_placeholder": "x" * 65}, "reply keyboard placeholder is too long"),
+        ([1], "can't parse reply keyboard markup JSON object"),
+    ],
+    ids=["rows", "too many", "placeholder", "no object"],
+)
+async def test_a_wrong_keyboard_is_refused(client: Client, markup: object, words: str) -> None:
+    answer = await client.bot("sendMessage", chat_id=42, text="x", reply_markup=markup)
+
+    assert answer["description"] == f"Bad Request: {words}"
+
+
+async def test_a_text_that_is_too_long_for_an_edit_is_refused_in_other_words(client: Client) -> None:
+    sent = await card(client)
+
+    answer = await client.bot("editMessageText", chat_id=42, message_id=sent, text="x" * 4097)
+
+    assert answer["description"] == "Bad Request: MESSAGE_TOO_LONG"
+
+
+@pytest.mark.requirement("house:sandbox-press")
+async def test_an_answer_to_a_press_is_shown_with_its_message(client: Client) -> None:
+    sent = await card(client)
+    await press(client, sent, "Ship", from_id=7)
+    [query] = await queries(client)
+
+    answer = await client.bot("answerCallbackQuery", callback_query_id=query["id"], text="Got it", show_alert=True)
+
+    assert answer["result"] is True
+    [listed] = (await client.get("/sandbox/telegram/messages"))["messages"]
+    [shown] = listed["presses"]
+    assert (shown["data"], shown["answer"], shown["alert"], shown["from_id"]) == ("q1:ship", "Got it", True, 7)
+
+
+async def test_the_sandboxs_own_page_names_buttons_and_answers(client: Client) -> None:
+    sent = await card(client)
+    await press(client, sent, "Ship")
+    [query] = await queries(client)
+    await client.bot("answerCallbackQuery", callback_query_id=query["id"], text="Got <it>")
+
+    async with client.http.get("/sandbox/") as answer:
+        page = await answer.text()
+
+    assert ">Ship</button>" in page and ">Don&#39;t</button>" in page
+    assert "Got &lt;it&gt;" in page

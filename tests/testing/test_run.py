@@ -150,7 +150,7 @@ def test_it_counts_names_what_is_proved_and_shows_reasons() -> None:
 
 WRONG = """
 from dataclasses import replace
-from postroom.testing import run as suite
+from postroom.testing import suite
 from tests.testing.broken.shows_the_token import Broken
 from tests.testing.pager_case import case_of
 

@@ -1,4 +1,4 @@
-"""`postroom channels`: the household's accounts, what each can do and how it is doing."""
+"""`postroom channels` and `GET /v1/channels`: the household's accounts, what each can do and how it is doing."""
 
 from __future__ import annotations
 

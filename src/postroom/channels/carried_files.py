@@ -1,4 +1,4 @@
-"""The files of a message on their way to a provider: checked before anything is sent, read when it is."""
+"""Files on their way to a provider with a message, and on their way from one with a person's words."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from postroom.message.attachment import Attachment, FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Intent, Message
 from postroom.message.inbound import InboundFile
+
+# Checked before anything is sent, read when it is.
 
 UNTYPED: Final = "application/octet-stream"
 _UNNAMED: Final = "file"
@@ -85,22 +87,21 @@ def plain_type(attachment: Attachment) -> str:
 
 # A file that came with a person's words, fetched from its provider: within bounds, and with its trouble as words.
 
-
-MOST_FILE_BYTES: Final = 50 * 1000 * 1000  # of ours, as of files that are sent
+_MOST_FILE_BYTES: Final = 50 * 1000 * 1000  # of ours, as of files that are sent
 _ENDINGS: Final = {"audio/ogg": ".ogg", "image/jpeg": ".jpg", "audio/mpeg": ".mp3", "video/webm": ".webm"}
-TOO_LARGE: Final = "it is larger than the {most:,} bytes that are taken"
-UNREADABLE: Final = "{service} did not hand it out ({status})"
+_TOO_LARGE: Final = "it is larger than the {most:,} bytes that are taken"
+_UNREADABLE: Final = "{service} did not hand it out ({status})"
 
 
 async def fetched(
     http: HttpCall, service: str, file: InboundFile, headers: Mapping[str, str], timeout_seconds: float
 ) -> InboundFile:
     """Raises TargetUnavailable when the provider cannot be asked now."""
-    if file.size is not None and file.size > MOST_FILE_BYTES:
-        return replace(file, problem=TOO_LARGE.format(most=MOST_FILE_BYTES))
+    if file.size is not None and file.size > _MOST_FILE_BYTES:
+        return replace(file, problem=_TOO_LARGE.format(most=_MOST_FILE_BYTES))
     try:
         answer = await http.request(
-            "GET", file.reference, timeout_seconds, headers=headers, most_bytes=MOST_FILE_BYTES + 1
+            "GET", file.reference, timeout_seconds, headers=headers, most_bytes=_MOST_FILE_BYTES + 1
         )
     except OutcomeUncertain as error:
         reason = error.message
@@ -108,9 +109,9 @@ async def fetched(
         if answer.status == 429 or answer.status >= 500:
             raise TargetUnavailable(f"{service} answered {answer.status}")
         if not 200 <= answer.status < 300:
-            return replace(file, problem=UNREADABLE.format(service=service, status=answer.status))
-        if len(answer.body) > MOST_FILE_BYTES:
-            return replace(file, problem=TOO_LARGE.format(most=MOST_FILE_BYTES))
+            return replace(file, problem=_UNREADABLE.format(service=service, status=answer.status))
+        if len(answer.body) > _MOST_FILE_BYTES:
+            return replace(file, problem=_TOO_LARGE.format(most=_MOST_FILE_BYTES))
         return replace(file, content=answer.body)
     raise TargetUnavailable(reason)
 

@@ -6,22 +6,26 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
+from postroom.sandbox import faults as fault_rules
 from postroom.sandbox import person as inbound
-from postroom.sandbox import records as fault_rules
-from postroom.sandbox.ledger import SandboxLedger, callback_listing, mail_listing, message_listing, reaction_listing
+from postroom.sandbox.faults import ArmedFaults
+from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import (
-    ArmedFaults,
     answer,
     asked_window,
+    callback_listing,
     invalid,
+    mail_listing,
+    message_listing,
     picture_type,
+    reaction_listing,
     read_json,
     shown,
     with_room,
 )
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Control:
@@ -39,7 +43,7 @@ class Control:
         self._whose = {"household": household} if household else {}
 
     def routes(self) -> list[web.RouteDef]:
-        table: list[tuple[str, str, Handler]] = [
+        table: list[tuple[str, str, _Handler]] = [
             ("GET", "/health", self.health),
             ("GET", "/sandbox/telegram/messages", self.telegram_messages),
             ("GET", "/sandbox/telegram/reactions", self.telegram_reactions),

@@ -1,15 +1,10 @@
-"""
-Read one mail as a mailbox shows it.
-
-Whatever arrives can be read: a header or a body that is not what it claims to
-be is shown with replacement characters, never refused, because the raw bytes
-are kept beside it.
-"""
+"""The sandbox's SMTP server, and one mail read as a mailbox shows it."""
 
 from __future__ import annotations
 
 import asyncio
 import email
+import logging
 import re
 import ssl
 from collections.abc import Sequence
@@ -21,18 +16,12 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import seconds
+from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode, smtp_code
 from postroom.sandbox.ledger import EmailLedger
-from postroom.sandbox.records import (
-    HANG_LIMIT_SECONDS,
-    ArmedFaults,
-    ArrivedFile,
-    Fault,
-    FaultChannel,
-    Mode,
-    ReceivedMail,
-    silence_smtp,
-    smtp_code,
-)
+from postroom.sandbox.records import ArrivedFile, ReceivedMail
+
+# Whatever arrives can be read: a header or a body that is not what it claims to be is shown with replacement
+# characters, never refused, because the raw bytes are kept beside it.
 
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 
@@ -43,31 +32,31 @@ def read_mail(raw: bytes, *, sender: str, recipients: Sequence[str]) -> Received
     return ReceivedMail(
         sender=shown(sender),
         recipients=tuple(shown(recipient) for recipient in recipients),
-        subject=header(message, "Subject") or "",
-        body=body_text(message),
-        message_id=header(message, "Message-ID"),
-        in_reply_to=header(message, "In-Reply-To"),
-        references=header(message, "References"),
-        headers=all_headers(message),
+        subject=_header(message, "Subject") or "",
+        body=_body_text(message),
+        message_id=_header(message, "Message-ID"),
+        in_reply_to=_header(message, "In-Reply-To"),
+        references=_header(message, "References"),
+        headers=_all_headers(message),
         raw=raw,
         given=tuple(_file(part) for part in message.walk() if part.get_content_disposition() == "attachment"),
     )
 
 
-def header(message: Message, name: str) -> str | None:
+def _header(message: Message, name: str) -> str | None:
     value = message.get(name)
-    return None if value is None else decoded(unfolded(value))
+    return None if value is None else decoded(_unfolded(value))
 
 
-def all_headers(message: Message) -> dict[str, str]:
+def _all_headers(message: Message) -> dict[str, str]:
     """Decoded values by name; a name that occurs twice has one line per occurrence."""
     values: dict[str, list[str]] = {}
     for name, value in message.items():
-        values.setdefault(shown(name), []).append(decoded(unfolded(value)))
+        values.setdefault(shown(name), []).append(decoded(_unfolded(value)))
     return {name: "\n".join(lines) for name, lines in values.items()}
 
 
-def body_text(message: Message) -> str:
+def _body_text(message: Message) -> str:
     """The first plain text; line ends are LF and the last line's own end is left out."""
     part = next((part for part in message.walk() if _is_words(part)), message)
     payload = part.get_payload(decode=True)
@@ -83,13 +72,13 @@ def _is_words(part: Message) -> bool:
 
 def _file(part: Message) -> ArrivedFile:
     content = part.get_payload(decode=True)
-    name = decoded(unfolded(part.get_filename("")))
+    name = decoded(_unfolded(part.get_filename("")))
     return ArrivedFile(
         name=name, media_type=part.get_content_type(), content=content if isinstance(content, bytes) else b""
     )
 
 
-def unfolded(value: object) -> str:
+def _unfolded(value: object) -> str:
     return shown(_FOLD.sub("", str(value)))
 
 
@@ -114,12 +103,11 @@ def _decode(raw: bytes, charset: str) -> str:
         return raw.decode("utf-8", "replace")
 
 
-# The sandbox's SMTP server: takes every mail, keeps it, and fails when told to.
-
+# The server: takes every mail, keeps it, and fails when told to.
 
 MAX_MAIL_BYTES = 30 * 1_048_576
-IDLE_SECONDS = 300
-HOST_NAME = "sandbox.invalid"
+_IDLE_SECONDS = 300
+_HOST_NAME = "sandbox.invalid"
 BANNER = "Postroom SANDBOX, nothing leaves this machine"
 _STOP_SECONDS = 5
 
@@ -196,18 +184,18 @@ class Mailroom:
         await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
 
 
-class SmtpConnection(SMTP):
+class _SmtpConnection(SMTP):
     def __init__(
-        self, mailroom: Mailroom, open_connections: set[SmtpConnection], starttls: ssl.SSLContext | None
+        self, mailroom: Mailroom, open_connections: set[_SmtpConnection], starttls: ssl.SSLContext | None
     ) -> None:
         super().__init__(
             mailroom,
             data_size_limit=MAX_MAIL_BYTES,
             enable_SMTPUTF8=True,
-            hostname=HOST_NAME,
+            hostname=_HOST_NAME,
             ident=BANNER,
             tls_context=starttls,
-            timeout=IDLE_SECONDS,
+            timeout=_IDLE_SECONDS,
             auth_require_tls=False,
             authenticator=_welcome,
             loop=asyncio.get_running_loop(),
@@ -256,12 +244,12 @@ class SmtpServer:
         self._mailroom = mailroom
         self._starttls = starttls
         self._implicit_tls = implicit_tls
-        self._open: set[SmtpConnection] = set()
+        self._open: set[_SmtpConnection] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, **where: Any) -> int:
         """`host` and `port`, or a bound `sock`. Answers with the port."""
-        silence_smtp()
+        _silence_smtp()
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._accept, ssl=self._implicit_tls, **where)
         return int(self._server.sockets[0].getsockname()[1])
@@ -278,10 +266,21 @@ class SmtpServer:
         await self._server.wait_closed()
         self._server = None
 
-    def _accept(self) -> SmtpConnection:
-        return SmtpConnection(self._mailroom, self._open, self._starttls)
+    def _accept(self) -> _SmtpConnection:
+        return _SmtpConnection(self._mailroom, self._open, self._starttls)
 
 
 def _welcome(server: Any, session: Session, envelope: Envelope, mechanism: str, credentials: Any) -> AuthResult:
     """Any name and password will do; neither is kept."""
     return AuthResult(success=True)
+
+
+def _silence_smtp() -> None:
+    """For aiosmtpd, which logs every line of every mail. A filter outlives a change of levels; a level does not."""
+    logger = logging.getLogger("mail.log")
+    if _drop not in logger.filters:
+        logger.addFilter(_drop)
+
+
+def _drop(record: logging.LogRecord) -> bool:
+    return False

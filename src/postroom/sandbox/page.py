@@ -16,31 +16,32 @@ from aiohttp import web
 
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_datetime
+from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import SHOWN_TYPES, ArmedFaults, StoredMail, TelegramMessage, given_file, with_room
+from postroom.sandbox.records import SHOWN_TYPES, StoredMail, TelegramMessage, given_file, with_room
 from postroom.sandbox.telegram_objects import canonical_chat, keys, linked, looks, web_only
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
 NOTICE: Final = "SANDBOX: nothing leaves this machine"
-EMOJI: Final = ("👍", "❤", "🎉", "😢")
-OWNER_CHAT: Final = "1000"
+_EMOJI: Final = ("👍", "❤", "🎉", "😢")
+_OWNER_CHAT: Final = "1000"
 _MOST_CHATS, _MOST_SHOWN = 50, 200
 _STATIC: Final = Path(__file__).parent / "static"
 _POLICY: Final = (
     *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"),
     *("form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
 )
-HEADERS: Final = {
+_HEADERS: Final = {
     "Content-Security-Policy": "; ".join(_POLICY),
     "X-Content-Type-Options": "nosniff",
     # Not no-referrer: with it a browser hides the origin of the page's own forms, and the guard refuses them.
     "Referrer-Policy": "same-origin",
 }
 
-Form = Mapping[str, str | web.FileField | bytes | bytearray]
+_Form = Mapping[str, str | web.FileField | bytes | bytearray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class SandboxPage:
         return self.shown(request.query)
 
     async def static(self, request: web.Request) -> web.StreamResponse:
-        return web.FileResponse(_STATIC / request.match_info["name"], headers=HEADERS)
+        return web.FileResponse(_STATIC / request.match_info["name"], headers=_HEADERS)
 
     async def changes(self, request: web.Request) -> web.StreamResponse:
         """A line to every page that listens, at once and whenever something was kept."""
@@ -101,7 +102,7 @@ class SandboxPage:
         body = _given(form, "from", "to", "subject", "in_reply_to") | {"body": _text(form, "body")}
         return self._done(form, self.person.write, body)
 
-    def _done(self, form: Form, act: Callable[[object], object], body: Mapping[str, object]) -> web.Response:
+    def _done(self, form: _Form, act: Callable[[object], object], body: Mapping[str, object]) -> web.Response:
         """What is refused stays in its form."""
         chat = _text(form, "chat_id")
         try:
@@ -116,11 +117,11 @@ class SandboxPage:
         raise web.HTTPSeeOther("/sandbox/?" + urlencode({"chat": chat}))
 
     def shown(
-        self, asked: Mapping[str, str], draft: Form | None = None, refused: ValidationError | None = None
+        self, asked: Mapping[str, str], draft: _Form | None = None, refused: ValidationError | None = None
     ) -> web.Response:
         telegram, email = self.ledger.telegram, self.ledger.email
         chats = telegram.chats(_MOST_CHATS)
-        chat = canonical_chat(asked.get("chat", "")) or next(iter(chats), OWNER_CHAT)
+        chat = canonical_chat(asked.get("chat", "")) or next(iter(chats), _OWNER_CHAT)
         said = telegram.messages(from_person=None, chat_id=chat, since=None, limit=_MOST_SHOWN)
         received = email.mails(from_person=False, since=None, limit=_MOST_SHOWN)
         written = email.mails(from_person=True, since=None, limit=_MOST_SHOWN)
@@ -139,7 +140,7 @@ class SandboxPage:
             answered=next((one for one in received if str(one.email_id) == asked.get("mail")), None),
         )
         status = 200 if refused is None else 422
-        return web.Response(text=text, content_type="text/html", status=status, headers=HEADERS)
+        return web.Response(text=text, content_type="text/html", status=status, headers=_HEADERS)
 
     @cached_property
     def _template(self) -> Template:
@@ -155,7 +156,7 @@ class SandboxPage:
             auto_reload=False,
         )
         environment.globals |= {
-            "emojis": EMOJI,
+            "emojis": _EMOJI,
             "is_picture": SHOWN_TYPES.__contains__,
             "key_rows": _key_rows,
             "labels": _labels,
@@ -167,13 +168,13 @@ class SandboxPage:
         return environment.get_template("page.html")
 
 
-def _text(form: Form, name: str) -> str:
+def _text(form: _Form, name: str) -> str:
     """As it was typed; a browser ends lines its own way."""
     value = form.get(name, "")
     return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
 
-def _given(form: Form, *names: str) -> dict[str, object]:
+def _given(form: _Form, *names: str) -> dict[str, object]:
     return {name: text for name in names if (text := _text(form, name).strip())}
 
 

@@ -48,17 +48,17 @@ _WRITER = ("from_id", "from_is_bot", "forwarded", "sender_chat_id", "via_bot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
+class _Typed:
     chat_id: str
     text: str = field(repr=False)
     reply_to_message_id: int | None
     from_name: str | None
     writer: Writer
-    files: tuple[TypedFile, ...] = ()
+    files: tuple[_TypedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypedFile:
+class _TypedFile:
     """`sent_as` is what the person's app made of it: a photo, a document, a voice note …"""
 
     file: ArrivedFile
@@ -66,21 +66,21 @@ class TypedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tapped:
+class _Tapped:
     chat_id: str
     message_id: int
     emoji: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pressed:
+class _Pressed:
     chat_id: str
     message_id: int
     data: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PressedButton:
+class _PressedButton:
     """`button` is what stands on it, or the data behind it."""
 
     message_id: int
@@ -88,11 +88,11 @@ class PressedButton:
     from_id: int | None
 
 
-def read_typed(payload: object) -> Typed:
+def _read_typed(payload: object) -> _Typed:
     fields = Fields(payload)
     fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", "files", *_WRITER})
     files = tuple(_files(fields, "files", _SENT_AS))
-    read = Typed(
+    read = _Typed(
         chat_id=_chat(fields),
         text=_text(fields, CAPTION_LIMIT_UTF16 if files else TEXT_LIMIT_UTF16, required=not files),
         reply_to_message_id=_identifier(fields, "reply_to_message_id", required=False),
@@ -110,22 +110,22 @@ def read_typed(payload: object) -> Typed:
     return read
 
 
-def read_tapped(payload: object) -> Tapped:
+def _read_tapped(payload: object) -> _Tapped:
     """An empty or absent emoji takes the reaction back."""
     fields = Fields(payload)
     fields.refuse_unknown({"chat_id", "message_id", "emoji"})
     emoji = fields.text("emoji", maximum=32, required=False, blank=True) or None
     if emoji is not None and not looks_like_emoji(emoji):
         fields.complain("emoji", "must be one emoji", "not_allowed")
-    read = Tapped(chat_id=_chat(fields), message_id=_identifier(fields, "message_id") or 0, emoji=emoji)
+    read = _Tapped(chat_id=_chat(fields), message_id=_identifier(fields, "message_id") or 0, emoji=emoji)
     fields.finish()
     return read
 
 
-def pressed_button(payload: object) -> PressedButton:
+def _pressed_button(payload: object) -> _PressedButton:
     fields = Fields(payload)
     fields.refuse_unknown({"message_id", "button", "from_id"})
-    read = PressedButton(
+    read = _PressedButton(
         message_id=_identifier(fields, "message_id") or 0,
         button=fields.text("button", maximum=_MAX_LABEL),
         from_id=_identifier(fields, "from_id", required=False),
@@ -144,10 +144,10 @@ def away(payload: object) -> float:
     return float(value)
 
 
-def read_pressed(payload: object) -> Pressed:
+def _read_pressed(payload: object) -> _Pressed:
     fields = Fields(payload)
     fields.refuse_unknown({"chat_id", "message_id", "data"})
-    read = Pressed(
+    read = _Pressed(
         chat_id=_chat(fields),
         message_id=_identifier(fields, "message_id") or 0,
         data=fields.text("data", maximum=64),
@@ -156,7 +156,7 @@ def read_pressed(payload: object) -> Pressed:
     return read
 
 
-def written(payload: object) -> ReceivedMail:
+def _written(payload: object) -> ReceivedMail:
     fields = Fields(payload)
     fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to", "headers", "attachments"})
     thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
@@ -174,7 +174,7 @@ def written(payload: object) -> ReceivedMail:
     return mail
 
 
-def _files(fields: Fields, name: str, kinds: tuple[str, ...] = ()) -> list[TypedFile]:
+def _files(fields: Fields, name: str, kinds: tuple[str, ...] = ()) -> list[_TypedFile]:
     """Each `{"name", "data"}` with its bytes in base64, and `media_type` where the name does not say it."""
     given = fields.raw(name)
     if given is None:
@@ -185,7 +185,7 @@ def _files(fields: Fields, name: str, kinds: tuple[str, ...] = ()) -> list[Typed
     return [_file(Fields(one, f"{name}[{number}]", fields.complaints), kinds) for number, one in enumerate(given)]
 
 
-def _file(fields: Fields, kinds: tuple[str, ...]) -> TypedFile:
+def _file(fields: Fields, kinds: tuple[str, ...]) -> _TypedFile:
     fields.refuse_unknown({"name", "media_type", "data", *(["as"] if kinds else [])})
     name, data = fields.text("name", maximum=_MAX_LABEL), fields.raw("data")
     media_type = fields.optional_text("media_type", maximum=100) or mimetypes.guess_type(name)[0]
@@ -198,7 +198,7 @@ def _file(fields: Fields, kinds: tuple[str, ...]) -> TypedFile:
         content = b""
         fields.complain("data", "must be the bytes in base64", "base64_required")
     kept = ArrivedFile(name=name, media_type=media_type or "application/octet-stream", content=content)
-    return TypedFile(file=kept, sent_as=sent_as)
+    return _TypedFile(file=kept, sent_as=sent_as)
 
 
 def _headers(fields: Fields) -> dict[str, str]:
@@ -278,7 +278,7 @@ class SandboxPerson:
 
     def type_message(self, payload: object) -> Sequence[TelegramMessage]:
         """Several files at once are a message each, and the words stand with the first."""
-        typed = read_typed(payload)
+        typed = _read_typed(payload)
         more = typed.files[1:]
         album = str(self.clock.now_us()) if more else None
         kept = [self._typed(typed, typed.text, typed.files[:1], album)]
@@ -287,7 +287,7 @@ class SandboxPerson:
         return kept
 
     def tap(self, payload: object) -> Reaction:
-        tapped = read_tapped(payload)
+        tapped = _read_tapped(payload)
         message = self._known(tapped.chat_id, tapped.message_id, "message_id")
         before = self.ledger.telegram.reaction_of(message.message_id, from_person=True)
         kept = self.ledger.telegram.react(
@@ -302,13 +302,13 @@ class SandboxPerson:
 
     def press(self, payload: object) -> Callback:
         """Whatever a phone that is not up to date may say."""
-        pressed = read_pressed(payload)
+        pressed = _read_pressed(payload)
         message = self._known(pressed.chat_id, pressed.message_id, "message_id")
         return self._press(message, pressed.data, None)
 
     def press_button(self, payload: object) -> Callback:
         """Only what stands under the message now can be pressed, as on a phone that is up to date."""
-        pressed = pressed_button(payload)
+        pressed = _pressed_button(payload)
         message = self.ledger.telegram.anywhere(pressed.message_id)
         if message is None:
             raise invalid("message_id", "no such message", "not_found")
@@ -322,12 +322,12 @@ class SandboxPerson:
         return self._press(message, found[0], pressed.from_id)
 
     def write(self, payload: object) -> StoredMail:
-        mail = written(payload)
+        mail = _written(payload)
         kept = self.ledger.email.keep(mail, from_person=True, now_us=self.clock.now_us())
         self.news.ring()
         return kept
 
-    def _typed(self, typed: Typed, text: str, files: Sequence[TypedFile], album: str | None) -> TelegramMessage:
+    def _typed(self, typed: _Typed, text: str, files: Sequence[_TypedFile], album: str | None) -> TelegramMessage:
         replied = None
         if typed.reply_to_message_id is not None:
             replied = self._known(typed.chat_id, typed.reply_to_message_id, "reply_to_message_id")

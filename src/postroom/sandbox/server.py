@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -20,12 +21,13 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ValidationError, error_object
 from postroom.kernel.values.fields import web_address
 from postroom.sandbox.control import Control
+from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.imap import ImapServer
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.mail import Mailroom, SmtpServer
 from postroom.sandbox.page import SandboxPage
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import SANDBOX_TOKEN, ArmedFaults, answer, http_logger
+from postroom.sandbox.records import SANDBOX_TOKEN, answer
 from postroom.sandbox.telegram import BotApi
 
 __all__ = [
@@ -135,7 +137,6 @@ def _opens_the_page(headers: Mapping[str, str], method: str, path: str) -> bool:
 
 
 # All sandbox servers, started and stopped together in the running loop.
-
 
 DEFAULT_BOT_API_PORT = 40290
 DEFAULT_SMTP_PORT = 40225
@@ -283,3 +284,18 @@ async def serve(
     )
     async with Sandbox(options, clock) as sandbox:
         yield sandbox
+
+
+def http_logger() -> logging.Logger:
+    """For aiohttp, whose errors quote the request line and with it the bot token."""
+    logger = logging.getLogger("postroom.sandbox.http")
+    if not logger.filters:
+        logger.addFilter(_name_the_error_only)
+    return logger
+
+
+def _name_the_error_only(record: logging.LogRecord) -> bool:
+    if record.exc_info and record.exc_info[0] is not None:
+        record.msg, record.args = "sandbox request failed: %s", (record.exc_info[0].__name__,)
+        record.exc_info = record.exc_text = None
+    return True

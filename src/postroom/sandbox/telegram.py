@@ -1,4 +1,4 @@
-"""The Bot API's own routes: `/bot<token>/<method>`, answered like Telegram, spoiled by armed faults."""
+"""The Bot API as Telegram has it: its methods, its files, and the routes that armed faults spoil."""
 
 from __future__ import annotations
 
@@ -16,21 +16,10 @@ from aiohttp import web
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
-from postroom.sandbox.ledger import TelegramLedger
-from postroom.sandbox.records import (
-    HANG_LIMIT_SECONDS,
-    ArmedFaults,
-    ArrivedFile,
-    Fault,
-    FaultChannel,
-    FileShelf,
-    Mode,
-    SandboxFile,
-    TelegramMessage,
-    bot_name,
-    picture_type,
-    shown,
-)
+from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode
+from postroom.sandbox.ledger_file import FileShelf
+from postroom.sandbox.records import ArrivedFile, SandboxFile, TelegramMessage, bot_name, picture_type, shown
+from postroom.sandbox.telegram_ledger import TelegramLedger
 from postroom.sandbox.telegram_objects import (
     FILE_ID,
     ApiError,
@@ -45,191 +34,223 @@ from postroom.sandbox.telegram_objects import (
     read_markup,
 )
 
-MAX_POLL_SECONDS = 50
-ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
-DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
-_KINDS = (*DEFAULT_KINDS, "message_reaction")
-_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
+# What each Bot API method does, with Telegram's own refusals.
 
-Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
+TEXT_LIMIT_UTF16 = 4096
+CAPTION_LIMIT_UTF16 = 1024
+_CALLBACK_TEXT_LIMIT = 200
+_DELETABLE_US = 48 * 3600 * 1_000_000
+_MOST_DELETED = 100
+_CHAT_ACTIONS = frozenset(
+    [
+        *("typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice"),
+        *("upload_document", "choose_sticker", "find_location", "record_video_note", "upload_video_note"),
+    ]
+)
+_EMOJI_JOINERS = frozenset("\u200d\ufe0f\u20e3")
+_ODD_EMOJI = frozenset("©®‼⁉™ℹ〰〽")
+_PICTURES = ("\U0001f000", "\U0001faff")
+_TAGS = ("\U000e0020", "\U000e007f")  # spell the flags of regions
 
 
-class BotApi:
-    def __init__(
-        self,
-        *,
-        ledger: TelegramLedger,
-        files: FileShelf,
-        faults: ArmedFaults,
-        clock: Clock,
-        news: Signal,
-        stopping: asyncio.Event,
-        token: str | None = None,
-    ) -> None:
+class _BotMethods:
+    def __init__(self, ledger: TelegramLedger, clock: Clock) -> None:
         self._ledger = ledger
-        self._faults = faults
         self._clock = clock
-        self._news = news
-        self._stopping = stopping
-        self._token = token
-        self._kinds = DEFAULT_KINDS
-        self._readers: dict[str, object] = {}
-        methods = BotMethods(ledger, clock)
-        self._files = BotFiles(ledger, files, methods, clock)
-        self._reading: dict[str, Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
-        self._reading["sendchataction"] = methods.send_chat_action  # shows for a moment, and leaves nothing
-        self._sending: dict[str, Method] = {
-            "sendmessage": methods.send_message,
-            "sendphoto": self._files.send_photo,
-            "senddocument": self._files.send_document,
-            "sendmediagroup": self._files.send_media_group,
-            "editmessagecaption": methods.edit_message_caption,
-            "editmessagetext": methods.edit_message_text,
-            "deletemessage": methods.delete_message,
-            "deletemessages": methods.delete_messages,
-            "editmessagereplymarkup": methods.edit_message_reply_markup,
-            "setmessagereaction": methods.set_message_reaction,
-            "answercallbackquery": methods.answer_callback_query,
+
+    def get_me(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        return bot_user(token)
+
+    def send_message(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        chat_id = _chat_of(arguments)
+        text = _message_text(arguments)
+        replied = self.replied(arguments, chat_id)
+        message = self._ledger.keep(
+            chat_id=chat_id,
+            text=text,
+            now_us=self._clock.now_us(),
+            reply_to=replied.message_id if replied else None,
+            parse_mode=arguments.text("parse_mode") or None,
+            reply_markup=read_markup(arguments),
+            bot=bot_name(token),
+            entities=read_entities(arguments),
+        )
+        return message_object(message, token, replied)
+
+    def edit_message_text(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        text = _message_text(arguments, too_long="MESSAGE_TOO_LONG")
+        return self._edit(arguments, token, text)
+
+    def edit_message_caption(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        return self._edit(arguments, token, _caption_of(arguments), of_files=True)
+
+    def edit_message_reply_markup(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        return self._edit(arguments, token, None)
+
+    def _edit(self, arguments: Arguments, token: str, text: str | None, *, of_files: bool = False) -> dict[str, Any]:
+        """Without a text the buttons alone are edited; without buttons there are none any more."""
+        message, markup = self._message(arguments, "message to edit not found"), read_markup(arguments)
+        if text is not None and bool(message.files) is not of_files:
+            raise bad_request(f"there is no {'caption' if of_files else 'text'} in the message to edit")
+        if message.from_person or not is_editable(message.reply_markup) or not is_editable(markup):
+            raise bad_request("message can't be edited")
+        entities = (
+            message.entities
+            if text is None
+            else read_entities(arguments, "caption_entities" if of_files else "entities")
+        )
+        text = message.text if text is None else text
+        if (text, entities, markup) == (message.text, message.entities, message.reply_markup):
+            raise bad_request(
+                "message is not modified: specified new message content and reply markup are exactly the same as a"
+                " current content and reply markup of the message"
+            )
+        edited = self._ledger.edit(message, text, markup, now_us=self._clock.now_us(), entities=entities)
+        return message_object(edited, token)
+
+    def set_message_reaction(self, arguments: Arguments, token: str) -> bool:
+        message = self._message(arguments, "message to react not found")
+        emoji = _one_emoji(arguments.structure("reaction"))
+        self._ledger.react(message, emoji, from_person=False, now_us=self._clock.now_us())
+        return True
+
+    def send_chat_action(self, arguments: Arguments, token: str) -> bool:
+        if arguments.text("action") not in _CHAT_ACTIONS:
+            raise bad_request("wrong parameter action in request")
+        self._ledger.actions.append((_chat_of(arguments), arguments.text("action")))
+        return True
+
+    def answer_callback_query(self, arguments: Arguments, token: str) -> bool:
+        text = arguments.text("text")
+        if len(text) > _CALLBACK_TEXT_LIMIT:
+            raise bad_request("MESSAGE_TOO_LONG")
+        callback_id = str(arguments.raw("callback_query_id") or "")
+        known = callback_id.isdecimal() and len(callback_id) <= 18
+        is_alert = arguments.raw("show_alert") in (True, "true", "True", "1")
+        if not known or not self._ledger.answer_callback(
+            int(callback_id), text, now_us=self._clock.now_us(), is_alert=is_alert
+        ):
+            raise bad_request("query is too old and response timeout expired or query ID is invalid")
+        return True
+
+    def delete_message(self, arguments: Arguments, token: str) -> bool:
+        message = self._message(arguments, "message to delete not found")
+        if not self._is_deletable(message):
+            raise bad_request("message can't be deleted for everyone")
+        self._ledger.delete(message, now_us=self._clock.now_us())
+        return True
+
+    def delete_messages(self, arguments: Arguments, token: str) -> bool:
+        """What is not there, or no longer to be deleted, is passed over."""
+        numbers = arguments.structure("message_ids")
+        if not isinstance(numbers, list) or not 1 <= len(numbers) <= _MOST_DELETED:
+            raise bad_request("message identifiers are not specified")
+        chat_id = _chat_of(arguments)
+        found = [self._ledger.message(chat_id, one) for one in numbers if isinstance(one, int)]
+        for message in found:
+            if message is not None and self._is_deletable(message):
+                self._ledger.delete(message, now_us=self._clock.now_us())
+        return True
+
+    def _is_deletable(self, message: TelegramMessage) -> bool:
+        return self._clock.now_us() - message.date_us <= _DELETABLE_US
+
+    def _message(self, arguments: Arguments, not_found: str) -> TelegramMessage:
+        message = self._ledger.message(_chat_of(arguments), arguments.integer("message_id", 0))
+        if message is None or message.is_deleted:
+            raise bad_request(not_found)
+        return message
+
+    def replied(self, arguments: Arguments, chat_id: str) -> TelegramMessage | None:
+        message_id, optional = _reply_target(arguments)
+        if not message_id:
+            return None
+        replied = self._ledger.message(chat_id, message_id)
+        replied = None if replied is not None and replied.is_deleted else replied
+        if replied is None and not optional:
+            raise bad_request("message to be replied not found")
+        return replied
+
+
+def utf16_units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def looks_like_emoji(text: str) -> bool:
+    """Symbols only, joined the way emoji are joined; any letter, mark of punctuation or space is something else."""
+    symbols = [character for character in text if character not in _EMOJI_JOINERS]
+    if "\u20e3" in text:
+        return len(symbols) == 1 and symbols[0] in "0123456789#*"
+    return 0 < len(symbols) <= 10 and all(_is_symbol(character) for character in symbols)
+
+
+def _is_symbol(character: str) -> bool:
+    if character in _ODD_EMOJI or _PICTURES[0] <= character <= _PICTURES[1] or _TAGS[0] <= character <= _TAGS[1]:
+        return True
+    return character >= "\u2190" and unicodedata.category(character) in {"So", "Sm"}
+
+
+def _chat_of(arguments: Arguments) -> str:
+    chat_id = canonical_chat(arguments.raw("chat_id"))
+    if chat_id is None:
+        raise bad_request("chat not found")
+    return chat_id
+
+
+def _message_text(arguments: Arguments, too_long: str = "message is too long") -> str:
+    text = arguments.text("text")
+    if not text.strip():
+        raise bad_request("message text is empty")
+    if utf16_units(text) > TEXT_LIMIT_UTF16:
+        raise bad_request(too_long)
+    return text
+
+
+def _caption_of(arguments: Arguments) -> str:
+    caption = arguments.text("caption")
+    if utf16_units(caption) > CAPTION_LIMIT_UTF16:
+        raise bad_request("message caption is too long")
+    return caption
+
+
+def _reply_target(arguments: Arguments) -> tuple[int, bool]:
+    """Today's `reply_parameters`, or the older two fields."""
+    parameters = arguments.structure("reply_parameters")
+    if parameters is None:
+        parameters = {
+            "message_id": arguments.raw("reply_to_message_id"),
+            "allow_sending_without_reply": arguments.raw("allow_sending_without_reply"),
         }
-
-    def routes(self) -> list[web.RouteDef]:
-        calls = [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
-        return [*calls, web.get("/file/bot{token}/{path:.+}", self.file)]
-
-    async def call(self, request: web.Request) -> web.Response:
-        try:
-            return await self._answer(request, self._checked_token(request), request.match_info["method"].lower())
-        except ApiError as error:
-            return refusal(error)
-
-    async def file(self, request: web.Request) -> web.Response:
-        try:
-            self._checked_token(request)
-        except ApiError as error:
-            return refusal(error)
-        content = self._files.content(request.match_info["path"])
-        return refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
-
-    async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
-        # the whole request is read before a fault shows: a client that was cut off has truly sent it
-        arguments = await read_arguments(request)
-        if method == "getupdates":
-            return success(await self._updates(arguments, bot_name(token)))
-        if read := self._reading.get(method):
-            return success(read(arguments, token))
-        if send := self._sending.get(method):
-            return await self._send(request, send, arguments, token)
-        raise ApiError(404, "Not Found")
-
-    async def _send(self, request: web.Request, send: Method, arguments: Arguments, token: str) -> web.Response:
-        fault = self._faults.take(FaultChannel.TELEGRAM)
-        if fault is None:
-            return success(send(arguments, token))
-        if fault.mode is not None:
-            return await self._misbehave(request, fault.mode, lambda: send(arguments, token))
-        if fault.status is not None:
-            raise spoiled(fault, fault.status)
-        result = send(arguments, token)
-        await self._pause(fault.delay_seconds or 0.0)
-        return success(result)
-
-    async def _misbehave(self, request: web.Request, mode: Mode, send: Callable[[], object]) -> web.Response:
-        match mode:
-            case Mode.ACCEPT_THEN_CUT:
-                send()
-            case Mode.HANG:
-                await self._pause(HANG_LIMIT_SECONDS)
-            case Mode.REFUSE:
-                pass
-            case _:
-                assert_never(mode)
-        return cut(request)
-
-    async def _updates(self, arguments: Arguments, bot: str) -> list[dict[str, Any]]:
-        offset = arguments.integer("offset", 0)
-        limit = min(max(arguments.integer("limit", 100), 1), 100)
-        timeout = min(max(arguments.integer("timeout", 0), 0), MAX_POLL_SECONDS)
-        self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
-        deadline_us = self._clock.now_us() + seconds(timeout)
-        me = self._readers[bot] = object()
-        self._news.ring()  # a reader who still waits learns that there is another
-        while True:
-            news = self._news.news()
-            if self._readers[bot] is not me:
-                raise ApiError(409, ANOTHER_READER)
-            now_us = self._clock.now_us()
-            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
-            if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
-                return found
-            await self._clock.wait(news, deadline_us)
-
-    async def _pause(self, pause_seconds: float) -> None:
-        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
-
-    def _checked_token(self, request: web.Request) -> str:
-        token = request.match_info["token"]
-        if not _TOKEN.fullmatch(token) or (self._token is not None and token != self._token):
-            raise ApiError(401, "Unauthorized")
-        return token
+    if not isinstance(parameters, dict):
+        raise bad_request("can't parse reply parameters JSON object")
+    optional = parameters.get("allow_sending_without_reply") in (True, "true", "True", "1")
+    return Arguments(parameters).integer("message_id", 0), optional
 
 
-def success(result: object) -> web.Response:
-    return web.json_response({"ok": True, "result": result})
-
-
-def refusal(error: ApiError) -> web.Response:
-    body: dict[str, Any] = {"ok": False, "error_code": error.status, "description": error.description}
-    headers = {}
-    if error.retry_after is not None:
-        body["parameters"] = {"retry_after": error.retry_after}
-        headers["Retry-After"] = str(error.retry_after)
-    return web.json_response(body, status=error.status, headers=headers)
-
-
-def spoiled(fault: Fault, status: int) -> ApiError:
-    """Telegram always says how long to wait after a 429."""
-    retry_after = 1 if status == 429 and fault.retry_after is None else fault.retry_after
-    if status == 429:
-        return ApiError(status, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
-    return ApiError(status, f"{_phrase(status)}: sandbox fault", retry_after=retry_after)
-
-
-def cut(request: web.Request) -> web.Response:
-    """Nothing more reaches the client; aiohttp only wants something to return."""
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response()
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Error"
-
-
-def _wanted_kinds(arguments: Arguments, before: tuple[str, ...]) -> tuple[str, ...]:
-    """Telegram sends reactions only to those who ask for them, and remembers what was asked for last."""
-    asked = arguments.structure("allowed_updates")
-    if not isinstance(asked, list):
-        return before
-    if not asked:
-        return DEFAULT_KINDS
-    return tuple(kind for kind in _KINDS if kind in asked)
+def _one_emoji(reaction: Any) -> str | None:
+    if not reaction:
+        return None
+    if not isinstance(reaction, list) or not all(isinstance(item, dict) for item in reaction):
+        raise bad_request("can't parse reaction types JSON object")
+    if len(reaction) > 1:
+        raise bad_request("REACTIONS_TOO_MANY")
+    emoji = reaction[0].get("emoji")
+    if reaction[0].get("type") != "emoji" or not isinstance(emoji, str) or not looks_like_emoji(emoji):
+        raise bad_request("REACTION_INVALID")
+    return emoji
 
 
 # Telegram's methods for files: photos and documents with captions, and getting them back.
 
-
-PHOTO_BYTES: Final = 10 * 1_048_576
-FILE_BYTES: Final = 50 * 1_048_576
-DOWNLOAD_BYTES: Final = 20 * 1_048_576
+_PHOTO_BYTES: Final = 10 * 1_048_576
+_FILE_BYTES: Final = 50 * 1_048_576
+_DOWNLOAD_BYTES: Final = 20 * 1_048_576
 _MOST_PIXELS: Final = 10_000  # of width and height together
 _MOST_RATIO: Final = 20
 
 
-class BotFiles:
-    def __init__(self, ledger: TelegramLedger, shelf: FileShelf, methods: BotMethods, clock: Clock) -> None:
+class _BotFiles:
+    def __init__(self, ledger: TelegramLedger, shelf: FileShelf, methods: _BotMethods, clock: Clock) -> None:
         self._ledger = ledger
         self._shelf = shelf
         self._methods = methods
@@ -254,7 +275,7 @@ class BotFiles:
         calls = [_of_album(arguments, one) for one in media]
         given = [_file(call, "document") for call in calls]
         for call, file in zip(calls, given, strict=True):
-            caption_of(call)
+            _caption_of(call)
             if kinds == {"photo"}:
                 _check_photo(file.content)
         pairs = zip(calls, given, strict=True)
@@ -266,7 +287,7 @@ class BotFiles:
         content = self._shelf.content(sha256)
         if content is None:
             raise bad_request("wrong file_id or the file is temporarily unavailable")
-        if len(content) > DOWNLOAD_BYTES:
+        if len(content) > _DOWNLOAD_BYTES:
             raise bad_request("file is too big")
         return {
             "file_id": f"{FILE_ID}{sha256}",
@@ -280,7 +301,7 @@ class BotFiles:
         return self._shelf.content(sha256) if folder == "documents" else None
 
     def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> dict[str, Any]:
-        chat_id, caption = chat_of(arguments), caption_of(arguments)
+        chat_id, caption = _chat_of(arguments), _caption_of(arguments)
         replied = self._methods.replied(arguments, chat_id)
         message = self._ledger.keep(
             chat_id=chat_id,
@@ -317,13 +338,13 @@ def _file(arguments: Arguments, name: str) -> ArrivedFile:
         raise bad_request(f"there is no {name} in the request")
     if not given.content:
         raise bad_request("file must be non-empty")
-    if len(given.content) > FILE_BYTES:
+    if len(given.content) > _FILE_BYTES:
         raise ApiError(413, "Request Entity Too Large")
     return given
 
 
 def _check_photo(content: bytes) -> None:
-    if len(content) > PHOTO_BYTES:
+    if len(content) > _PHOTO_BYTES:
         raise bad_request("file is too big for a photo")
     if not picture_type(content):
         raise bad_request("IMAGE_PROCESS_FAILED")
@@ -333,208 +354,176 @@ def _check_photo(content: bytes) -> None:
             raise bad_request("PHOTO_INVALID_DIMENSIONS")
 
 
-# What each Bot API method does, with Telegram's own refusals.
+# The routes: `/bot<token>/<method>`, answered like Telegram, spoiled by armed faults.
+
+_MAX_POLL_SECONDS = 50
+_ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+_DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
+_KINDS = (*_DEFAULT_KINDS, "message_reaction")
+_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
+
+_Method = Callable[[Arguments, str], dict[str, Any] | list[dict[str, Any]] | bool]
 
 
-TEXT_LIMIT_UTF16 = 4096
-CAPTION_LIMIT_UTF16 = 1024
-CALLBACK_TEXT_LIMIT = 200
-DELETABLE_US = 48 * 3600 * 1_000_000
-MOST_DELETED = 100
-CHAT_ACTIONS = frozenset(
-    [
-        *("typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice"),
-        *("upload_document", "choose_sticker", "find_location", "record_video_note", "upload_video_note"),
-    ]
-)
-_EMOJI_JOINERS = frozenset("\u200d\ufe0f\u20e3")
-_ODD_EMOJI = frozenset("©®‼⁉™ℹ〰〽")
-_PICTURES = ("\U0001f000", "\U0001faff")
-_TAGS = ("\U000e0020", "\U000e007f")  # spell the flags of regions
-
-
-class BotMethods:
-    def __init__(self, ledger: TelegramLedger, clock: Clock) -> None:
+class BotApi:
+    def __init__(
+        self,
+        *,
+        ledger: TelegramLedger,
+        files: FileShelf,
+        faults: ArmedFaults,
+        clock: Clock,
+        news: Signal,
+        stopping: asyncio.Event,
+        token: str | None = None,
+    ) -> None:
         self._ledger = ledger
+        self._faults = faults
         self._clock = clock
-
-    def get_me(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        return bot_user(token)
-
-    def send_message(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        chat_id = chat_of(arguments)
-        text = _message_text(arguments)
-        replied = self.replied(arguments, chat_id)
-        message = self._ledger.keep(
-            chat_id=chat_id,
-            text=text,
-            now_us=self._clock.now_us(),
-            reply_to=replied.message_id if replied else None,
-            parse_mode=arguments.text("parse_mode") or None,
-            reply_markup=read_markup(arguments),
-            bot=bot_name(token),
-            entities=read_entities(arguments),
-        )
-        return message_object(message, token, replied)
-
-    def edit_message_text(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        text = _message_text(arguments, too_long="MESSAGE_TOO_LONG")
-        return self._edit(arguments, token, text)
-
-    def edit_message_caption(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        return self._edit(arguments, token, caption_of(arguments), of_files=True)
-
-    def edit_message_reply_markup(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        return self._edit(arguments, token, None)
-
-    def _edit(self, arguments: Arguments, token: str, text: str | None, *, of_files: bool = False) -> dict[str, Any]:
-        """Without a text the buttons alone are edited; without buttons there are none any more."""
-        message, markup = self._message(arguments, "message to edit not found"), read_markup(arguments)
-        if text is not None and bool(message.files) is not of_files:
-            raise bad_request(f"there is no {'caption' if of_files else 'text'} in the message to edit")
-        if message.from_person or not is_editable(message.reply_markup) or not is_editable(markup):
-            raise bad_request("message can't be edited")
-        entities = (
-            message.entities
-            if text is None
-            else read_entities(arguments, "caption_entities" if of_files else "entities")
-        )
-        text = message.text if text is None else text
-        if (text, entities, markup) == (message.text, message.entities, message.reply_markup):
-            raise bad_request(
-                "message is not modified: specified new message content and reply markup are exactly the same as a"
-                " current content and reply markup of the message"
-            )
-        edited = self._ledger.edit(message, text, markup, now_us=self._clock.now_us(), entities=entities)
-        return message_object(edited, token)
-
-    def set_message_reaction(self, arguments: Arguments, token: str) -> bool:
-        message = self._message(arguments, "message to react not found")
-        emoji = _one_emoji(arguments.structure("reaction"))
-        self._ledger.react(message, emoji, from_person=False, now_us=self._clock.now_us())
-        return True
-
-    def send_chat_action(self, arguments: Arguments, token: str) -> bool:
-        if arguments.text("action") not in CHAT_ACTIONS:
-            raise bad_request("wrong parameter action in request")
-        self._ledger.actions.append((chat_of(arguments), arguments.text("action")))
-        return True
-
-    def answer_callback_query(self, arguments: Arguments, token: str) -> bool:
-        text = arguments.text("text")
-        if len(text) > CALLBACK_TEXT_LIMIT:
-            raise bad_request("MESSAGE_TOO_LONG")
-        callback_id = str(arguments.raw("callback_query_id") or "")
-        known = callback_id.isdecimal() and len(callback_id) <= 18
-        is_alert = arguments.raw("show_alert") in (True, "true", "True", "1")
-        if not known or not self._ledger.answer_callback(
-            int(callback_id), text, now_us=self._clock.now_us(), is_alert=is_alert
-        ):
-            raise bad_request("query is too old and response timeout expired or query ID is invalid")
-        return True
-
-    def delete_message(self, arguments: Arguments, token: str) -> bool:
-        message = self._message(arguments, "message to delete not found")
-        if not self._is_deletable(message):
-            raise bad_request("message can't be deleted for everyone")
-        self._ledger.delete(message, now_us=self._clock.now_us())
-        return True
-
-    def delete_messages(self, arguments: Arguments, token: str) -> bool:
-        """What is not there, or no longer to be deleted, is passed over."""
-        numbers = arguments.structure("message_ids")
-        if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_DELETED:
-            raise bad_request("message identifiers are not specified")
-        chat_id = chat_of(arguments)
-        found = [self._ledger.message(chat_id, one) for one in numbers if isinstance(one, int)]
-        for message in found:
-            if message is not None and self._is_deletable(message):
-                self._ledger.delete(message, now_us=self._clock.now_us())
-        return True
-
-    def _is_deletable(self, message: TelegramMessage) -> bool:
-        return self._clock.now_us() - message.date_us <= DELETABLE_US
-
-    def _message(self, arguments: Arguments, not_found: str) -> TelegramMessage:
-        message = self._ledger.message(chat_of(arguments), arguments.integer("message_id", 0))
-        if message is None or message.is_deleted:
-            raise bad_request(not_found)
-        return message
-
-    def replied(self, arguments: Arguments, chat_id: str) -> TelegramMessage | None:
-        message_id, optional = _reply_target(arguments)
-        if not message_id:
-            return None
-        replied = self._ledger.message(chat_id, message_id)
-        replied = None if replied is not None and replied.is_deleted else replied
-        if replied is None and not optional:
-            raise bad_request("message to be replied not found")
-        return replied
-
-
-def utf16_units(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
-
-
-def looks_like_emoji(text: str) -> bool:
-    """Symbols only, joined the way emoji are joined; any letter, mark of punctuation or space is something else."""
-    symbols = [character for character in text if character not in _EMOJI_JOINERS]
-    if "\u20e3" in text:
-        return len(symbols) == 1 and symbols[0] in "0123456789#*"
-    return 0 < len(symbols) <= 10 and all(_is_symbol(character) for character in symbols)
-
-
-def _is_symbol(character: str) -> bool:
-    if character in _ODD_EMOJI or _PICTURES[0] <= character <= _PICTURES[1] or _TAGS[0] <= character <= _TAGS[1]:
-        return True
-    return character >= "\u2190" and unicodedata.category(character) in {"So", "Sm"}
-
-
-def chat_of(arguments: Arguments) -> str:
-    chat_id = canonical_chat(arguments.raw("chat_id"))
-    if chat_id is None:
-        raise bad_request("chat not found")
-    return chat_id
-
-
-def _message_text(arguments: Arguments, too_long: str = "message is too long") -> str:
-    text = arguments.text("text")
-    if not text.strip():
-        raise bad_request("message text is empty")
-    if utf16_units(text) > TEXT_LIMIT_UTF16:
-        raise bad_request(too_long)
-    return text
-
-
-def caption_of(arguments: Arguments) -> str:
-    caption = arguments.text("caption")
-    if utf16_units(caption) > CAPTION_LIMIT_UTF16:
-        raise bad_request("message caption is too long")
-    return caption
-
-
-def _reply_target(arguments: Arguments) -> tuple[int, bool]:
-    """Today's `reply_parameters`, or the older two fields."""
-    parameters = arguments.structure("reply_parameters")
-    if parameters is None:
-        parameters = {
-            "message_id": arguments.raw("reply_to_message_id"),
-            "allow_sending_without_reply": arguments.raw("allow_sending_without_reply"),
+        self._news = news
+        self._stopping = stopping
+        self._token = token
+        self._kinds = _DEFAULT_KINDS
+        self._readers: dict[str, object] = {}
+        methods = _BotMethods(ledger, clock)
+        self._files = _BotFiles(ledger, files, methods, clock)
+        self._reading: dict[str, _Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
+        self._reading["sendchataction"] = methods.send_chat_action  # shows for a moment, and leaves nothing
+        self._sending: dict[str, _Method] = {
+            "sendmessage": methods.send_message,
+            "sendphoto": self._files.send_photo,
+            "senddocument": self._files.send_document,
+            "sendmediagroup": self._files.send_media_group,
+            "editmessagecaption": methods.edit_message_caption,
+            "editmessagetext": methods.edit_message_text,
+            "deletemessage": methods.delete_message,
+            "deletemessages": methods.delete_messages,
+            "editmessagereplymarkup": methods.edit_message_reply_markup,
+            "setmessagereaction": methods.set_message_reaction,
+            "answercallbackquery": methods.answer_callback_query,
         }
-    if not isinstance(parameters, dict):
-        raise bad_request("can't parse reply parameters JSON object")
-    optional = parameters.get("allow_sending_without_reply") in (True, "true", "True", "1")
-    return Arguments(parameters).integer("message_id", 0), optional
+
+    def routes(self) -> list[web.RouteDef]:
+        calls = [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
+        return [*calls, web.get("/file/bot{token}/{path:.+}", self.file)]
+
+    async def call(self, request: web.Request) -> web.Response:
+        try:
+            return await self._answer(request, self._checked_token(request), request.match_info["method"].lower())
+        except ApiError as error:
+            return _refusal(error)
+
+    async def file(self, request: web.Request) -> web.Response:
+        try:
+            self._checked_token(request)
+        except ApiError as error:
+            return _refusal(error)
+        content = self._files.content(request.match_info["path"])
+        return _refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
+
+    async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
+        # the whole request is read before a fault shows: a client that was cut off has truly sent it
+        arguments = await read_arguments(request)
+        if method == "getupdates":
+            return _success(await self._updates(arguments, bot_name(token)))
+        if read := self._reading.get(method):
+            return _success(read(arguments, token))
+        if send := self._sending.get(method):
+            return await self._send(request, send, arguments, token)
+        raise ApiError(404, "Not Found")
+
+    async def _send(self, request: web.Request, send: _Method, arguments: Arguments, token: str) -> web.Response:
+        fault = self._faults.take(FaultChannel.TELEGRAM)
+        if fault is None:
+            return _success(send(arguments, token))
+        if fault.mode is not None:
+            return await self._misbehave(request, fault.mode, lambda: send(arguments, token))
+        if fault.status is not None:
+            raise _spoiled(fault, fault.status)
+        result = send(arguments, token)
+        await self._pause(fault.delay_seconds or 0.0)
+        return _success(result)
+
+    async def _misbehave(self, request: web.Request, mode: Mode, send: Callable[[], object]) -> web.Response:
+        match mode:
+            case Mode.ACCEPT_THEN_CUT:
+                send()
+            case Mode.HANG:
+                await self._pause(HANG_LIMIT_SECONDS)
+            case Mode.REFUSE:
+                pass
+            case _:
+                assert_never(mode)
+        return _cut(request)
+
+    async def _updates(self, arguments: Arguments, bot: str) -> list[dict[str, Any]]:
+        offset = arguments.integer("offset", 0)
+        limit = min(max(arguments.integer("limit", 100), 1), 100)
+        timeout = min(max(arguments.integer("timeout", 0), 0), _MAX_POLL_SECONDS)
+        self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
+        deadline_us = self._clock.now_us() + seconds(timeout)
+        me = self._readers[bot] = object()
+        self._news.ring()  # a reader who still waits learns that there is another
+        while True:
+            news = self._news.news()
+            if self._readers[bot] is not me:
+                raise ApiError(409, _ANOTHER_READER)
+            now_us = self._clock.now_us()
+            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
+            if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
+                return found
+            await self._clock.wait(news, deadline_us)
+
+    async def _pause(self, pause_seconds: float) -> None:
+        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(pause_seconds))
+
+    def _checked_token(self, request: web.Request) -> str:
+        token = request.match_info["token"]
+        if not _TOKEN.fullmatch(token) or (self._token is not None and token != self._token):
+            raise ApiError(401, "Unauthorized")
+        return token
 
 
-def _one_emoji(reaction: Any) -> str | None:
-    if not reaction:
-        return None
-    if not isinstance(reaction, list) or not all(isinstance(item, dict) for item in reaction):
-        raise bad_request("can't parse reaction types JSON object")
-    if len(reaction) > 1:
-        raise bad_request("REACTIONS_TOO_MANY")
-    emoji = reaction[0].get("emoji")
-    if reaction[0].get("type") != "emoji" or not isinstance(emoji, str) or not looks_like_emoji(emoji):
-        raise bad_request("REACTION_INVALID")
-    return emoji
+def _success(result: object) -> web.Response:
+    return web.json_response({"ok": True, "result": result})
+
+
+def _refusal(error: ApiError) -> web.Response:
+    body: dict[str, Any] = {"ok": False, "error_code": error.status, "description": error.description}
+    headers = {}
+    if error.retry_after is not None:
+        body["parameters"] = {"retry_after": error.retry_after}
+        headers["Retry-After"] = str(error.retry_after)
+    return web.json_response(body, status=error.status, headers=headers)
+
+
+def _spoiled(fault: Fault, status: int) -> ApiError:
+    """Telegram always says how long to wait after a 429."""
+    retry_after = 1 if status == 429 and fault.retry_after is None else fault.retry_after
+    if status == 429:
+        return ApiError(status, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
+    return ApiError(status, f"{_phrase(status)}: sandbox fault", retry_after=retry_after)
+
+
+def _cut(request: web.Request) -> web.Response:
+    """Nothing more reaches the client; aiohttp only wants something to return."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response()
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def _wanted_kinds(arguments: Arguments, before: tuple[str, ...]) -> tuple[str, ...]:
+    """Telegram sends reactions only to those who ask for them, and remembers what was asked for last."""
+    asked = arguments.structure("allowed_updates")
+    if not isinstance(asked, list):
+        return before
+    if not asked:
+        return _DEFAULT_KINDS
+    return tuple(kind for kind in _KINDS if kind in asked)

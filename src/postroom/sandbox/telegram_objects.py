@@ -1,4 +1,4 @@
-"""Arguments of one Bot API call: query string, form or JSON, as Telegram takes them."""
+"""What the Bot API takes and shows: arguments, keyboards, what we keep in its shapes, and the looks of a text."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from postroom.sandbox.records import (
     given_file,
     with_room,
 )
+
+# Arguments of one call: query string, form or JSON, as Telegram takes them.
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -102,10 +104,9 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 # Inline keyboards: taken or refused in Telegram's words, and found again by what stands on a button.
 
-
-DATA_BYTES: Final = 64
-MOST_BUTTONS: Final = 100
-PLACEHOLDER_CHARACTERS: Final = 64
+_DATA_BYTES: Final = 64
+_MOST_BUTTONS: Final = 100
+_PLACEHOLDER_CHARACTERS: Final = 64
 _STYLES: Final = frozenset({"", "default", "primary", "danger", "success"})
 
 
@@ -120,7 +121,7 @@ def read_markup(arguments: Arguments) -> str | None:
         _check_keyboard(markup["inline_keyboard"])
         return json.dumps(markup) if any(markup["inline_keyboard"]) else None
     placeholder = markup.get("input_field_placeholder", "")
-    if not isinstance(placeholder, str) or len(placeholder) > PLACEHOLDER_CHARACTERS:
+    if not isinstance(placeholder, str) or len(placeholder) > _PLACEHOLDER_CHARACTERS:
         raise bad_request("reply keyboard placeholder is too long")
     return json.dumps(markup)
 
@@ -148,7 +149,7 @@ def pressed_data(markup: str | None, wanted: str) -> list[str | None]:
 def _check_keyboard(rows: object) -> None:
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
         raise bad_request('field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays')
-    if sum(len(row) for row in rows) > MOST_BUTTONS:
+    if sum(len(row) for row in rows) > _MOST_BUTTONS:
         raise bad_request("reply markup is too long")
     for row in rows:
         for key in row:
@@ -173,7 +174,7 @@ def _check_action(url: object, data: object) -> None:
             raise bad_request(f"inline keyboard button URL '{url}' is invalid: Wrong HTTP URL")
     elif not isinstance(data, str) or not data:
         raise _wrong_key("Text buttons are unallowed in the inline keyboard")
-    elif len(data.encode("utf-8", "surrogatepass")) > DATA_BYTES:
+    elif len(data.encode("utf-8", "surrogatepass")) > _DATA_BYTES:
         raise bad_request("BUTTON_DATA_INVALID")
 
 
@@ -191,7 +192,6 @@ def _wrong_key(words: str) -> Exception:
 
 
 # What we keep, in the shapes of Telegram's Bot API.
-
 
 FILE_ID = "sandbox-file-"
 _CHAT_NUMBER = re.compile(r"-?[1-9][0-9]{0,17}")
@@ -229,14 +229,14 @@ def chat_object(chat_id: str) -> dict[str, Any]:
     return {"id": int(chat_id), "type": "private", "first_name": "Sandbox person"}
 
 
-def person_object(chat_id: str, name: str | None, from_id: int | None = None) -> dict[str, Any]:
+def _person_object(chat_id: str, name: str | None, from_id: int | None = None) -> dict[str, Any]:
     """In a private chat, unless something else is said, the one whose chat it is."""
     number = abs(chat_object(chat_id)["id"]) if from_id is None else from_id
     return {"id": number, "is_bot": False, "first_name": name or "Sandbox person"}
 
 
 def message_object(message: TelegramMessage, token: str, replied: TelegramMessage | None = None) -> dict[str, Any]:
-    person = person_object(message.chat_id, message.from_name, message.from_id)
+    person = _person_object(message.chat_id, message.from_name, message.from_id)
     sender = person if message.from_person else bot_user(token)
     shape: dict[str, Any] = {
         "message_id": message.message_id,
@@ -296,7 +296,7 @@ def reaction_object(reaction: Reaction, before: str | None) -> dict[str, Any]:
     return {
         "chat": chat_object(reaction.chat_id),
         "message_id": reaction.message_id,
-        "user": person_object(reaction.chat_id, None),
+        "user": _person_object(reaction.chat_id, None),
         "date": reaction.date_us // SECOND_US,
         "old_reaction": _emoji_list(before),
         "new_reaction": _emoji_list(reaction.emoji),
@@ -306,7 +306,7 @@ def reaction_object(reaction: Reaction, before: str | None) -> dict[str, Any]:
 def callback_object(callback: Callback, message: TelegramMessage, token: str) -> dict[str, Any]:
     return {
         "id": str(callback.callback_id),
-        "from": person_object(callback.chat_id, None, callback.from_id),
+        "from": _person_object(callback.chat_id, None, callback.from_id),
         "message": message_object(message, token),
         "chat_instance": callback.chat_id,
         "data": callback.data,
@@ -323,7 +323,6 @@ def _emoji_list(emoji: str | None) -> list[dict[str, str]]:
 
 
 # How parts of a text are to look, as a bot says it: taken or refused in Telegram's words.
-
 
 MOST_ENTITIES: Final = 100
 
@@ -346,7 +345,6 @@ def _is_entity(entity: object) -> bool:
 
 
 # How a message looks on the sandbox's phone: in pieces of one look each, made from what a bot sent.
-
 
 _TELEGRAM: Final = {
     "bold": "strong",

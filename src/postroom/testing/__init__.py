@@ -33,8 +33,7 @@ from postroom.testing.servers.http import (
 )
 from postroom.testing.servers.mail import MailScript, MailServer, TakenMail
 from postroom.testing.servers.websocket import WebSocketProvider
-from postroom.testing.texts import OwnWords
-from postroom.testing.words import HttpWords, SmtpWords
+from postroom.testing.words import HttpWords, OwnWords, SmtpWords
 
 __all__ = [
     "FILES",

@@ -181,8 +181,8 @@ FILES: Final = HeldFiles()
 
 
 DELIVERY: Final = DeliveryId("0198c0de-0000-7000-8000-000000000001")
-LINK: Final = "https://home.example/a/canary-link"
-CARD: Final = Markup(buttons=((Button(label="Yes, do", url=LINK), Button(label="Open", url=f"{LINK}/2")),))
+_LINK: Final = "https://home.example/a/canary-link"
+CARD: Final = Markup(buttons=((Button(label="Yes, do", url=_LINK), Button(label="Open", url=f"{_LINK}/2")),))
 
 
 def message(case: Case, **changes: Any) -> Message:

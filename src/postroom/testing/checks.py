@@ -1,4 +1,4 @@
-"""Send, and hold what came of it against what may come of it."""
+"""What the suite looks at, and how: one message sent, and what came of it held against what may come of it."""
 
 from __future__ import annotations
 
@@ -21,82 +21,6 @@ from postroom.message.channel import Channel
 from postroom.message.delivery import Receipt
 from postroom.testing.case import CARD, STANDARD, Case, Ending, Endings, Place, Situation, message, numbered, revision
 from postroom.testing.servers.http import FakeProvider
-
-PATIENCE_SECONDS: Final = 15.0
-Ended = Receipt | BaseException
-
-
-@asynccontextmanager
-async def connected(case: Case, place: Place) -> AsyncIterator[Channel]:
-    """Within bounds: a channel that never comes back fails, and does not stop the suite."""
-    channel = case.connect(place)
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            try:
-                yield channel
-            finally:
-                await channel.close()
-    except TimeoutError:
-        raise AssertionError(f"nothing came back within {PATIENCE_SECONDS:.0f} seconds") from None
-
-
-async def attempt(channel: Channel, part: Any, timeout_seconds: float) -> Ended:
-    """What is no error of ours is kept too, to be shown as what it is."""
-    try:
-        return await channel.send(part, timeout_seconds)
-    except asyncio.CancelledError:
-        raise
-    except Exception as error:
-        return error
-
-
-def ensure_ended(outcome: Ended, allowed: Endings) -> None:
-    endings = allowed if isinstance(allowed, tuple) else (allowed,)
-    ensure(_kind(outcome) in endings, f"expected {_named(endings)}, and {_told(outcome)}")
-    if isinstance(outcome, Receipt):
-        ensure(outcome.provider_id and isinstance(outcome.provider_id, str), "the receipt names no message")
-    if isinstance(outcome, PostroomError):
-        fair = not isinstance(outcome, ValidationError)
-        ensure(outcome.retryable is fair, f"{type(outcome).__name__} must {'' if fair else 'not '}be retryable")
-
-
-def ensure_wait(outcome: Ended, asked: float | tuple[float, float] | None) -> None:
-    if not isinstance(outcome, PostroomError) or asked is None:
-        return
-    least, most = asked if isinstance(asked, tuple) else (asked, asked)
-    wait = outcome.retry_after_seconds
-    ensure(wait is not None and least <= wait <= most, f"it is to wait {least:g} to {most:g} seconds, and says {wait}")
-
-
-def ensure_discreet(case: Case, outcome: Ended, heard: Overheard) -> None:
-    said = [heard.text, *(everything_said(outcome) if isinstance(outcome, BaseException) else [repr(outcome)])]
-    leaked = [secret for secret in case.secrets if any(secret in text for text in said)]
-    ensure(not leaked, "a secret appears in an error or a log")
-    ensure(not any(case.text in text for text in said), "the message appears in an error or a log")
-
-
-def _kind(outcome: Ended) -> object:
-    """The nearest class of ours: an author may derive from them."""
-    if isinstance(outcome, Receipt):
-        return None
-    if isinstance(outcome, errors.CredentialsRefused):
-        return errors.TargetUnavailable  # the one says more than the other; a channel may say either
-    return next((one for one in type(outcome).__mro__ if one.__module__ == errors.__name__), type(outcome))
-
-
-def _named(endings: tuple[Ending, ...]) -> str:
-    return " or ".join("a receipt" if one is None else one.__name__ for one in endings)
-
-
-def _told(outcome: Ended) -> str:
-    if isinstance(outcome, Receipt):
-        return "a receipt came back"
-    if isinstance(outcome, PostroomError):
-        return f"{type(outcome).__name__} was raised"
-    last = traceback.extract_tb(outcome.__traceback__)[-1:]
-    place = f" at {last[0].name}:{last[0].lineno}" if last else ""
-    return f"{type(outcome).__name__} was raised{place}, which is no error of ours"
-
 
 # One thing the suite looks at, and what came of looking.
 
@@ -129,10 +53,88 @@ def ensure(holds: object, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
+# Send, and hold what came of it against what may come of it.
+
+PATIENCE_SECONDS: Final = 15.0
+_Ended = Receipt | BaseException
+
+
+@asynccontextmanager
+async def connected(case: Case, place: Place) -> AsyncIterator[Channel]:
+    """Within bounds: a channel that never comes back fails, and does not stop the suite."""
+    channel = case.connect(place)
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            try:
+                yield channel
+            finally:
+                await channel.close()
+    except TimeoutError:
+        raise AssertionError(f"nothing came back within {PATIENCE_SECONDS:.0f} seconds") from None
+
+
+async def attempt(channel: Channel, part: Any, timeout_seconds: float) -> _Ended:
+    """What is no error of ours is kept too, to be shown as what it is."""
+    try:
+        return await channel.send(part, timeout_seconds)
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:
+        return error
+
+
+def ensure_ended(outcome: _Ended, allowed: Endings) -> None:
+    endings = allowed if isinstance(allowed, tuple) else (allowed,)
+    ensure(_kind(outcome) in endings, f"expected {_named(endings)}, and {_told(outcome)}")
+    if isinstance(outcome, Receipt):
+        ensure(outcome.provider_id and isinstance(outcome.provider_id, str), "the receipt names no message")
+    if isinstance(outcome, PostroomError):
+        fair = not isinstance(outcome, ValidationError)
+        ensure(outcome.retryable is fair, f"{type(outcome).__name__} must {'' if fair else 'not '}be retryable")
+
+
+def _ensure_wait(outcome: _Ended, asked: float | tuple[float, float] | None) -> None:
+    if not isinstance(outcome, PostroomError) or asked is None:
+        return
+    least, most = asked if isinstance(asked, tuple) else (asked, asked)
+    wait = outcome.retry_after_seconds
+    ensure(wait is not None and least <= wait <= most, f"it is to wait {least:g} to {most:g} seconds, and says {wait}")
+
+
+def ensure_discreet(case: Case, outcome: _Ended, heard: _Overheard) -> None:
+    said = [heard.text, *(everything_said(outcome) if isinstance(outcome, BaseException) else [repr(outcome)])]
+    leaked = [secret for secret in case.secrets if any(secret in text for text in said)]
+    ensure(not leaked, "a secret appears in an error or a log")
+    ensure(not any(case.text in text for text in said), "the message appears in an error or a log")
+
+
+def _kind(outcome: _Ended) -> object:
+    """The nearest class of ours: an author may derive from them."""
+    if isinstance(outcome, Receipt):
+        return None
+    if isinstance(outcome, errors.CredentialsRefused):
+        return errors.TargetUnavailable  # the one says more than the other; a channel may say either
+    return next((one for one in type(outcome).__mro__ if one.__module__ == errors.__name__), type(outcome))
+
+
+def _named(endings: tuple[Ending, ...]) -> str:
+    return " or ".join("a receipt" if one is None else one.__name__ for one in endings)
+
+
+def _told(outcome: _Ended) -> str:
+    if isinstance(outcome, Receipt):
+        return "a receipt came back"
+    if isinstance(outcome, PostroomError):
+        return f"{type(outcome).__name__} was raised"
+    last = traceback.extract_tb(outcome.__traceback__)[-1:]
+    place = f" at {last[0].name}:{last[0].lineno}" if last else ""
+    return f"{type(outcome).__name__} was raised{place}, which is no error of ours"
+
+
 # Everything that is said aside while a check runs: logs of both kinds, and what is printed.
 
 
-class Overheard:
+class _Overheard:
     def __init__(self) -> None:
         self._printed = io.StringIO()
         self.events: list[Any] = []
@@ -147,8 +149,8 @@ class Overheard:
 
 
 @contextlib.contextmanager
-def overhearing() -> Iterator[Overheard]:
-    heard = Overheard()
+def overhearing() -> Iterator[_Overheard]:
+    heard = _Overheard()
     handler = logging.StreamHandler(heard.printed)
     handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
     root = logging.getLogger()
@@ -176,7 +178,6 @@ def everything_said(error: BaseException) -> Iterator[str]:
 
 
 # Put a channel into one situation.
-
 
 _GRACE_SECONDS: Final = 5.0
 
@@ -221,21 +222,21 @@ def told(case: Case, name: str) -> Situation:
 
 def _standard(name: str) -> Look:
     async def look(case: Case) -> None:
-        await play(case, told(case, name))
+        await _play(case, told(case, name))
 
     return look
 
 
 def _exactly(situation: Situation) -> Look:
     async def look(case: Case) -> None:
-        outcome = await play(case, situation)
+        outcome = await _play(case, situation)
         if situation.retry_after_seconds is None:
             ensure(getattr(outcome, "retry_after_seconds", None) is None, "it makes up a wait that was not asked for")
 
     return look
 
 
-async def play(case: Case, situation: Situation) -> Ended:
+async def _play(case: Case, situation: Situation) -> _Ended:
     """What came of the first message."""
     with overhearing() as heard:
         async with case.words.provider() as provider:
@@ -245,12 +246,12 @@ async def play(case: Case, situation: Situation) -> Ended:
     for outcome, allowed in zip(outcomes, situation.endings, strict=True):
         ensure_ended(outcome, allowed)
         ensure_discreet(case, outcome, heard)
-    ensure_wait(outcomes[0], situation.retry_after_seconds)
+    _ensure_wait(outcomes[0], situation.retry_after_seconds)
     _ensure_once(situation, provider)
     return outcomes[0]
 
 
-async def _outcomes(case: Case, situation: Situation, channel: Channel, provider: FakeProvider) -> list[Ended]:
+async def _outcomes(case: Case, situation: Situation, channel: Channel, provider: FakeProvider) -> list[_Ended]:
     """One message after the other, as many as the situation has endings."""
     outcomes = []
     for number, _ in enumerate(situation.endings, start=1):
@@ -262,7 +263,7 @@ async def _outcomes(case: Case, situation: Situation, channel: Channel, provider
     return outcomes
 
 
-async def _in_time(sending: asyncio.Task[Ended], timeout_seconds: float) -> Ended:
+async def _in_time(sending: asyncio.Task[_Ended], timeout_seconds: float) -> _Ended:
     """A deadline that is passed by much more than a busy machine needs is none."""
     try:
         async with asyncio.timeout(timeout_seconds + _GRACE_SECONDS):

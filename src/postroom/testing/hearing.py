@@ -18,7 +18,7 @@ _MOST_LOOKS: Final = 20
 _WORDS: Final = ("first-words", "second-words", "third-words")  # each could be a button's token, too
 
 
-async def heard(case: Case) -> None:
+async def _heard(case: Case) -> None:
     async with _person(case) as person:
         await person.write(case.text)
         with overhearing() as aside:
@@ -33,7 +33,7 @@ async def heard(case: Case) -> None:
     ensure(case.text not in aside.text + repr(event), "what people write appears in a log or a repr")
 
 
-async def same_event(case: Case) -> None:
+async def _same_event(case: Case) -> None:
     async with _person(case) as person:
         await _act(case, person, 0)
         async with _listening(person) as channel:
@@ -43,7 +43,7 @@ async def same_event(case: Case) -> None:
     ensure(first.event_id == again.event_id, "the same event has another id when it is shown again")
 
 
-async def other_event(case: Case) -> None:
+async def _other_event(case: Case) -> None:
     async with _person(case) as person:
         for _ in range(2):
             await _act(case, person, 0)
@@ -52,7 +52,7 @@ async def other_event(case: Case) -> None:
     ensure(len({event.event_id for event in events}) == 2, "the same done twice is taken for one event")
 
 
-async def order(case: Case) -> None:
+async def _order(case: Case) -> None:
     async with _person(case) as person:
         for number, _ in enumerate(_WORDS):
             await _act(case, person, number)
@@ -61,7 +61,7 @@ async def order(case: Case) -> None:
     ensure(list(map(_said, events)) == list(_WORDS), "what was done one after the other is heard otherwise")
 
 
-async def positions(case: Case) -> None:
+async def _positions(case: Case) -> None:
     async with _person(case) as person, _listening(person) as channel:
         seen: list[int] = []
         for number in range(2):
@@ -70,11 +70,11 @@ async def positions(case: Case) -> None:
     ensure(seen[0] < seen[1], f"positions do not grow: {seen}")
 
 
-async def bots(case: Case) -> None:
+async def _bots(case: Case) -> None:
     ensure(await _authors(case, by_bot=True) <= {None}, "what a program wrote counts as a person's words")
 
 
-async def forged(case: Case) -> None:
+async def _forged(case: Case) -> None:
     ensure(await _authors(case, forged=True) <= {None}, "forged words count as those of the person they name")
 
 
@@ -88,7 +88,7 @@ async def _authors(case: Case, *, by_bot: bool = False, forged: bool = False) ->
     return {one.author for one in events if isinstance(one, InboundMessage) and one.text == _WORDS[0]}
 
 
-async def acknowledging(case: Case) -> None:
+async def _acknowledging(case: Case) -> None:
     async with _person(case) as person:
         await _act(case, person, 0)
         async with _listening(person) as channel:
@@ -98,7 +98,7 @@ async def acknowledging(case: Case) -> None:
             ensure(person.acknowledged == 1, "asking with a position did not acknowledge what was before it")
 
 
-async def restart(case: Case) -> None:
+async def _restart(case: Case) -> None:
     async with _person(case) as person:
         await _act(case, person, 0)
         async with _listening(person) as channel:
@@ -108,7 +108,7 @@ async def restart(case: Case) -> None:
     ensure(before[0].event_id == after[0].event_id, "a restart before it was acknowledged lost it or renamed it")
 
 
-async def presses(case: Case) -> None:
+async def _presses(case: Case) -> None:
     async with _person(case) as person:
         await person.press("token-1")
         async with _listening(person) as channel:
@@ -120,13 +120,13 @@ async def presses(case: Case) -> None:
         ensure("token-1" not in repr(event), "the repr shows the token")
 
 
-async def quiet(case: Case) -> None:
+async def _quiet(case: Case) -> None:
     async with _person(case) as person, _listening(person) as channel:
         listened = await channel.listen(None, _WAIT_SECONDS)
     ensure(not listened.events, "something is heard although nothing was said")
 
 
-async def away(case: Case) -> None:
+async def _away(case: Case) -> None:
     async with _person(case) as person, _listening(person) as channel:
         await person.leave()
         try:
@@ -140,18 +140,18 @@ async def away(case: Case) -> None:
 
 _SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
     {
-        "heard": ("What a person writes is heard: their words, their name, the place.", heard),
-        "same-event": ("An event that is shown twice has one id.", same_event),
-        "other-event": ("The same done twice is two events.", other_event),
-        "order": ("What was done first is heard first.", order),
-        "positions": ("Positions grow.", positions),
-        "bots": ("What a program writes is marked, and has no author.", bots),
-        "forged": ("Words that are not the person's own, forwarded ones say, are marked and have no author.", forged),
-        "acknowledging": ("Nothing is acknowledged before the next look asks with its position.", acknowledging),
-        "restart": ("A restart between handling and acknowledging shows it again, under the same id.", restart),
-        "presses": ("A press brings the button's token and who pressed.", presses),
-        "quiet": ("When nothing was said, nothing is heard.", quiet),
-        "away": ("A provider that is away is said to be away.", away),
+        "heard": ("What a person writes is heard: their words, their name, the place.", _heard),
+        "same-event": ("An event that is shown twice has one id.", _same_event),
+        "other-event": ("The same done twice is two events.", _other_event),
+        "order": ("What was done first is heard first.", _order),
+        "positions": ("Positions grow.", _positions),
+        "bots": ("What a program writes is marked, and has no author.", _bots),
+        "forged": ("Words that are not the person's own, forwarded ones say, are marked and have no author.", _forged),
+        "acknowledging": ("Nothing is acknowledged before the next look asks with its position.", _acknowledging),
+        "restart": ("A restart between handling and acknowledging shows it again, under the same id.", _restart),
+        "presses": ("A press brings the button's token and who pressed.", _presses),
+        "quiet": ("When nothing was said, nothing is heard.", _quiet),
+        "away": ("A provider that is away is said to be away.", _away),
     }
 )
 

@@ -19,41 +19,41 @@ from postroom.testing.servers.http import FakeProvider, HttpProvider, Reply, Tak
 # What a channel that declares `files` does with them, looked for with files that are easy to lose.
 
 
-ODD_NAME: Final = "Größe 'neu' \"7 %\" (1).txt"
+_ODD_NAME: Final = "Größe 'neu' \"7 %\" (1).txt"
 _EVERY_BYTE: Final = FILES.hold("bytes.bin", bytes(range(256)) + b"\r\n--\r\n.\r\n\n\r" + bytes(range(255, -1, -1)))
 _TEXT: Final = FILES.hold("notes.txt", "größer\r\nals\n".encode(), "text/plain")
-_ODD: Final = FILES.hold(ODD_NAME, b"a name like no other", "text/plain")
+_ODD: Final = FILES.hold(_ODD_NAME, b"a name like no other", "text/plain")
 _EMPTY: Final = FILES.hold("empty.txt", b"", "text/plain")
 
 
-async def arrive(case: Case) -> None:
-    arrived = await _file_proofs_sent(case, _some(case, _EVERY_BYTE, _TEXT))
+async def _arrive(case: Case) -> None:
+    arrived = await _files_sent(case, _some(case, _EVERY_BYTE, _TEXT))
     for one in _some(case, _EVERY_BYTE, _TEXT):
         found = [content for name, content in arrived if name == one.name]
         ensure(len(found) == 1, f"{one.name} arrived {len(found)} times")
         ensure(found[0] == await FILES.read(one), f"{one.name} arrived with other bytes")
 
 
-async def names(case: Case) -> None:
-    arrived = [name for name, _ in await _file_proofs_sent(case, (_ODD,))]
-    ensure(arrived == [ODD_NAME], f"a file called {ODD_NAME!r} arrived as {arrived}")
+async def _names(case: Case) -> None:
+    arrived = [name for name, _ in await _files_sent(case, (_ODD,))]
+    ensure(arrived == [_ODD_NAME], f"a file called {_ODD_NAME!r} arrived as {arrived}")
 
 
-async def empty(case: Case) -> None:
+async def _empty(case: Case) -> None:
     try:
-        arrived = await _file_proofs_sent(case, (_EMPTY,))
+        arrived = await _files_sent(case, (_EMPTY,))
     except ValidationError:
         return
     ensure(arrived == [(_EMPTY.name, b"")], "an empty file is neither refused nor does it arrive")
 
 
-async def too_large(case: Case) -> None:
+async def _too_large(case: Case) -> None:
     async with case.words.provider() as provider, connected(case, Place(port=provider.port)) as channel:
         for what, files in _too_much(channel.capabilities):
             ensure(_is_refused(channel, case, files), f"{what} than declared: preparing does not refuse it")
 
 
-async def same_again(case: Case) -> None:
+async def _same_again(case: Case) -> None:
     """Each time by a new channel, as after a crash."""
     async with case.words.provider() as provider:
         for _ in range(2):
@@ -63,13 +63,13 @@ async def same_again(case: Case) -> None:
     ensure(arrived[0] == arrived[1], "a second try brings another file")
 
 
-SITUATIONS: Final = MappingProxyType[str, tuple[str, Look]](
+_SITUATIONS: Final = MappingProxyType[str, tuple[str, Look]](
     {
-        "files": ("Every file arrives once, to the byte.", arrive),
-        "files-names": ("A file's name arrives as it is, with umlauts and quotes.", names),
-        "files-empty": ("An empty file is refused before anything is sent, or arrives.", empty),
-        "files-too-large": ("Files beyond what is declared are refused before anything is sent.", too_large),
-        "files-same-again": ("A second try, by another channel too, brings the same bytes.", same_again),
+        "files": ("Every file arrives once, to the byte.", _arrive),
+        "files-names": ("A file's name arrives as it is, with umlauts and quotes.", _names),
+        "files-empty": ("An empty file is refused before anything is sent, or arrives.", _empty),
+        "files-too-large": ("Files beyond what is declared are refused before anything is sent.", _too_large),
+        "files-same-again": ("A second try, by another channel too, brings the same bytes.", _same_again),
     }
 )
 
@@ -94,7 +94,7 @@ def _is_refused(channel: Channel, case: Case, files: Sequence[Attachment]) -> bo
     return False
 
 
-async def _file_proofs_sent(case: Case, files: Sequence[Attachment]) -> Sequence[Arrived]:
+async def _files_sent(case: Case, files: Sequence[Attachment]) -> Sequence[Arrived]:
     proof = _proof(case)
     async with case.words.provider() as provider:
         await _send(case, provider, files)
@@ -122,7 +122,7 @@ def _proof(case: Case) -> Callable[[Any], Sequence[Arrived]]:
 # Whether a channel that can ask what arrived believes the answer, and nothing else.
 
 
-async def reconciles(case: Case) -> None:
+async def _reconciles(case: Case) -> None:
     await _looked_for(case, number_asked=1, found=True)
     await _looked_for(case, number_asked=2, found=False)
     await _away(case)
@@ -174,19 +174,22 @@ def _asked(case: Case, *, away: bool = False) -> HttpProvider:
     return provider
 
 
+# Each declared capability, by what its provider is sent.
+
+
 _EMOJI: Final = "👍"
 _NOWHERE: Final = Place(port=1)
 _SOME_BUTTONS: Final = 3
 
 
-async def receipt(case: Case) -> None:
+async def _receipt(case: Case) -> None:
     async with case.words.provider() as provider, connected(case, Place(port=provider.port)) as channel:
         receipts = [await attempt(channel, channel.prepare(numbered(case, one))[0], 10.0) for one in (1, 2)]
     names = [one.provider_id for one in receipts if isinstance(one, Receipt)]
     ensure(len(set(names)) == 2, "two messages did not get receipts with two names")
 
 
-async def dedupes(case: Case) -> None:
+async def _dedupes(case: Case) -> None:
     key = _given(case.proofs.dedupes, "dedupes")
     keys = []
     async with case.words.provider() as provider:
@@ -216,17 +219,17 @@ def _long(case: Case, channel: Channel) -> Sequence[Any]:
         return channel.prepare(message(case))
 
 
-async def edits(case: Case) -> None:
+async def _edits(case: Case) -> None:
     asked = await _sent(case, message(case, revises=revision(case)))
     edited = _given(case.proofs.edits, "edits")(asked[-1])
     ensure(edited == case.sent.provider_id, f"the message to edit is {case.sent.provider_id}, and {edited} was named")
 
 
-async def replies(case: Case) -> None:
+async def _replies(case: Case) -> None:
     await _answers(case, message(case, intent=Intent.REPLY, thread=case.thread), case.proofs.replies, "replies")
 
 
-async def threads(case: Case) -> None:
+async def _threads(case: Case) -> None:
     await _answers(case, message(case, intent=Intent.REPLY, thread=case.thread), case.proofs.threads, "threads")
 
 
@@ -235,13 +238,13 @@ async def _answers(case: Case, given: Message, proof: Callable[[Any], str] | Non
     ensure(named == case.thread, f"the message to answer is {case.thread}, and {named!r} was named")
 
 
-async def reacts(case: Case) -> None:
+async def _reacts(case: Case) -> None:
     given = message(case, intent=Intent.REACT, thread=case.thread, emoji=_EMOJI, text="")
     shown = _given(case.proofs.reacts, "reacts")((await _sent(case, given))[0])
     ensure(shown == _EMOJI, f"the reaction is {_EMOJI}, and {shown!r} was sent")
 
 
-async def buttons(case: Case) -> None:
+async def _buttons(case: Case) -> None:
     tokens = _given(case.proofs.buttons, "buttons")
     most = case.connect(_NOWHERE).capabilities.most_buttons
     for count in {_SOME_BUTTONS if most is None else min(most, _SOME_BUTTONS), most or _SOME_BUTTONS}:
@@ -263,14 +266,14 @@ def _tokens(count: int) -> list[str]:
     return sorted(button.token or "" for button in choices(count).every_button)
 
 
-async def deletes(case: Case) -> None:
+async def _deletes(case: Case) -> None:
     """Asked for as an edit is, by a revision that says so."""
     asked = await _sent(case, message(case, text="", revises=replace(revision(case), deletes=True)))
     gone = _given(case.proofs.deletes, "deletes")(asked[-1])
     ensure(gone == case.sent.provider_id, f"the message to delete is {case.sent.provider_id}, and {gone} was named")
 
 
-async def inbound(case: Case) -> None:
+async def _inbound(case: Case) -> None:
     ensure(case.person is not None, "it hears people, and the Case gives no `person` who writes")
 
 
@@ -295,32 +298,32 @@ def _given(proof: Any, name: str) -> Any:
 
 
 _PROOFS: Final[Sequence[tuple[str, Callable[[Capabilities], object], str, Look]]] = (
-    ("receipt", lambda can: can.receipt, "Each message gets a name of its own.", receipt),
+    ("receipt", lambda can: can.receipt, "Each message gets a name of its own.", _receipt),
     (
         "dedupes",
         lambda can: can.dedupes_for_seconds,
         "A part has one key, over restarts too.",
-        dedupes,
+        _dedupes,
     ),
     (
         "reconciles",
         lambda can: can.reconciles,
         "It finds what arrived, and only that.",
-        reconciles,
+        _reconciles,
     ),
-    ("edits", lambda can: can.edits, "An edit names the message that was sent.", edits),
-    ("deletes", lambda can: can.deletes, "What was sent can be taken back.", deletes),
+    ("edits", lambda can: can.edits, "An edit names the message that was sent.", _edits),
+    ("deletes", lambda can: can.deletes, "What was sent can be taken back.", _deletes),
     (
         "buttons",
         lambda can: can.buttons,
         "Every button arrives, up to `most_buttons`.",
-        buttons,
+        _buttons,
     ),
-    ("reacts", lambda can: can.reacts, "A reaction arrives.", reacts),
-    ("replies", lambda can: can.replies, "A reply names the message it answers.", replies),
-    ("threads", lambda can: can.threads, "A reply stays in its thread.", threads),
-    *((name, lambda can: can.files, sentence, look) for name, (sentence, look) in SITUATIONS.items()),
-    ("inbound", lambda can: can.inbound, "What people write is heard (see below).", inbound),
+    ("reacts", lambda can: can.reacts, "A reaction arrives.", _reacts),
+    ("replies", lambda can: can.replies, "A reply names the message it answers.", _replies),
+    ("threads", lambda can: can.threads, "A reply stays in its thread.", _threads),
+    *((name, lambda can: can.files, sentence, look) for name, (sentence, look) in _SITUATIONS.items()),
+    ("inbound", lambda can: can.inbound, "What people write is heard (see below).", _inbound),
 )
 
 

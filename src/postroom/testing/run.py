@@ -1,4 +1,4 @@
-"""Look at one thing after another, and keep what came of it."""
+"""All that the suite looks at for one case, one thing after another; as a report, and as tests of pytest."""
 
 from __future__ import annotations
 
@@ -38,6 +38,236 @@ from postroom.testing.proofs import capability_proofs
 from postroom.testing.servers.http import FakeServer, closed_port
 from postroom.testing.texts import properties
 
+# Situations of the line and of the channel's life, in which the provider's words do not matter.
+
+_UNKNOWN_HOST: Final = "no-such-host.invalid"
+_AT_ONCE: Final = 20
+
+
+async def _connection_refused(case: Case) -> None:
+    await _unreachable(case, Place(port=closed_port()), TargetUnavailable)
+
+
+async def _unknown_host(case: Case) -> None:
+    await _unreachable(case, Place(port=closed_port(), host=_UNKNOWN_HOST), (TargetUnavailable, DeliveryTimeout))
+
+
+async def _handshake_cut(case: Case) -> None:
+    async with _Cutter() as server:
+        await _unreachable(case, Place(port=server.port, tls=True), (TargetUnavailable, DeliveryTimeout))
+        ensure(server.connections == 1, f"it was tried {server.connections} times")
+
+
+async def _cancelled(case: Case) -> None:
+    async with case.words.provider() as provider:
+        provider.behave(*told(case, "read-then-silence").steps)
+        async with connected(case, Place(port=provider.port)) as channel:
+            sending = asyncio.create_task(attempt(channel, channel.prepare(message(case))[0], 60.0))
+            await provider.arrived.wait()
+            sending.cancel()
+            await asyncio.wait([sending])
+    ensure(sending.cancelled(), "the cancellation was swallowed")
+    ensure(provider.taken == 1, f"the provider got {provider.taken} messages")
+
+
+async def _close_while_sending(case: Case) -> None:
+    with overhearing() as heard:
+        async with case.words.provider() as provider:
+            provider.behave(*told(case, "held").steps)
+            async with connected(case, Place(port=provider.port)) as channel:
+                sending = asyncio.create_task(attempt(channel, channel.prepare(message(case))[0], 5.0))
+                await provider.arrived.wait()
+                closing = asyncio.create_task(channel.close())
+                provider.release.set()
+                outcome = await sending
+                await closing
+    ensure_ended(outcome, (None, OutcomeUncertain))
+    ensure_discreet(case, outcome, heard)
+    ensure(provider.taken == 1, f"the provider got {provider.taken} messages")
+
+
+async def _many_at_once(case: Case) -> None:
+    async with case.words.provider() as provider, connected(case, Place(port=provider.port)) as channel:
+        parts = [channel.prepare(numbered(case, number))[0] for number in range(_AT_ONCE)]
+        outcomes = await asyncio.gather(*(attempt(channel, part, 10.0) for part in parts))
+    ensure(all(isinstance(one, Receipt) for one in outcomes), "some of them have no receipt")
+    ensure(provider.taken == _AT_ONCE, f"the provider got {provider.taken} messages")
+
+
+_LIFETIME: Final = MappingProxyType[str, Look](
+    {
+        "connection-refused": _connection_refused,
+        "unknown-host": _unknown_host,
+        "handshake-cut": _handshake_cut,
+        "cancelled": _cancelled,
+        "close-while-sending": _close_while_sending,
+        "many-at-once": _many_at_once,
+    }
+)
+
+
+class _Cutter(FakeServer):
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        self.reset(writer)
+
+
+async def _unreachable(case: Case, place: Place, allowed: Endings) -> None:
+    with overhearing() as heard:
+        async with connected(case, place) as channel:
+            outcome = await attempt(channel, channel.prepare(message(case))[0], 5.0)
+    ensure_ended(outcome, allowed)
+    ensure_discreet(case, outcome, heard)
+
+
+# How a channel behaves before anything is sent, and what it shows of itself.
+
+_UNSENDABLE: Final = ("", " \n\t ", "\ud800", "a\x00b")
+_LENGTHS: Final = (1, 4075, 4090, 4096, 5000, 20_000)
+_NOWHERE: Final = Place(port=1)
+
+
+def _name(case: Case) -> None:
+    named = case.connect(_NOWHERE).name
+    ensure(named == case.name, f"it is called {named!r}")
+
+
+def _declares(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    can = channel.capabilities
+    ensure(isinstance(can, Capabilities), "capabilities are no Capabilities")
+    ensure("plain" in can.formats, "it does not carry plain text")
+    ensure(can.inbound is isinstance(channel, Listen), "`inbound` and the method `listen` contradict each other")
+
+
+def _refuses_undeclared(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    can = channel.capabilities
+    for intent in [Intent.REPLY] * (not can.replies) + [Intent.REACT] * (not can.reacts):
+        _refused(channel, message(case, intent=intent, thread=case.thread, emoji="👍"), f"{intent} is not declared")
+    if not can.edits:
+        _refused(channel, message(case, revises=revision(case)), "an edit is not declared")
+
+
+def _address(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    ensure(channel.address(case.address) == case.address, "the address of the Case is not canonical")
+    for text in (case.not_an_address, ""):
+        ensure(channel.address(text) is None, f"{text!r} is taken for an address")
+
+
+def _bad_address(case: Case) -> None:
+    _refused(case.connect(_NOWHERE), message(case, address=case.not_an_address), "a bad address is prepared")
+
+
+def _unsendable_text(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    for text in _UNSENDABLE:
+        _refused(channel, message(case, text=text), f"the text {text!r} is prepared")
+
+
+def _card(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    first, second = (list(channel.prepare(message(case, markup=CARD))) for _ in range(2))
+    ensure(first == second, "preparing it twice gives two different things")
+    ensure("canary" not in repr(first), "its repr shows a link")
+
+
+def _repeated(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    for length in _LENGTHS:
+        text = ("word " * length)[:length]
+        try:
+            before = list(channel.prepare(message(case, text=text)))
+        except ValidationError:
+            continue  # too long to be carried, which a property asks about
+        again = list(channel.prepare(message(case, text=text, repeated=True)))
+        ensure(again[: len(before) - 1] == before[:-1], f"a part before the last changes ({length} characters)")
+        ensure(len(again) in (len(before), len(before) + 1), f"a part is missing ({length} characters)")
+
+
+def _shows_nothing(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    shown = repr(channel) + str(channel) + repr(channel.prepare(message(case)))
+    ensure(not any(secret in shown for secret in case.secrets), "a repr shows a secret")
+    ensure(case.text not in shown, "a repr shows the message")
+
+
+async def _closing(case: Case) -> None:
+    channel = case.connect(Place(port=closed_port()))
+    await channel.close()
+    await channel.close()
+
+
+_SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
+    {
+        "name": ("It has the name that envelopes use.", _name),
+        "declares": ("It says what it can, and hears people if and only if it declares that.", _declares),
+        "refuses-undeclared": ("What it does not declare is refused before any call.", _refuses_undeclared),
+        "address": ("An address is canonical, and what is none is none.", _address),
+        "bad-address": ("A bad address is refused before any call.", _bad_address),
+        "unsendable-text": ("Text that cannot be carried is refused before any call.", _unsendable_text),
+        "card": ("A message with links under it is carried, and its repr shows none of them.", _card),
+        "repeated": ("A repeated message keeps every part that it had before.", _repeated),
+        "shows-nothing": ("No repr shows a secret or the message.", _shows_nothing),
+        "closing": ("Closing it twice or unused is harmless.", _closing),
+    }
+)
+
+
+def _manners(case: Case) -> list[Check]:
+    return [
+        Check(
+            id=f"manners/{name}",
+            group=CheckGroup.MANNERS,
+            sentence=sentence,
+            look=look,
+            not_applicable=case.not_applicable.get(f"manners/{name}"),
+        )
+        for name, (sentence, look) in _SENTENCES.items()
+    ]
+
+
+def _refused(channel: Channel, given: Message, otherwise: str) -> None:
+    try:
+        channel.prepare(given)
+    except ValidationError as error:
+        quoted = len(given.text.strip()) > 1 and any(given.text in said for said in [str(error), repr(error)])
+        ensure(not quoted, "the refusal quotes the message")
+        ensure(list(everything_said(error)), "the refusal says nothing")
+        return
+    raise AssertionError(f"{otherwise}, and not refused")
+
+
+# All that the suite looks at, for one case.
+
+
+def checks(case: Case) -> list[Check]:
+    every = [
+        *standard(case, dict(_LIFETIME)),
+        *own(case),
+        *_manners(case),
+        *properties(case),
+        *capability_proofs(case),
+        *hearing(case),
+    ]
+    return [*every, _sound({one.id for one in every})]
+
+
+def _sound(known: set[str]) -> Check:
+    def look(case: Case) -> None:
+        unknown = sorted(set(case.not_applicable) - known)
+        ensure(not unknown, f"not_applicable names what is no check: {', '.join(unknown)}")
+        silent = sorted(name for name, reason in case.not_applicable.items() if not reason.strip())
+        ensure(not silent, f"not_applicable gives no reason for {', '.join(silent)}")
+
+    return Check(
+        id="case", group=CheckGroup.MANNERS, sentence="The Case gives a reason for whatever is left out.", look=look
+    )
+
+
+# Look, and keep what came of it.
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
@@ -49,7 +279,7 @@ class CheckResult:
         return self.failure is not None
 
 
-def look(case: Case, check: Check) -> None:
+def _look(case: Case, check: Check) -> None:
     """Raises AssertionError when the channel is at fault."""
     asyncio.run(_looked(case, check))
 
@@ -72,7 +302,7 @@ def _result(case: Case, check: Check) -> CheckResult:
     if check.not_applicable is not None:
         return CheckResult(check=check)
     try:
-        look(case, check)
+        _look(case, check)
     except AssertionError as error:
         return CheckResult(check=check, failure=str(error) or "it does not hold")
     except Exception as error:  # whatever the channel lets escape is its failure, and the others are looked at as well
@@ -84,236 +314,6 @@ def _escaped(error: Exception) -> str:
     """Where it comes from; what it says may quote the message."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} escaped, at {Path(last.filename).name}:{last.lineno}"
-
-
-# All that the suite looks at, for one case.
-
-
-def checks(case: Case) -> list[Check]:
-    every = [
-        *standard(case, dict(LIFETIME)),
-        *own(case),
-        *manners(case),
-        *properties(case),
-        *capability_proofs(case),
-        *hearing(case),
-    ]
-    return [*every, _sound({one.id for one in every})]
-
-
-def _sound(known: set[str]) -> Check:
-    def look(case: Case) -> None:
-        unknown = sorted(set(case.not_applicable) - known)
-        ensure(not unknown, f"not_applicable names what is no check: {', '.join(unknown)}")
-        silent = sorted(name for name, reason in case.not_applicable.items() if not reason.strip())
-        ensure(not silent, f"not_applicable gives no reason for {', '.join(silent)}")
-
-    return Check(
-        id="case", group=CheckGroup.MANNERS, sentence="The Case gives a reason for whatever is left out.", look=look
-    )
-
-
-# Situations of the line and of the channel's life, in which the provider's words do not matter.
-
-
-UNKNOWN_HOST: Final = "no-such-host.invalid"
-AT_ONCE: Final = 20
-
-
-async def connection_refused(case: Case) -> None:
-    await _unreachable(case, Place(port=closed_port()), TargetUnavailable)
-
-
-async def unknown_host(case: Case) -> None:
-    await _unreachable(case, Place(port=closed_port(), host=UNKNOWN_HOST), (TargetUnavailable, DeliveryTimeout))
-
-
-async def handshake_cut(case: Case) -> None:
-    async with _Cutter() as server:
-        await _unreachable(case, Place(port=server.port, tls=True), (TargetUnavailable, DeliveryTimeout))
-        ensure(server.connections == 1, f"it was tried {server.connections} times")
-
-
-async def cancelled(case: Case) -> None:
-    async with case.words.provider() as provider:
-        provider.behave(*told(case, "read-then-silence").steps)
-        async with connected(case, Place(port=provider.port)) as channel:
-            sending = asyncio.create_task(attempt(channel, channel.prepare(message(case))[0], 60.0))
-            await provider.arrived.wait()
-            sending.cancel()
-            await asyncio.wait([sending])
-    ensure(sending.cancelled(), "the cancellation was swallowed")
-    ensure(provider.taken == 1, f"the provider got {provider.taken} messages")
-
-
-async def close_while_sending(case: Case) -> None:
-    with overhearing() as heard:
-        async with case.words.provider() as provider:
-            provider.behave(*told(case, "held").steps)
-            async with connected(case, Place(port=provider.port)) as channel:
-                sending = asyncio.create_task(attempt(channel, channel.prepare(message(case))[0], 5.0))
-                await provider.arrived.wait()
-                closing = asyncio.create_task(channel.close())
-                provider.release.set()
-                outcome = await sending
-                await closing
-    ensure_ended(outcome, (None, OutcomeUncertain))
-    ensure_discreet(case, outcome, heard)
-    ensure(provider.taken == 1, f"the provider got {provider.taken} messages")
-
-
-async def many_at_once(case: Case) -> None:
-    async with case.words.provider() as provider, connected(case, Place(port=provider.port)) as channel:
-        parts = [channel.prepare(numbered(case, number))[0] for number in range(AT_ONCE)]
-        outcomes = await asyncio.gather(*(attempt(channel, part, 10.0) for part in parts))
-    ensure(all(isinstance(one, Receipt) for one in outcomes), "some of them have no receipt")
-    ensure(provider.taken == AT_ONCE, f"the provider got {provider.taken} messages")
-
-
-LIFETIME: Final = MappingProxyType[str, Look](
-    {
-        "connection-refused": connection_refused,
-        "unknown-host": unknown_host,
-        "handshake-cut": handshake_cut,
-        "cancelled": cancelled,
-        "close-while-sending": close_while_sending,
-        "many-at-once": many_at_once,
-    }
-)
-
-
-class _Cutter(FakeServer):
-    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readexactly(1)
-        self.reset(writer)
-
-
-async def _unreachable(case: Case, place: Place, allowed: Endings) -> None:
-    with overhearing() as heard:
-        async with connected(case, place) as channel:
-            outcome = await attempt(channel, channel.prepare(message(case))[0], 5.0)
-    ensure_ended(outcome, allowed)
-    ensure_discreet(case, outcome, heard)
-
-
-# How a channel behaves before anything is sent, and what it shows of itself.
-
-
-_UNSENDABLE: Final = ("", " \n\t ", "\ud800", "a\x00b")
-_LENGTHS: Final = (1, 4075, 4090, 4096, 5000, 20_000)
-_NOWHERE: Final = Place(port=1)
-
-
-def name(case: Case) -> None:
-    named = case.connect(_NOWHERE).name
-    ensure(named == case.name, f"it is called {named!r}")
-
-
-def declares(case: Case) -> None:
-    channel = case.connect(_NOWHERE)
-    can = channel.capabilities
-    ensure(isinstance(can, Capabilities), "capabilities are no Capabilities")
-    ensure("plain" in can.formats, "it does not carry plain text")
-    ensure(can.inbound is isinstance(channel, Listen), "`inbound` and the method `listen` contradict each other")
-
-
-def refuses_undeclared(case: Case) -> None:
-    channel = case.connect(_NOWHERE)
-    can = channel.capabilities
-    for intent in [Intent.REPLY] * (not can.replies) + [Intent.REACT] * (not can.reacts):
-        _refused(channel, message(case, intent=intent, thread=case.thread, emoji="👍"), f"{intent} is not declared")
-    if not can.edits:
-        _refused(channel, message(case, revises=revision(case)), "an edit is not declared")
-
-
-def address(case: Case) -> None:
-    channel = case.connect(_NOWHERE)
-    ensure(channel.address(case.address) == case.address, "the address of the Case is not canonical")
-    for text in (case.not_an_address, ""):
-        ensure(channel.address(text) is None, f"{text!r} is taken for an address")
-
-
-def bad_address(case: Case) -> None:
-    _refused(case.connect(_NOWHERE), message(case, address=case.not_an_address), "a bad address is prepared")
-
-
-def unsendable_text(case: Case) -> None:
-    channel = case.connect(_NOWHERE)
-    for text in _UNSENDABLE:
-        _refused(channel, message(case, text=text), f"the text {text!r} is prepared")
-
-
-def card(case: Case) -> None:
-    channel = case.connect(_NOWHERE)
-    first, second = (list(channel.prepare(message(case, markup=CARD))) for _ in range(2))
-    ensure(first == second, "preparing it twice gives two different things")
-    ensure("canary" not in repr(first), "its repr shows a link")
-
-
-def repeated(case: Case) -> None:
-    channel = case.connect(_NOWHERE)
-    for length in _LENGTHS:
-        text = ("word " * length)[:length]
-        try:
-            before = list(channel.prepare(message(case, text=text)))
-        except ValidationError:
-            continue  # too long to be carried, which a property asks about
-        again = list(channel.prepare(message(case, text=text, repeated=True)))
-        ensure(again[: len(before) - 1] == before[:-1], f"a part before the last changes ({length} characters)")
-        ensure(len(again) in (len(before), len(before) + 1), f"a part is missing ({length} characters)")
-
-
-def shows_nothing(case: Case) -> None:
-    channel = case.connect(_NOWHERE)
-    shown = repr(channel) + str(channel) + repr(channel.prepare(message(case)))
-    ensure(not any(secret in shown for secret in case.secrets), "a repr shows a secret")
-    ensure(case.text not in shown, "a repr shows the message")
-
-
-async def closing(case: Case) -> None:
-    channel = case.connect(Place(port=closed_port()))
-    await channel.close()
-    await channel.close()
-
-
-_SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
-    {
-        "name": ("It has the name that envelopes use.", name),
-        "declares": ("It says what it can, and hears people if and only if it declares that.", declares),
-        "refuses-undeclared": ("What it does not declare is refused before any call.", refuses_undeclared),
-        "address": ("An address is canonical, and what is none is none.", address),
-        "bad-address": ("A bad address is refused before any call.", bad_address),
-        "unsendable-text": ("Text that cannot be carried is refused before any call.", unsendable_text),
-        "card": ("A message with links under it is carried, and its repr shows none of them.", card),
-        "repeated": ("A repeated message keeps every part that it had before.", repeated),
-        "shows-nothing": ("No repr shows a secret or the message.", shows_nothing),
-        "closing": ("Closing it twice or unused is harmless.", closing),
-    }
-)
-
-
-def manners(case: Case) -> list[Check]:
-    return [
-        Check(
-            id=f"manners/{name}",
-            group=CheckGroup.MANNERS,
-            sentence=sentence,
-            look=look,
-            not_applicable=case.not_applicable.get(f"manners/{name}"),
-        )
-        for name, (sentence, look) in _SENTENCES.items()
-    ]
-
-
-def _refused(channel: Channel, given: Message, otherwise: str) -> None:
-    try:
-        channel.prepare(given)
-    except ValidationError as error:
-        quoted = len(given.text.strip()) > 1 and any(given.text in said for said in [str(error), repr(error)])
-        ensure(not quoted, "the refusal quotes the message")
-        ensure(list(everything_said(error)), "the refusal says nothing")
-        return
-    raise AssertionError(f"{otherwise}, and not refused")
 
 
 # What came of the suite, as Markdown to paste.
@@ -394,6 +394,6 @@ def examine(case: Case, check: Check) -> None:
     if check.not_applicable is not None:
         pytest.skip(check.not_applicable)
     try:
-        look(case, check)
+        _look(case, check)
     except AssertionError as error:
         pytest.fail(f"{check.sentence} But {error}", pytrace=False)

@@ -1,10 +1,8 @@
-"""Texts of every kind that people and models write, those that try to be more than text among them."""
+"""Texts of every kind that people and models write, and what holds for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,11 +10,13 @@ from hypothesis import HealthCheck, given, settings, strategies
 
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.channel import Channel
-from postroom.testing.case import Case, Place, Situation, message
+from postroom.testing.case import Case, Place, message
 from postroom.testing.checks import Check, CheckGroup, Look, attempt, connected, ensure, overhearing
-from postroom.testing.servers.http import FakeProvider, TakenRequest
+from postroom.testing.servers.http import TakenRequest
 
-MENTIONS: Final = (
+# Those that try to be more than text among them.
+
+_MENTIONS: Final = (
     "@everyone",
     "@here",
     "@channel",
@@ -31,7 +31,7 @@ MENTIONS: Final = (
     "[ada](tg://user?id=123456789)",
     '<a href="tg://user?id=1">ada</a>',
 )
-MARKUP: Final = (
+_MARKUP: Final = (
     "*bold*",
     "**bold**",
     "_slanted_",
@@ -61,20 +61,20 @@ MARKUP: Final = (
 )
 _CHARACTERS: Final = strategies.characters(exclude_categories=("Cs", "Cc", "Cn", "Co"), exclude_characters="\ufeff")
 _WORDS: Final = strategies.one_of(
-    strategies.sampled_from([*MENTIONS, *MARKUP]), strategies.text(_CHARACTERS, min_size=1, max_size=12)
+    strategies.sampled_from([*_MENTIONS, *_MARKUP]), strategies.text(_CHARACTERS, min_size=1, max_size=12)
 )
 _GAPS: Final = strategies.sampled_from([" ", "", "\n", "\n\n", "\t"])
 
 
-def short_texts() -> strategies.SearchStrategy[str]:
+def _short_texts() -> strategies.SearchStrategy[str]:
     pieces = strategies.lists(strategies.tuples(_WORDS, _GAPS), min_size=1, max_size=12)
     return pieces.map(_joined).filter(_has_ink)
 
 
-def long_texts(characters: int) -> strategies.SearchStrategy[str]:
+def _long_texts(characters: int) -> strategies.SearchStrategy[str]:
     """About so many: short ones over and over."""
     lengths = strategies.integers(min_value=1, max_value=characters)
-    return strategies.tuples(short_texts(), lengths).map(_stretched).filter(_has_ink)
+    return strategies.tuples(_short_texts(), lengths).map(_stretched).filter(_has_ink)
 
 
 def _joined(pieces: list[tuple[str, str]]) -> str:
@@ -90,30 +90,7 @@ def _has_ink(text: str) -> bool:
     return bool(text.strip())
 
 
-# A fake provider of an author's own making, with situations of its own and none of the standard ones.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnWords:
-    """
-    For a provider that speaks neither HTTP nor SMTP; `scripts` are its standard situations, by their ids.
-
-    `absent` are those that it cannot bring about, each with the reason.
-    """
-
-    make: Callable[[], FakeProvider]
-    scripts: Sequence[Situation] = ()
-    absent: Mapping[str, str] = field(default_factory=dict)
-
-    def provider(self) -> FakeProvider:
-        return self.make()
-
-    def situations(self, text: str, secrets: Sequence[str], now: datetime) -> Iterator[Situation]:
-        yield from self.scripts
-
-
 # What holds for every text and every address, looked for with texts that nobody would think of.
-
 
 _NOWHERE: Final = Place(port=1)
 _UNLIMITED: Final = 4096  # as long as the texts become where there is no limit
@@ -127,7 +104,7 @@ _quick: Final = settings(
 )
 
 
-def pure(case: Case) -> None:
+def _pure(case: Case) -> None:
     first, second = case.connect(_NOWHERE), case.connect(_NOWHERE)
 
     def look(text: str) -> None:
@@ -137,10 +114,10 @@ def pure(case: Case) -> None:
         ensure(once == _prepared(second, text, case), "another channel of the same account prepares it otherwise")
         ensure(asked == message(case, text=text), "preparing changes the message")
 
-    _for_each(case, short_texts(), look)
+    _for_each(case, _short_texts(), look)
 
 
-def fits(case: Case) -> None:
+def _fits(case: Case) -> None:
     channel = case.connect(_NOWHERE)
     most, shown = channel.capabilities.max_units, case.counted or _visible(case)
     if most is None:
@@ -154,10 +131,10 @@ def fits(case: Case) -> None:
         longest = max(_units(channel, shown(part)) for part in parts)
         ensure(longest <= most, f"a part has {longest} units, and {most} are declared")
 
-    _for_each(case, long_texts(most * 3), look)
+    _for_each(case, _long_texts(most * 3), look)
 
 
-def nothing_lost(case: Case) -> None:
+def _nothing_lost(case: Case) -> None:
     channel = case.connect(_NOWHERE)
     visible = _visible(case)
 
@@ -166,11 +143,11 @@ def nothing_lost(case: Case) -> None:
         if parts is not None:
             ensure(_ink("".join(map(visible, parts))) == _ink(text), "what a person sees is not what was written")
 
-    _for_each(case, short_texts(), look)
-    _for_each(case, long_texts((channel.capabilities.max_units or _UNLIMITED) * 3), look)
+    _for_each(case, _short_texts(), look)
+    _for_each(case, _long_texts((channel.capabilities.max_units or _UNLIMITED) * 3), look)
 
 
-def text_is_data(case: Case) -> None:
+def _text_is_data(case: Case) -> None:
     channel, mentions = case.connect(_NOWHERE), case.mentions
     if mentions is None:
         raise AssertionError("the Case gives no `mentions`: what in a part would call somebody or be taken for markup")
@@ -179,10 +156,10 @@ def text_is_data(case: Case) -> None:
         found = [one for part in _prepared(channel, text, case) or () for one in mentions(part)]
         ensure(not found, f"text became more than text: {found}")
 
-    _for_each(case, short_texts(), look)
+    _for_each(case, _short_texts(), look)
 
 
-def stable_address(case: Case) -> None:
+def _stable_address(case: Case) -> None:
     channel = case.connect(_NOWHERE)
     looks_like = strategies.sampled_from([case.address, case.not_an_address, case.address.upper(), f" {case.address} "])
 
@@ -191,10 +168,10 @@ def stable_address(case: Case) -> None:
         if canonical is not None:
             ensure(channel.address(canonical) == canonical, "the canonical form of an address has another one")
 
-    _for_each(case, strategies.one_of(looks_like, short_texts(), strategies.text(max_size=40)), look)
+    _for_each(case, strategies.one_of(looks_like, _short_texts(), strategies.text(max_size=40)), look)
 
 
-def discreet(case: Case) -> None:
+def _discreet(case: Case) -> None:
     channel = case.connect(_NOWHERE)
     canary = "canary-of-the-message"
 
@@ -204,10 +181,10 @@ def discreet(case: Case) -> None:
         ensure(canary not in shown, "the repr of a part or a refusal shows the message")
         ensure(canary not in heard.text, "preparing logs the message")
 
-    _for_each(case, short_texts(), look)
+    _for_each(case, _short_texts(), look)
 
 
-async def same_again(case: Case) -> None:
+async def _same_again(case: Case) -> None:
     async with case.words.provider() as provider, connected(case, Place(port=provider.port)) as channel:
         part = channel.prepare(message(case))[0]
         for _ in range(2):
@@ -219,13 +196,13 @@ async def same_again(case: Case) -> None:
 
 _SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
     {
-        "pure": ("Preparing is pure: the same message gives the same parts, on any channel of the account.", pure),
-        "fits": ("Every part is within `max_units`, escaping included, and what fits is not refused.", fits),
-        "nothing-lost": ("A person sees every visible character, in order, and no other.", nothing_lost),
-        "text-is-data": ("No text calls anybody or becomes markup.", text_is_data),
-        "stable-address": ("The canonical form of an address is its own canonical form.", stable_address),
-        "discreet": ("Neither a repr nor a log shows the message.", discreet),
-        "same-again": ("Sending the same part again is the same request, byte by byte.", same_again),
+        "pure": ("Preparing is pure: the same message gives the same parts, on any channel of the account.", _pure),
+        "fits": ("Every part is within `max_units`, escaping included, and what fits is not refused.", _fits),
+        "nothing-lost": ("A person sees every visible character, in order, and no other.", _nothing_lost),
+        "text-is-data": ("No text calls anybody or becomes markup.", _text_is_data),
+        "stable-address": ("The canonical form of an address is its own canonical form.", _stable_address),
+        "discreet": ("Neither a repr nor a log shows the message.", _discreet),
+        "same-again": ("Sending the same part again is the same request, byte by byte.", _same_again),
     }
 )
 

@@ -1,4 +1,4 @@
-"""How a provider over HTTP says what it says, and the standard situations made of it."""
+"""How providers say what they say, over HTTP, by mail or in an author's own way, and the situations made of it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from postroom.kernel.values.errors import (
 from postroom.testing.case import Ending, Endings, Situation
 from postroom.testing.servers.http import (
     Aside,
+    FakeProvider,
     HttpProvider,
     HttpStep,
     Reply,
@@ -36,7 +37,9 @@ from postroom.testing.servers.http import (
 )
 from postroom.testing.servers.mail import MailScript, MailServer
 
-SILENCE_SECONDS: Final = 1.0  # enough for the provider to have read everything, on a busy machine too
+# Over HTTP.
+
+_SILENCE_SECONDS: Final = 1.0  # enough for the provider to have read everything, on a busy machine too
 _SWOLLEN_BYTES: Final = 32 * 1024 * 1024
 _DAY_SECONDS: Final = 86_400.0
 _UNAVAILABLE: Final[tuple[Ending, ...]] = (TargetUnavailable, ProviderFailed, ProviderThrottled, OutcomeUncertain)
@@ -70,7 +73,7 @@ class HttpWords:
     by_status: bool = False
     """The status alone says that a message was taken, whatever else the answer says or leaves out."""
     aside: Aside | None = None
-    silence_seconds: float = SILENCE_SECONDS
+    silence_seconds: float = _SILENCE_SECONDS
     """How long the channel may wait for a provider that does not answer."""
 
     @property
@@ -175,8 +178,7 @@ def _http_date(now: datetime, seconds: float) -> str:
     return format_datetime(now + timedelta(seconds=seconds), usegmt=True)
 
 
-# How a mail server says what it says, and the standard situations made of it.
-
+# By mail.
 
 _NO_WAIT: Final = "SMTP has no way to say how long to wait"
 _HTTP: Final = "a matter of HTTP"
@@ -202,7 +204,7 @@ _ABSENT: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _NOT_NOW: Final[Endings] = (TargetUnavailable, ProviderThrottled)
-_SMTP_WORDS_BROKE: Final[Endings] = (TargetUnavailable, ProviderFailed, OutcomeUncertain)
+_MAIL_BROKE: Final[Endings] = (TargetUnavailable, ProviderFailed, OutcomeUncertain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,14 +239,14 @@ def _answers(text: str, secrets: Sequence[str]) -> Iterator[Situation]:
     yield _step("early-refusal", "DATA", b"554 no", ValidationError, taken=0)
     yield _step("credentials", "AUTH", b"535 5.7.8 no", TargetUnavailable, taken=0)
     yield _step("throttled-otherwise", "MAIL", b"450 4.7.1 slow down", _NOT_NOW, taken=0)
-    yield _step("broken-500", "BODY", b"451 4.3.0 something broke", _SMTP_WORDS_BROKE)
+    yield _step("broken-500", "BODY", b"451 4.3.0 something broke", _MAIL_BROKE)
     yield _step("unavailable-503", "CONNECT", b"421 shutting down", _NOT_NOW, taken=0)
     yield _step("not-json", "BODY", b"\xff\xfe what", OutcomeUncertain)
     yield _step("other-shape", "BODY", b"354 more", OutcomeUncertain)
 
 
 def _lines() -> Iterator[Situation]:
-    slow = MailScript(piece_bytes=1, pause_seconds=SILENCE_SECONDS / 4)
+    slow = MailScript(piece_bytes=1, pause_seconds=_SILENCE_SECONDS / 4)
     early = MailScript(reset_at="CONNECT")
     yield Situation(id="reset-before-reading", script=early, raises=TargetUnavailable, taken=0)
     yield Situation(id="read-then-reset", script=MailScript(reset_at="BODY"), raises=OutcomeUncertain)
@@ -259,4 +261,26 @@ def _step(name: str, step: str, answer: bytes, raises: Endings, *, taken: int = 
 
 
 def _late(name: str, script: MailScript) -> Situation:
-    return Situation(id=name, script=script, raises=OutcomeUncertain, timeout_seconds=SILENCE_SECONDS)
+    return Situation(id=name, script=script, raises=OutcomeUncertain, timeout_seconds=_SILENCE_SECONDS)
+
+
+# A fake provider of an author's own making, with situations of its own and none of the standard ones.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnWords:
+    """
+    For a provider that speaks neither HTTP nor SMTP; `scripts` are its standard situations, by their ids.
+
+    `absent` are those that it cannot bring about, each with the reason.
+    """
+
+    make: Callable[[], FakeProvider]
+    scripts: Sequence[Situation] = ()
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    def provider(self) -> FakeProvider:
+        return self.make()
+
+    def situations(self, text: str, secrets: Sequence[str], now: datetime) -> Iterator[Situation]:
+        yield from self.scripts

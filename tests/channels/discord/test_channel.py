@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.world.channels.discord.fake_gateway import FakeDiscord
+from tests.channels.discord.fake_gateway import FakeDiscord
 
 from postroom.channels.discord.channel import Discord
 from postroom.kernel.values.errors import CredentialsRefused, ProviderThrottled, TargetUnavailable, ValidationError

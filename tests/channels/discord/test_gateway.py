@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.channels.discord.fake_gateway import PATIENCE_SECONDS, FakeDiscord, Line
 from tests.patience import PATIENCE_SECONDS as PATIENCE_PATIENCE_SECONDS
-from tests.world.channels.discord.fake_gateway import PATIENCE_SECONDS, FakeDiscord, Line
 
 from postroom.channels.discord import gateway as heard_events
 from postroom.channels.discord.channel import Discord

@@ -11,8 +11,7 @@ import pytest
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.channels.email.test_building import INJECTIONS
-from tests.channels.email.test_mailbox import BAD
+from tests.channels.email.test_building import BAD_ADDRESSES, INJECTIONS
 from tests.contract.certificates import self_signed
 from tests.contract.connection import Listener
 from tests.contract.mail_server import MailServer, Script
@@ -104,7 +103,7 @@ async def test_what_may_have_come_before_says_so_at_its_end_under_the_same_messa
 @pytest.mark.parametrize("field", ["subject", "address", "thread", "origin_butler"])
 async def test_no_known_injection_reaches_the_server(field: str) -> None:
     async with MailServer() as server:
-        for value in [*INJECTIONS, *BAD[5:]]:
+        for value in [*INJECTIONS, *BAD_ADDRESSES[5:]]:
             await deliver(server, message(**{field: value, "intent": Intent.REPLY}))
 
     for received in server.received:

@@ -11,24 +11,22 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world.channels.recording_server import Seen, recording
+from tests.channels.recording_server import Seen, recording
 
 from postroom.channels.ntfy.building import (
     MESSAGE_BYTES,
     NtfyCall,
-    Presses,
     address,
     build,
     events,
     parts_of,
     read_refusal,
     sequence_id,
-    since,
     title_of,
     until_reset,
     written_length,
 )
-from postroom.channels.ntfy.channel import Ntfy, found
+from postroom.channels.ntfy.channel import Ntfy, Presses, found, since
 from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.values.errors import CredentialsRefused, ProviderThrottled, ValidationError
 from postroom.kernel.values.ids import DeliveryId

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.channels.ntfy.server import Server, running
 from tests.patience import PATIENCE_SECONDS
-from tests.world.channels.ntfy.server import Server, running
 
 from postroom.channels.ntfy.building import NtfyCall
 from postroom.channels.ntfy.channel import Ntfy

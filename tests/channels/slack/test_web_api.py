@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from tests.world.channels.recording_server import Recorder, Seen, recording
+from tests.channels.recording_server import Recorder, Seen, recording
 
 from postroom.channels.slack.channel import Slack
 from postroom.channels.slack.web_api import AWAY, CREDENTIALS, PERMISSIONS, SENTENCES, UNSURE, refusal

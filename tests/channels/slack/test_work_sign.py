@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.world.channels.slack.fake_slack import FakeSlack
+from tests.channels.slack.fake_slack import FakeSlack
 
 from postroom.channels.slack.channel import Slack
 from postroom.channels.slack.listening import STATUS, WORDS
@@ -20,17 +19,9 @@ def refused(code: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-async def fake() -> AsyncIterator[FakeSlack]:
-    async with FakeSlack() as fake:
-        fake.answers |= {one: [{"ok": True}] for one in (STATUS, "reactions.add", "reactions.remove")}
-        yield fake
-
-
-@pytest.fixture
-async def slack(fake: FakeSlack) -> AsyncIterator[Slack]:
-    slack = Slack("slack", "xoxb-1", api_base_url=fake.url)
-    yield slack
-    await slack.close()
+def fake(fake: FakeSlack) -> FakeSlack:
+    fake.answers |= {one: [{"ok": True}] for one in (STATUS, "reactions.add", "reactions.remove")}
+    return fake
 
 
 @pytest.mark.requirement("talk:typing")

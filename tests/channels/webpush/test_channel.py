@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.world.channels.webpush.browser_side import new_browser, proved
-from tests.world.channels.webpush.kept_devices import KeptDevices
-from tests.world.channels.webpush.push_service import push_service
+from tests.channels.webpush.browser_side import new_browser, proved
+from tests.channels.webpush.kept_devices import KeptDevices
+from tests.channels.webpush.push_service import push_service
 
 from postroom.channels.webpush.channel import (
     MOST_TEXT_BYTES,

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from tests.app.living import LIFTED, QUICK, Living, living
+from tests.channels.webpush.browser_side import BrowserSide
+from tests.channels.webpush.push_service import Pushed, PushService, push_service
 from tests.console.asked import ANNA, admit, ask, now
 from tests.console.browser import Site
 from tests.console.http import Caller, calling
-from tests.world.channels.webpush.browser_side import BrowserSide
-from tests.world.channels.webpush.push_service import Pushed, PushService, push_service
 
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.questions.model import QuestionStatus

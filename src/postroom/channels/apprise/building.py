@@ -1,4 +1,4 @@
-"""A message as a service of Apprise takes it: plain text in pieces, with a title over the first."""
+"""A message as a service of Apprise takes it, and which Apprise URLs an account may have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import REPEAT_MARK, Intent, Message
 
-ADDRESS: Final = "-"
+# Plain text in pieces, with a title over the first.
+
+_ADDRESS: Final = "-"
 _LEAST_BODY: Final = 40
 _LONGEST_TITLE: Final = 250
 
@@ -34,7 +36,7 @@ class ApprisePart:
 
 def address(text: str) -> str | None:
     """The URL in the settings is the address; a message has nothing to add."""
-    return ADDRESS if text.strip() == ADDRESS else None
+    return _ADDRESS if text.strip() == _ADDRESS else None
 
 
 def build(message: Message, limits: ServiceLimits) -> Sequence[ApprisePart]:
@@ -68,7 +70,6 @@ def _title(subject: str, limits: ServiceLimits) -> str:
 
 
 # Which Apprise URLs an account may have: one service elsewhere, and nothing that reads or does something here.
-
 
 HERE: Final = frozenset(
     {"blink1", "dbus", "gio", "glib", "gnome", "growl", "kde", "macosx", "qt", "syslog", "rsyslog", "windows"}

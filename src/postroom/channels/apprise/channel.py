@@ -19,8 +19,8 @@ from postroom.message.delivery import Message, Receipt
 if TYPE_CHECKING:
     from postroom.channels.apprise.service import OneService
 
-NO_RECEIPT: Final = Receipt("apprise:none")
-MISSING: Final = "a channel of the kind apprise needs the extra: pip install 'postroom[apprise]'"
+_NO_RECEIPT: Final = Receipt("apprise:none")
+_MISSING: Final = "a channel of the kind apprise needs the extra: pip install 'postroom[apprise]'"
 
 
 class AppriseService:
@@ -65,7 +65,7 @@ class AppriseService:
         """The library says only yes or no, and a no tells nothing of what has left before it."""
         service = f"{self._service.name} (Apprise)"
         if in_time and departure.worked:
-            return NO_RECEIPT
+            return _NO_RECEIPT
         if departure.said_nothing and departure.led_home:
             return private_refusal(service)
         if not begun or (departure.said_nothing and not in_time):
@@ -79,5 +79,5 @@ def _service(url: str, *, allow_private: bool) -> OneService:
     try:
         from postroom.channels.apprise.service import OneService
     except ImportError:
-        raise ValueError(MISSING) from None
+        raise ValueError(_MISSING) from None
     return OneService(url, allow_private=allow_private)

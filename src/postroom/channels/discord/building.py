@@ -36,7 +36,79 @@ from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 
-SUPPRESS_EMBEDS: Final = 1 << 2
+# What counts as an address on Discord: a channel's number, or `user:` and a person's number.
+
+USER: Final = "user:"
+_SNOWFLAKE = re.compile(r"[0-9]{1,20}")
+_LARGEST: Final = 2**64 - 1
+_EPOCH_MS: Final = 1_420_070_400_000  # Discord counts from the beginning of 2015
+
+
+def address(text: str) -> str | None:
+    """A channel id or `user:ID`; the same place has one spelling."""
+    text = text.strip(" ")
+    named, _, number = text.rpartition(":")
+    if named.lower() + ":" == USER:
+        return f"{USER}{plain}" if (plain := snowflake(number)) else None
+    return snowflake(text)
+
+
+def snowflake(text: object) -> str | None:
+    if not isinstance(text, str) or not _SNOWFLAKE.fullmatch(text) or not 0 < int(text) <= _LARGEST:
+        return None
+    return str(int(text))
+
+
+def made_at_us(number: str) -> int:
+    """Every number of Discord's tells when it was given."""
+    return ((int(number) >> 22) + _EPOCH_MS) * 1_000
+
+
+# One request to Discord about one place, ready to be made.
+
+
+class Act(StrEnum):
+    WRITE = "message"
+    EDIT = "edit"
+    DELETE = "delete"
+    REACT = "reaction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscordRequest:
+    """
+    `place` is a channel, or a person whose direct channel is found first; `path` goes on below the channel.
+
+    The body holds the message and stays out of `repr`. With `files` it goes as a form, and their bytes are read when
+    the request is made.
+    """
+
+    act: Act
+    place: str
+    method: str
+    path: str
+    about: str = ""
+    """The message that is edited, deleted or reacted to."""
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
+
+    @property
+    def private(self) -> list[str]:
+        """What no error may quote: the text, the files' names, and links and tokens that are as good as an answer."""
+        body = self.body or {}
+        named = (one.name for one in self.files)
+        return [str(body.get("content", "")), *named, *_behind_buttons(body.get("components", []))]
+
+
+def _behind_buttons(rows: list[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        for key in row["components"]:
+            yield key.get("url") or key["custom_id"]
+
+
+# From a message to its requests.
+
+_SUPPRESS_EMBEDS: Final = 1 << 2
 NO_MENTIONS: Final[dict[str, Any]] = {"parse": [], "replied_user": False}
 _OWN_EMOJI = re.compile(r"[A-Za-z0-9_]{2,32}:[0-9]{1,20}")  # one that a server has made
 
@@ -82,7 +154,7 @@ def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequ
     requests = [
         DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body) for body in bodies
     ]
-    return (*requests[:-1], with_files(requests[-1], message.attachments))
+    return (*requests[:-1], _with_files(requests[-1], message.attachments))
 
 
 def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
@@ -116,7 +188,7 @@ def _kept(numbers: list[str], texts: int, with_files: str | None) -> list[str]:
 def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]]) -> Iterator[DiscordRequest]:
     about = {"message_id": to, "fail_if_not_exists": False}
     for number, text in enumerate(texts):
-        body = {"flags": SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
+        body = {"flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS, "message_reference": about} | text
         body |= _key(message.delivery_id, number)
         yield DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body)
 
@@ -124,12 +196,12 @@ def _answers(message: Message, place: str, to: str, texts: list[dict[str, Any]])
 def _parts(message: Message) -> list[str]:
     if message.format is Format.MARKDOWN:
         return rich_shown_parts(_rich(message), repeated=message.repeated)
-    return shown_parts(with_links(message.text, message.markup, fits_under), repeated=message.repeated)
+    return shown_parts(with_links(message.text, message.markup, _fits_under), repeated=message.repeated)
 
 
 def _rich(message: Message) -> RichText:
     rich = rich_of(message.text)
-    return rich.followed_by(with_links(rich.text, message.markup, fits_under))
+    return rich.followed_by(with_links(rich.text, message.markup, _fits_under))
 
 
 def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:
@@ -151,7 +223,7 @@ def _reaction(message: Message) -> DiscordRequest:
 
 
 def _body(text: str) -> dict[str, Any]:
-    return {"content": text, "flags": SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS}
+    return {"content": text, "flags": _SUPPRESS_EMBEDS, "allowed_mentions": NO_MENTIONS}
 
 
 def _key(delivery_id: DeliveryId, part: int) -> dict[str, Any]:
@@ -181,15 +253,156 @@ def _number(text: str) -> str:
     return number
 
 
+# A text so that Discord shows exactly that: nothing in it is markup, and no part of it is too long.
+
+TEXT_LIMIT: Final = 2000  # "characters" to Discord; two units for some of them is the careful count
+_ALWAYS_FITS: Final = TEXT_LIMIT // 2  # a backslash before every single character
+_STEP: Final = 50
+
+# To Discord a link goes on until white space or "<", whatever stands in it, and a backslash there is a part of it:
+# so links stay as they are, and one that runs into a "<" is ended by a space before the backslash.
+_MARKUP = re.compile(
+    r"""
+      (?P<link> (?: https? | steam ) :// [^\s<\ufeff]* [^\s<\ufeff.,:;"'\]] [.,:;"'\]]* ) (?P<glued> (?=<) )?
+    | (?: ^ | (?<=[\r\u2028\u2029]) ) (?P<indent> [^\S\n]* ) (?:
+          (?P<digits> [0-9]+ ) (?P<dot> [.)] )        # a list with numbers, which Discord would count anew
+        | (?P<bullet> [>\#+-] )                       # a quote, a heading, a list, small print
+      )
+    | (?P<mark> [\\*_~|`<\[@] | :(?=[\w+~-]+:) )      # styles, spoilers, code, links, mentions, emoji by name
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+def escaped(text: str) -> str:
+    return _MARKUP.sub(_escape, text)
+
+
+def shown_parts(text: str, *, repeated: bool = False) -> list[str]:
+    """In order; only white space at a cut is left out."""
+    parts = [escaped(part) for part in _fitting(text, TEXT_LIMIT)]
+    return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
+
+
+def shown_beginning(text: str) -> str:
+    """As much as fits into one message."""
+    tries = (escaped(cut(text, room)) for room in range(TEXT_LIMIT, _ALWAYS_FITS, -_STEP))
+    return next(filter(_fits_as_shown, tries), escaped(cut(text, _ALWAYS_FITS)))
+
+
+def _fitting(text: str, room: int) -> Iterator[str]:
+    """Pieces that fit once they are escaped; only a piece that does not is cut further."""
+    for part in split(text, room):
+        if _fits_as_shown(escaped(part)):
+            yield part
+        else:
+            yield from _fitting(part, max(room * 3 // 4, _ALWAYS_FITS))
+
+
+def _fits_as_shown(text: str) -> bool:
+    return utf16_length(text) <= TEXT_LIMIT
+
+
+def _escape(found: re.Match[str]) -> str:
+    if found["link"]:
+        return found["link"] + " " * (found["glued"] is not None)
+    if found["mark"]:
+        return f"\\{found['mark']}"
+    return f"{found['indent']}{found['digits'] or ''}\\{found['dot'] or found['bullet']}"
+
+
+# Markdown for Discord: written anew from the spans in its own markup, and everything between them escaped.
+
+_BLOCKS: Final = frozenset({SpanStyle.HEADING, SpanStyle.QUOTE})
+_DEEPEST_HEADING: Final = 3
+_LANGUAGE: Final = re.compile(r"[A-Za-z0-9+#-]*")
+
+
+def rich_of(text: str) -> RichText:
+    """Discord masks only links to the web, so other targets stand beside their words."""
+    return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
+
+
+def rich_shown_parts(rich: RichText, *, repeated: bool = False) -> list[str]:
+    parts = [written(part) for part in fitting(rich, TEXT_LIMIT, _fits)]
+    return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
+
+
+def written(part: RichText) -> str:
+    return folded_over(RichText(part.text, tuple(_shown(part))), escaped, _mark)
+
+
+def _fits(part: RichText) -> bool:
+    return utf16_length(written(part)) <= TEXT_LIMIT
+
+
+def _shown(part: RichText) -> Iterator[TextSpan]:
+    """What Discord could not read as it was meant is left out: its text stays."""
+    around: list[TextSpan] = []
+    for span in part.spans:
+        around = [outer for outer in around if outer.end > span.start]
+        if (one := _fitted(part, span, {outer.style for outer in around})) is not None:
+            around.append(one)
+            yield one
+
+
+def _fitted(part: RichText, span: TextSpan, around: set[SpanStyle]) -> TextSpan | None:
+    begins_line = part.text[span.start - 1 : span.start] in ("", "\n")
+    match span.style:
+        case SpanStyle.QUOTE:
+            return span if begins_line and not around else None
+        case SpanStyle.HEADING:
+            is_line = begins_line and "\n" not in part.under(span) and int(span.detail) <= _DEEPEST_HEADING
+            return span if is_line else replace(span, style=SpanStyle.BOLD)
+        case SpanStyle.ITALIC:
+            return None if part.text[span.end : span.end + 1].isalnum() else span
+        case SpanStyle.CODE | SpanStyle.PRE:
+            fence = "`" if span.style is SpanStyle.CODE else "```"
+            return None if fence in part.under(span) or around - _BLOCKS else span
+        case SpanStyle.BOLD:
+            return None if SpanStyle.BOLD in around else span
+        case _:
+            return span
+
+
+def _mark(span: TextSpan, inside: str, bare: str) -> str:
+    match span.style:
+        case SpanStyle.BOLD:
+            return f"**{inside}**"
+        case SpanStyle.ITALIC:
+            return f"_{inside}_"
+        case SpanStyle.STRIKE:
+            return f"~~{inside}~~"
+        case SpanStyle.CODE:
+            return f"`{bare}`"
+        case SpanStyle.PRE:
+            return f"```{span.detail if _LANGUAGE.fullmatch(span.detail) else ''}\n{bare}\n```"
+        case SpanStyle.LINK:
+            return _link(span.detail, inside, bare)
+        case SpanStyle.HEADING:
+            return f"{'#' * int(span.detail)} {inside}"
+        case SpanStyle.QUOTE:
+            return "> " + inside.replace("\n", "\n> ")
+
+
+def _link(target: str, inside: str, bare: str) -> str:
+    """The host is shown with every link. Words that are an address themselves are not masked, Discord would not."""
+    if says_target(bare, target):
+        return f"<{target}>"
+    if "://" in bare or "\n" in bare:
+        return f"{inside} (<{target}>)"
+    label = inside.replace("]", "\\]")
+    return f"[{label}](<{target}>) ({escaped(urlsplit(target).hostname or '')})"
+
+
 # What stands under a Discord message: rows of buttons.
 
-
-IN_A_ROW: Final = 5
-MOST_ROWS: Final = 5
-MOST_BUTTONS: Final = IN_A_ROW * MOST_ROWS
-LONGEST_LABEL: Final = 80
-LONGEST_TOKEN: Final = 100
-LONGEST_LINK: Final = 512
+_IN_A_ROW: Final = 5
+_MOST_ROWS: Final = 5
+_MOST_BUTTONS: Final = _IN_A_ROW * _MOST_ROWS
+_LONGEST_LABEL: Final = 80
+_LONGEST_TOKEN: Final = 100
+_LONGEST_LINK: Final = 512
 _ROW, _BUTTON = 1, 2
 _PLAIN, _LINK = 2, 5
 _STYLES: Final = {ButtonStyle.PRIMARY: 1, ButtonStyle.SUCCESS: 3, ButtonStyle.DANGER: 4}
@@ -197,41 +410,41 @@ _STYLES: Final = {ButtonStyle.PRIMARY: 1, ButtonStyle.SUCCESS: 3, ButtonStyle.DA
 
 def components(markup: Markup | None) -> list[dict[str, Any]]:
     """Empty without buttons, which in an edit takes away what stood there."""
-    buttons = [[one for one in row if fits_under(one)] for row in (markup.buttons if markup else ())]
-    if sum(map(len, buttons)) > MOST_BUTTONS:
-        raise ValidationError(f"a Discord message has at most {MOST_BUTTONS} buttons")
-    return [{"type": _ROW, "components": [_components_key(one) for one in row]} for row in _rows(buttons)]
+    buttons = [[one for one in row if _fits_under(one)] for row in (markup.buttons if markup else ())]
+    if sum(map(len, buttons)) > _MOST_BUTTONS:
+        raise ValidationError(f"a Discord message has at most {_MOST_BUTTONS} buttons")
+    return [{"type": _ROW, "components": [_element(one) for one in row]} for row in _rows(buttons)]
 
 
-def fits_under(button: Button) -> bool:
+def _fits_under(button: Button) -> bool:
     """A link that Discord takes in no button would cost the whole message."""
-    return button.url is None or (len(button.url) <= LONGEST_LINK and fits_a_button(button))
+    return button.url is None or (len(button.url) <= _LONGEST_LINK and fits_a_button(button))
 
 
 def _rows(given: Sequence[Sequence[Button]]) -> list[Sequence[Button]]:
     """As they were meant if that many rows fit, else one after the other."""
     meant = [part for row in given for part in _batched(row)]
-    return meant if len(meant) <= MOST_ROWS else _batched([one for row in given for one in row])
+    return meant if len(meant) <= _MOST_ROWS else _batched([one for row in given for one in row])
 
 
 def _batched(row: Sequence[Button]) -> list[Sequence[Button]]:
-    return [row[start : start + IN_A_ROW] for start in range(0, len(row), IN_A_ROW)]
+    return [row[start : start + _IN_A_ROW] for start in range(0, len(row), _IN_A_ROW)]
 
 
-def _components_key(button: Button) -> dict[str, Any]:
-    key = {"type": _BUTTON, "label": cut(one_line(button.label), LONGEST_LABEL)}
+def _element(button: Button) -> dict[str, Any]:
+    key = {"type": _BUTTON, "label": cut(one_line(button.label), _LONGEST_LABEL)}
     if button.url is not None:
         return key | {"style": _LINK, "url": button.url}
     token = button.token or ""
-    if not token or text_problem(token) or len(token) > LONGEST_TOKEN:
-        raise ValidationError(f"a button's token must have 1 to {LONGEST_TOKEN} characters")
+    if not token or text_problem(token) or len(token) > _LONGEST_TOKEN:
+        raise ValidationError(f"a button's token must have 1 to {_LONGEST_TOKEN} characters")
     return key | {"style": _STYLES[button.style] if button.style else _PLAIN, "custom_id": token}
 
 
 # Files under a Discord message: one form with the message and all of them, so one request and one outcome.
 
 
-def with_files(request: DiscordRequest, files: Sequence[Attachment]) -> DiscordRequest:
+def _with_files(request: DiscordRequest, files: Sequence[Attachment]) -> DiscordRequest:
     if not files:
         return request
     listed = [{"id": place, "filename": plain_name(one)} for place, one in enumerate(files)]
@@ -252,37 +465,7 @@ def form(request: DiscordRequest, contents: Sequence[bytes]) -> MultipartForm:
     return form_of({"payload_json": json.dumps(request.body)}, files)
 
 
-# What counts as an address on Discord: a channel's number, or `user:` and a person's number.
-
-
-USER: Final = "user:"
-_SNOWFLAKE = re.compile(r"[0-9]{1,20}")
-_LARGEST: Final = 2**64 - 1
-_EPOCH_MS: Final = 1_420_070_400_000  # Discord counts from the beginning of 2015
-
-
-def address(text: str) -> str | None:
-    """A channel id or `user:ID`; the same place has one spelling."""
-    text = text.strip(" ")
-    named, _, number = text.rpartition(":")
-    if named.lower() + ":" == USER:
-        return f"{USER}{plain}" if (plain := snowflake(number)) else None
-    return snowflake(text)
-
-
-def snowflake(text: object) -> str | None:
-    if not isinstance(text, str) or not _SNOWFLAKE.fullmatch(text) or not 0 < int(text) <= _LARGEST:
-        return None
-    return str(int(text))
-
-
-def made_at_us(number: str) -> int:
-    """Every number of Discord's tells when it was given."""
-    return ((int(number) >> 22) + _EPOCH_MS) * 1_000
-
-
 # What Discord's refusals mean: by the code in the answer first, by the status where there is none.
-
 
 BAD_TOKEN: Final = "Discord does not accept our bot token"  # noqa: S105 - a sentence
 _BAD_TOKEN: Final = frozenset({40001, 50014})
@@ -376,189 +559,3 @@ def _throttled(code: int, told: Mapping[str, Any], retry_after: str | None, now:
 def _code(told: Mapping[str, Any]) -> int:
     code = told.get("code")
     return code if isinstance(code, int) and not isinstance(code, bool) else 0
-
-
-# One request to Discord about one place, ready to be made.
-
-
-class Act(StrEnum):
-    WRITE = "message"
-    EDIT = "edit"
-    DELETE = "delete"
-    REACT = "reaction"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiscordRequest:
-    """
-    `place` is a channel, or a person whose direct channel is found first; `path` goes on below the channel.
-
-    The body holds the message and stays out of `repr`. With `files` it goes as a form, and their bytes are read when
-    the request is made.
-    """
-
-    act: Act
-    place: str
-    method: str
-    path: str
-    about: str = ""
-    """The message that is edited, deleted or reacted to."""
-    body: Mapping[str, Any] | None = field(default=None, repr=False)
-    files: tuple[Attachment, ...] = field(default=(), repr=False)
-
-    @property
-    def private(self) -> list[str]:
-        """What no error may quote: the text, the files' names, and links and tokens that are as good as an answer."""
-        body = self.body or {}
-        named = (one.name for one in self.files)
-        return [str(body.get("content", "")), *named, *_behind_buttons(body.get("components", []))]
-
-
-def _behind_buttons(rows: list[Mapping[str, Any]]) -> Iterator[str]:
-    for row in rows:
-        for key in row["components"]:
-            yield key.get("url") or key["custom_id"]
-
-
-# Markdown for Discord: written anew from the spans in its own markup, and everything between them escaped.
-
-
-_BLOCKS: Final = frozenset({SpanStyle.HEADING, SpanStyle.QUOTE})
-_DEEPEST_HEADING: Final = 3
-_LANGUAGE: Final = re.compile(r"[A-Za-z0-9+#-]*")
-
-
-def rich_of(text: str) -> RichText:
-    """Discord masks only links to the web, so other targets stand beside their words."""
-    return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
-
-
-def rich_shown_parts(rich: RichText, *, repeated: bool = False) -> list[str]:
-    parts = [written(part) for part in fitting(rich, TEXT_LIMIT, _fits)]
-    return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
-
-
-def written(part: RichText) -> str:
-    return folded_over(RichText(part.text, tuple(_shown(part))), escaped, _mark)
-
-
-def _fits(part: RichText) -> bool:
-    return utf16_length(written(part)) <= TEXT_LIMIT
-
-
-def _shown(part: RichText) -> Iterator[TextSpan]:
-    """What Discord could not read as it was meant is left out: its text stays."""
-    around: list[TextSpan] = []
-    for span in part.spans:
-        around = [outer for outer in around if outer.end > span.start]
-        if (one := _fitted(part, span, {outer.style for outer in around})) is not None:
-            around.append(one)
-            yield one
-
-
-def _fitted(part: RichText, span: TextSpan, around: set[SpanStyle]) -> TextSpan | None:
-    begins_line = part.text[span.start - 1 : span.start] in ("", "\n")
-    match span.style:
-        case SpanStyle.QUOTE:
-            return span if begins_line and not around else None
-        case SpanStyle.HEADING:
-            is_line = begins_line and "\n" not in part.under(span) and int(span.detail) <= _DEEPEST_HEADING
-            return span if is_line else replace(span, style=SpanStyle.BOLD)
-        case SpanStyle.ITALIC:
-            return None if part.text[span.end : span.end + 1].isalnum() else span
-        case SpanStyle.CODE | SpanStyle.PRE:
-            fence = "`" if span.style is SpanStyle.CODE else "```"
-            return None if fence in part.under(span) or around - _BLOCKS else span
-        case SpanStyle.BOLD:
-            return None if SpanStyle.BOLD in around else span
-        case _:
-            return span
-
-
-def _mark(span: TextSpan, inside: str, bare: str) -> str:
-    match span.style:
-        case SpanStyle.BOLD:
-            return f"**{inside}**"
-        case SpanStyle.ITALIC:
-            return f"_{inside}_"
-        case SpanStyle.STRIKE:
-            return f"~~{inside}~~"
-        case SpanStyle.CODE:
-            return f"`{bare}`"
-        case SpanStyle.PRE:
-            return f"```{span.detail if _LANGUAGE.fullmatch(span.detail) else ''}\n{bare}\n```"
-        case SpanStyle.LINK:
-            return _link(span.detail, inside, bare)
-        case SpanStyle.HEADING:
-            return f"{'#' * int(span.detail)} {inside}"
-        case SpanStyle.QUOTE:
-            return "> " + inside.replace("\n", "\n> ")
-
-
-def _link(target: str, inside: str, bare: str) -> str:
-    """The host is shown with every link. Words that are an address themselves are not masked, Discord would not."""
-    if says_target(bare, target):
-        return f"<{target}>"
-    if "://" in bare or "\n" in bare:
-        return f"{inside} (<{target}>)"
-    label = inside.replace("]", "\\]")
-    return f"[{label}](<{target}>) ({escaped(urlsplit(target).hostname or '')})"
-
-
-# A text so that Discord shows exactly that: nothing in it is markup, and no part of it is too long.
-
-
-TEXT_LIMIT: Final = 2000  # "characters" to Discord; two units for some of them is the careful count
-_ALWAYS_FITS: Final = TEXT_LIMIT // 2  # a backslash before every single character
-_STEP: Final = 50
-
-# To Discord a link goes on until white space or "<", whatever stands in it, and a backslash there is a part of it:
-# so links stay as they are, and one that runs into a "<" is ended by a space before the backslash.
-_MARKUP = re.compile(
-    r"""
-      (?P<link> (?: https? | steam ) :// [^\s<\ufeff]* [^\s<\ufeff.,:;"'\]] [.,:;"'\]]* ) (?P<glued> (?=<) )?
-    | (?: ^ | (?<=[\r\u2028\u2029]) ) (?P<indent> [^\S\n]* ) (?:
-          (?P<digits> [0-9]+ ) (?P<dot> [.)] )        # a list with numbers, which Discord would count anew
-        | (?P<bullet> [>\#+-] )                       # a quote, a heading, a list, small print
-      )
-    | (?P<mark> [\\*_~|`<\[@] | :(?=[\w+~-]+:) )      # styles, spoilers, code, links, mentions, emoji by name
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
-
-
-def escaped(text: str) -> str:
-    return _MARKUP.sub(_escape, text)
-
-
-def shown_parts(text: str, *, repeated: bool = False) -> list[str]:
-    """In order; only white space at a cut is left out."""
-    parts = [escaped(part) for part in _fitting(text, TEXT_LIMIT)]
-    return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
-
-
-def shown_beginning(text: str) -> str:
-    """As much as fits into one message."""
-    tries = (escaped(cut(text, room)) for room in range(TEXT_LIMIT, _ALWAYS_FITS, -_STEP))
-    return next(filter(_shown_text_fits, tries), escaped(cut(text, _ALWAYS_FITS)))
-
-
-def _fitting(text: str, room: int) -> Iterator[str]:
-    """Pieces that fit once they are escaped; only a piece that does not is cut further."""
-    for part in split(text, room):
-        if _shown_text_fits(escaped(part)):
-            yield part
-        else:
-            yield from _fitting(part, max(room * 3 // 4, _ALWAYS_FITS))
-
-
-def _shown_text_fits(text: str) -> bool:
-    return utf16_length(text) <= TEXT_LIMIT
-
-
-def _escape(found: re.Match[str]) -> str:
-    if found["link"]:
-        return found["link"] + " " * (found["glued"] is not None)
-    if found["mark"]:
-        return f"\\{found['mark']}"
-    return f"{found['indent']}{found['digits'] or ''}\\{found['dot'] or found['bullet']}"

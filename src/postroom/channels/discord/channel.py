@@ -49,8 +49,8 @@ from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import InboundEvent, InboundFile, InboundMessage, Listened
 
 API_BASE_URL: Final = "https://discord.com/api/v10"
-HOME: Final = "https://postroom.dev"  # Discord turns away a client that names no address and version
-PRESS_SECONDS: Final = 2.5  # Discord gives up on an answer to a press after three
+_HOME: Final = "https://postroom.dev"  # Discord turns away a client that names no address and version
+_PRESS_SECONDS: Final = 2.5  # Discord gives up on an answer to a press after three
 _EPHEMERAL: Final = 1 << 6
 _WORDS, _NO_WORDS = 4, 6
 _TOKEN = re.compile(r"[A-Za-z0-9._-]+")
@@ -82,7 +82,7 @@ class Discord:
         self._base_url = api_base_url.rstrip("/")
         self._files = files
         self._now = now
-        self._user_agent = f"DiscordBot ({HOME}, {version('postroom')})"
+        self._user_agent = f"DiscordBot ({_HOME}, {version('postroom')})"
         self._http = HttpCall("Discord")
         self._direct: dict[str, str] = {}
         self._monotonic, self._rest = monotonic, rest
@@ -125,7 +125,7 @@ class Discord:
         return receipt_of(part, channel_id, _message_id(part, answer))
 
     async def answer_press(
-        self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = PRESS_SECONDS
+        self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = _PRESS_SECONDS
     ) -> bool:
         """
         Ends the waiting of the one who pressed a button; the words are for their eyes only. False: it came too late.

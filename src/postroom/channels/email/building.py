@@ -1,4 +1,4 @@
-"""Files in a mail: each a part of its own, under a name that every reader can read (RFC 2231)."""
+"""One mail, built byte by byte so that nothing in it can become a header or a command."""
 
 from __future__ import annotations
 
@@ -22,104 +22,52 @@ from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Priority
 from postroom.message.markup import Button, Markup
 
-_PIECE: Final = 60  # of a long name, so that no line grows beyond what mail servers take
-_NOT_IN_BASE64: Final = ("multipart/", "message/")
+# One e-mail address: plain ASCII, one mailbox, nothing around it.
+
+_LONGEST_ADDRESS = 254
+_LONGEST_LOCAL_PART = 64
+
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_MAILBOX = re.compile(rf"({_ATOM}(?:\.{_ATOM})*)@({_LABEL}(?:\.{_LABEL})*)")
 
 
-def file_parts(boundary: str, files: Sequence[tuple[Attachment, bytes]]) -> Iterator[bytes]:
-    for file, content in files:
-        lines = [f"--{boundary}", f"Content-Type: {_type(file, content)}", *_disposition(plain_name(file))]
-        yield "\r\n".join([*lines, "Content-Transfer-Encoding: base64", "", ""]).encode("ascii")
-        yield base64.encodebytes(content).replace(b"\n", b"\r\n")
-        yield b"\r\n"
-    yield f"--{boundary}--\r\n".encode("ascii")
+def mailbox(text: str) -> str | None:
+    """
+    The address with its domain in lower case, or None.
+
+    The local part keeps its case: only the receiving server knows whether it
+    matters. "=?" would let a mail reader decode the address into another one.
+    """
+    text = text.strip(" ")
+    match = _MAILBOX.fullmatch(text)
+    if match is None or len(text) > _LONGEST_ADDRESS:
+        return None
+    local_part, domain = match.groups()
+    if len(local_part) > _LONGEST_LOCAL_PART or "=?" in local_part or domain.rpartition(".")[2].isdigit():
+        return None
+    return f"{local_part}@{domain.lower()}"
 
 
-def _type(file: Attachment, content: bytes) -> str:
-    kind = plain_type(file)
-    if kind.startswith(_NOT_IN_BASE64):
-        return UNTYPED
-    if not kind.startswith("text/"):
-        return kind
-    return f'{kind}; charset="utf-8"' if _is_utf8(content) else UNTYPED
+def domain_of(address: str) -> str:
+    return address.rpartition("@")[2]
 
 
-def _is_utf8(content: bytes) -> bool:
+def is_this_machine(host: str) -> bool:
     try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _disposition(name: str) -> Iterator[str]:
-    if name.isascii() and len(name) <= _PIECE:
-        quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-        yield f'Content-Disposition: attachment; filename="{quoted}"'
-        return
-    yield "Content-Disposition: attachment;"
-    pieces = list(_pieces(quote(name, safe="")))
-    if len(pieces) == 1:
-        yield f" filename*=utf-8''{pieces[0]}"
-        return
-    for number, piece in enumerate(pieces):
-        charset, end = ("" if number else "utf-8''"), ("" if number == len(pieces) - 1 else ";")
-        yield f" filename*{number}*={charset}{piece}{end}"
-
-
-def _pieces(encoded: str) -> Iterator[str]:
-    """No piece ends inside of an encoded byte."""
-    while len(encoded) > _PIECE:
-        end = encoded.rfind("%", _PIECE - 2, _PIECE)
-        end = _PIECE if end < 0 else end
-        yield encoded[:end]
-        encoded = encoded[end:]
-    yield encoded
-
-
-# Buttons in a mail: a line with a link for each, since a mail has nothing to press.
-
-
-_LINK: Final = re.compile(r"[!-~]+")  # anything else would end it for the reader's program
-
-
-def links(markup: Markup | None) -> list[str]:
-    """One paragraph for each row of buttons."""
-    return ["\n".join(_line(button) for button in row) for row in (markup.buttons if markup else ()) if row]
-
-
-def private_of(markup: Markup | None) -> Iterator[str]:
-    """What no error may quote: a link is as good as an answer."""
-    return (button.url for button in (markup.every_button if markup else ()) if button.url)
-
-
-def _line(button: Button) -> str:
-    label = " ".join(button.label.split())
-    if not label or text_problem(label):
-        raise ValidationError("a button's text must be one line that is not blank")
-    return f"{label}: {_link(button.url)}"
-
-
-def _link(url: str | None) -> str:
-    if url is None:
-        raise ValidationError("a button in an e-mail must be a link")
-    if not _LINK.fullmatch(url) or not _is_web_address(url):
-        raise ValidationError("a button's link must be a web address")
-    return url
-
-
-def _is_web_address(url: str) -> bool:
-    try:
-        address = urlsplit(url)
-        return address.scheme in ("http", "https") and bool(address.hostname)
+        return ip_address(host).is_loopback
     except ValueError:
-        return False
+        return host == "localhost"
 
 
-# One mail, plain or as text and HTML, built byte by byte so that nothing in it can become a header or a command.
+# How a line to a mail server is secured.
+
+Security = Literal["starttls", "tls", "none"]
 
 
-DEFAULT_SUBJECT = "Notification"
+# The mail, plain or as text and HTML.
+
+_DEFAULT_SUBJECT = "Notification"
 
 _PAGE = '<!DOCTYPE html>\n<html><head><meta charset="utf-8"></head><body>\n{}\n</body></html>'
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -173,14 +121,14 @@ def build(message: Message, *, sender: str, name: str = "", now: datetime, more:
         recipient=recipient,
         message_id=own_id,
         content=content,
-        private=(message.text, *shown, *named, message.subject or "", *private_of(message.markup)),
+        private=(message.text, *shown, *named, message.subject or "", *_private_of(message.markup)),
         files=message.attachments,
         boundary=boundary,
     )
 
 
 def with_files(mail: OutgoingMail, contents: Sequence[bytes]) -> OutgoingMail:
-    parts = file_parts(mail.boundary, list(zip(mail.files, contents, strict=True)))
+    parts = _file_parts(mail.boundary, list(zip(mail.files, contents, strict=True)))
     return replace(mail, content=b"".join([mail.content, *parts]), files=())
 
 
@@ -233,7 +181,7 @@ def _asking(markup: Markup | None) -> Iterator[str]:
 
 
 def _subject(message: Message) -> str:
-    return checked("subject", message.subject or "").strip() or DEFAULT_SUBJECT
+    return checked("subject", message.subject or "").strip() or _DEFAULT_SUBJECT
 
 
 def _reply_subject(subject: str) -> str:
@@ -271,7 +219,6 @@ def _body(text: str, kind: str = "plain") -> Iterator[str]:
 
 # Header values that cannot grow a second header.
 
-
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ENCODED_WORD = re.compile(r"=\?[^?]*\?[bBqQ]\?")
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,400}@[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\[\]:-]{1,400}")
@@ -304,10 +251,10 @@ def encoded(value: str) -> str:
     """Short ASCII as it is; everything else as folded encoded words (RFC 2047)."""
     if value.isascii() and len(value) <= _LONGEST_PLAIN:
         return value
-    return "\r\n ".join(f"=?utf-8?b?{base64.b64encode(piece).decode()}?=" for piece in _mail_header_pieces(value))
+    return "\r\n ".join(f"=?utf-8?b?{base64.b64encode(piece).decode()}?=" for piece in _word_pieces(value))
 
 
-def _mail_header_pieces(value: str) -> list[bytes]:
+def _word_pieces(value: str) -> list[bytes]:
     """Cut between characters, since every encoded word is decoded on its own."""
     pieces = [b""]
     for character in value:
@@ -320,8 +267,7 @@ def _mail_header_pieces(value: str) -> list[bytes]:
 
 # Headers for those between us and the reader: services that drop copies, and programs that sort by importance.
 
-
-KEY_HEADERS: Final = ("Resend-Idempotency-Key", "X-EE-Idempotency-Key")
+_KEY_HEADERS: Final = ("Resend-Idempotency-Key", "X-EE-Idempotency-Key")
 """By which Resend (24 hours) and EmailEngine know a second copy of the same mail; no one else minds them."""
 _IMPORTANCE: Final = {Priority.HIGH: "high", Priority.LOW: "low"}
 MARKED_HEADER: Final = "X-Postroom-Message"
@@ -329,53 +275,103 @@ MARKED_HEADER: Final = "X-Postroom-Message"
 
 
 def service_headers(message: Message, marked_id: str | None = None) -> Iterator[str]:
-    yield from (f"{name}: {message.delivery_id}" for name in KEY_HEADERS)
+    yield from (f"{name}: {message.delivery_id}" for name in _KEY_HEADERS)
     if marked_id is not None:
         yield f"{MARKED_HEADER}: {marked_id}"
     if importance := _IMPORTANCE.get(message.priority):
         yield f"Importance: {importance}"
 
 
-# One e-mail address: plain ASCII, one mailbox, nothing around it.
+# Buttons in a mail: a line with a link for each, since a mail has nothing to press.
+
+_LINK: Final = re.compile(r"[!-~]+")  # anything else would end it for the reader's program
 
 
-LONGEST_ADDRESS = 254
-_LONGEST_LOCAL_PART = 64
-
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_MAILBOX = re.compile(rf"({_ATOM}(?:\.{_ATOM})*)@({_LABEL}(?:\.{_LABEL})*)")
+def links(markup: Markup | None) -> list[str]:
+    """One paragraph for each row of buttons."""
+    return ["\n".join(_line(button) for button in row) for row in (markup.buttons if markup else ()) if row]
 
 
-def mailbox(text: str) -> str | None:
-    """
-    The address with its domain in lower case, or None.
-
-    The local part keeps its case: only the receiving server knows whether it
-    matters. "=?" would let a mail reader decode the address into another one.
-    """
-    text = text.strip(" ")
-    match = _MAILBOX.fullmatch(text)
-    if match is None or len(text) > LONGEST_ADDRESS:
-        return None
-    local_part, domain = match.groups()
-    if len(local_part) > _LONGEST_LOCAL_PART or "=?" in local_part or domain.rpartition(".")[2].isdigit():
-        return None
-    return f"{local_part}@{domain.lower()}"
+def _private_of(markup: Markup | None) -> Iterator[str]:
+    """What no error may quote: a link is as good as an answer."""
+    return (button.url for button in (markup.every_button if markup else ()) if button.url)
 
 
-def domain_of(address: str) -> str:
-    return address.rpartition("@")[2]
+def _line(button: Button) -> str:
+    label = " ".join(button.label.split())
+    if not label or text_problem(label):
+        raise ValidationError("a button's text must be one line that is not blank")
+    return f"{label}: {_link(button.url)}"
 
 
-def is_this_machine(host: str) -> bool:
+def _link(url: str | None) -> str:
+    if url is None:
+        raise ValidationError("a button in an e-mail must be a link")
+    if not _LINK.fullmatch(url) or not _is_web_address(url):
+        raise ValidationError("a button's link must be a web address")
+    return url
+
+
+def _is_web_address(url: str) -> bool:
     try:
-        return ip_address(host).is_loopback
+        address = urlsplit(url)
+        return address.scheme in ("http", "https") and bool(address.hostname)
     except ValueError:
-        return host == "localhost"
+        return False
 
 
-# How a line to a mail server is secured.
+# Files in a mail: each a part of its own, under a name that every reader can read (RFC 2231).
+
+_PIECE: Final = 60  # of a long name, so that no line grows beyond what mail servers take
+_NOT_IN_BASE64: Final = ("multipart/", "message/")
 
 
-Security = Literal["starttls", "tls", "none"]
+def _file_parts(boundary: str, files: Sequence[tuple[Attachment, bytes]]) -> Iterator[bytes]:
+    for file, content in files:
+        lines = [f"--{boundary}", f"Content-Type: {_type(file, content)}", *_disposition(plain_name(file))]
+        yield "\r\n".join([*lines, "Content-Transfer-Encoding: base64", "", ""]).encode("ascii")
+        yield base64.encodebytes(content).replace(b"\n", b"\r\n")
+        yield b"\r\n"
+    yield f"--{boundary}--\r\n".encode("ascii")
+
+
+def _type(file: Attachment, content: bytes) -> str:
+    kind = plain_type(file)
+    if kind.startswith(_NOT_IN_BASE64):
+        return UNTYPED
+    if not kind.startswith("text/"):
+        return kind
+    return f'{kind}; charset="utf-8"' if _is_utf8(content) else UNTYPED
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _disposition(name: str) -> Iterator[str]:
+    if name.isascii() and len(name) <= _PIECE:
+        quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+        yield f'Content-Disposition: attachment; filename="{quoted}"'
+        return
+    yield "Content-Disposition: attachment;"
+    pieces = list(_pieces(quote(name, safe="")))
+    if len(pieces) == 1:
+        yield f" filename*=utf-8''{pieces[0]}"
+        return
+    for number, piece in enumerate(pieces):
+        charset, end = ("" if number else "utf-8''"), ("" if number == len(pieces) - 1 else ";")
+        yield f" filename*{number}*={charset}{piece}{end}"
+
+
+def _pieces(encoded: str) -> Iterator[str]:
+    """No piece ends inside of an encoded byte."""
+    while len(encoded) > _PIECE:
+        end = encoded.rfind("%", _PIECE - 2, _PIECE)
+        end = _PIECE if end < 0 else end
+        yield encoded[:end]
+        encoded = encoded[end:]
+    yield encoded

@@ -1,4 +1,4 @@
-"""The access token of a mailbox: renewed before it ends, and at once when a server refuses it."""
+"""Access to a mailbox as a provider grants it: whom one asks, the grant kept sealed, the token, and the log-in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -25,69 +25,118 @@ from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import CredentialsRefused, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.settings.accounts import EmailAccount, EmailSettings
 
-_EARLY_SECONDS: Final = 120.0
+# Whom one asks for access to a mailbox, where, and for what.
+
+_GOOGLE_SCOPES: Final = ("https://mail.google.com/",)
+_MICROSOFT_SCOPES: Final = (
+    "offline_access",
+    "https://outlook.office.com/IMAP.AccessAsUser.All",
+    "https://outlook.office.com/SMTP.Send",
+)
+_PROVIDERS: Final = ("google", "microsoft")
 
 
-class MailAccess:
-    """Shared by sending and listening; of those who ask at the same time one asks the provider."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OauthProvider:
+    """Google shows a page in the browser and sends the answer to this machine; Microsoft shows a code to type."""
 
-    def __init__(
-        self, file: GrantFile, provider: OauthProvider, account: str, now: Callable[[], float] = time.time
-    ) -> None:
-        self._file = file
-        self._provider = provider
-        self._again = f"run `postroom login-mail {account}`"
-        self._now = now
-        self._lock = asyncio.Lock()
+    name: str
+    title: str
+    scopes: tuple[str, ...]
+    token_url: str
+    authorize_url: str = ""
+    device_url: str = ""
 
-    async def token(self, *, refused: str | None = None) -> str:
-        """Another one than `refused`. Raises CredentialsRefused when a person has to log in again."""
-        async with self._lock:
-            grant = await asyncio.to_thread(self._file.read)
-            if grant is None:
-                raise CredentialsRefused(f"no access to this mailbox has been granted yet: {self._again}")
-            if self._is_good(grant, refused):
-                return grant.access_token
-            return await self._renewed(refused)
 
-    def _is_good(self, grant: Grant, refused: str | None) -> bool:
-        return grant.access_token not in ("", refused) and grant.expires_at - _EARLY_SECONDS > self._now()
-
-    async def _renewed(self, refused: str | None) -> str:
-        """Another process may have done it while we waited for the lock."""
-        held = self._file.alone()
-        await asyncio.to_thread(held.__enter__)
-        try:
-            grant = await asyncio.to_thread(self._file.read)
-            if grant is None:
-                raise CredentialsRefused(f"no access to this mailbox has been granted yet: {self._again}")
-            if not self._is_good(grant, refused):
-                grant = await self._asked(grant)
-                await asyncio.to_thread(self._file.write, grant)
-            return grant.access_token
-        finally:
-            await asyncio.to_thread(held.__exit__, None, None, None)
-
-    async def _asked(self, grant: Grant) -> Grant:
-        """Microsoft gives another refresh token each time, and the old one ends some day."""
-        fields = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token, "client_id": grant.client_id}
-        if grant.client_secret:
-            fields["client_secret"] = grant.client_secret
-        if self._provider.name == "microsoft":
-            fields["scope"] = " ".join(self._provider.scopes)
-        told = granted(
-            self._provider.title, await ask(self._provider.title, self._provider.token_url, fields), self._again
+def oauth_provider(
+    name: str, *, tenant: str = "common", token_url: str = "", authorize_url: str = "", device_url: str = ""
+) -> OauthProvider:
+    """Raises ValueError for one that is not known; addresses that are given stand in for the provider's own."""
+    if name == "google":
+        return OauthProvider(
+            name=name,
+            title="Google",
+            scopes=_GOOGLE_SCOPES,
+            token_url=token_url or "https://oauth2.googleapis.com/token",
+            authorize_url=authorize_url or "https://accounts.google.com/o/oauth2/v2/auth",
         )
-        return replace(
-            grant,
-            access_token=told.access_token,
-            refresh_token=told.refresh_token or grant.refresh_token,
-            expires_at=self._now() + told.lasts_seconds,
+    if name == "microsoft":
+        base = f"https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
+        return OauthProvider(
+            name=name,
+            title="Microsoft",
+            scopes=_MICROSOFT_SCOPES,
+            token_url=token_url or f"{base}/token",
+            device_url=device_url or f"{base}/devicecode",
         )
+    raise ValueError(f"oauth_provider must be {' or '.join(_PROVIDERS)}")
 
 
-def xoauth2(user: str, token: str) -> bytes:
-    return f"user={user}\x01auth=Bearer {token}\x01\x01".encode()
+# What a provider's token endpoint says: a token, not yet, or no.
+
+_CALL_SECONDS: Final = 30.0
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+_USUAL_SECONDS: Final = 3600.0
+_NO_MORE: Final = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "interaction_required"})
+
+
+class _NotYet(Exception):
+    """The person has not decided; `slower` when we ask too often."""
+
+    def __init__(self, *, slower: bool) -> None:
+        super().__init__("not decided yet")
+        self.slower = slower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Granted:
+    access_token: str = field(repr=False)
+    refresh_token: str = field(default="", repr=False)
+    lasts_seconds: float = _USUAL_SECONDS
+
+
+async def _ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
+    """One POST of a form. A lost answer is no harm: tokens are renewed as often as one asks."""
+    call = HttpCall(title)
+    failure: PostroomError | None = None
+    try:
+        return await call.request("POST", url, _CALL_SECONDS, body=urlencode(fields).encode(), headers=_FORM)
+    except OutcomeUncertain:
+        failure = TargetUnavailable(f"{title} did not answer when we asked for access to the mailbox")
+    finally:
+        await call.close()
+    raise failure
+
+
+def _granted(title: str, answer: HttpAnswer, again: str) -> _Granted:
+    """`again` is what one does to be let in anew. Raises NotYet, or one of our errors, without any words of theirs."""
+    told = _document(answer)
+    if answer.status == 200 and isinstance(token := told.get("access_token"), str) and token:
+        lasts = told.get("expires_in")
+        return _Granted(
+            access_token=token,
+            refresh_token=_text(told.get("refresh_token")),
+            lasts_seconds=float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _USUAL_SECONDS,
+        )
+    code = _text(told.get("error"))[:64]
+    if code in ("authorization_pending", "slow_down"):
+        raise _NotYet(slower=code == "slow_down")
+    if code in _NO_MORE or answer.status in (400, 401, 403):
+        said = f" ({code})" if code.replace("_", "").isalnum() else ""
+        raise CredentialsRefused(f"{title} does not let us into the mailbox any more{said}: {again}")
+    raise TargetUnavailable(f"{title} gave no access to the mailbox just now ({answer.status})")
+
+
+def _document(answer: HttpAnswer) -> dict[str, Any]:
+    try:
+        told = json.loads(answer.body)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) and value.isprintable() else ""
 
 
 # Access to a mailbox as a provider granted it, sealed in a file of the household's home.
@@ -147,31 +196,114 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
+# Where the grant of a mail account lies, and which provider gave it.
+
+
+def grant_file(name: str, home: Path) -> GrantFile:
+    return GrantFile(home, name, household_key(home, "mail access"))
+
+
+def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
+    return oauth_provider(
+        options.oauth_provider,
+        tenant=options.oauth_tenant,
+        token_url=options.oauth_token_url,
+        authorize_url=options.oauth_authorize_url,
+        device_url=options.oauth_device_url,
+    )
+
+
+# The access token of a mailbox: renewed before it ends, and at once when a server refuses it.
+
+_EARLY_SECONDS: Final = 120.0
+
+
+class MailAccess:
+    """Shared by sending and listening; of those who ask at the same time one asks the provider."""
+
+    def __init__(
+        self, file: GrantFile, provider: OauthProvider, account: str, now: Callable[[], float] = time.time
+    ) -> None:
+        self._file = file
+        self._provider = provider
+        self._again = f"run `postroom login-mail {account}`"
+        self._now = now
+        self._lock = asyncio.Lock()
+
+    async def token(self, *, refused: str | None = None) -> str:
+        """Another one than `refused`. Raises CredentialsRefused when a person has to log in again."""
+        async with self._lock:
+            grant = await asyncio.to_thread(self._file.read)
+            if grant is None:
+                raise CredentialsRefused(f"no access to this mailbox has been granted yet: {self._again}")
+            if self._is_good(grant, refused):
+                return grant.access_token
+            return await self._renewed(refused)
+
+    def _is_good(self, grant: Grant, refused: str | None) -> bool:
+        return grant.access_token not in ("", refused) and grant.expires_at - _EARLY_SECONDS > self._now()
+
+    async def _renewed(self, refused: str | None) -> str:
+        """Another process may have done it while we waited for the lock."""
+        held = self._file.alone()
+        await asyncio.to_thread(held.__enter__)
+        try:
+            grant = await asyncio.to_thread(self._file.read)
+            if grant is None:
+                raise CredentialsRefused(f"no access to this mailbox has been granted yet: {self._again}")
+            if not self._is_good(grant, refused):
+                grant = await self._asked(grant)
+                await asyncio.to_thread(self._file.write, grant)
+            return grant.access_token
+        finally:
+            await asyncio.to_thread(held.__exit__, None, None, None)
+
+    async def _asked(self, grant: Grant) -> Grant:
+        """Microsoft gives another refresh token each time, and the old one ends some day."""
+        fields = {"grant_type": "refresh_token", "refresh_token": grant.refresh_token, "client_id": grant.client_id}
+        if grant.client_secret:
+            fields["client_secret"] = grant.client_secret
+        if self._provider.name == "microsoft":
+            fields["scope"] = " ".join(self._provider.scopes)
+        told = _granted(
+            self._provider.title, await _ask(self._provider.title, self._provider.token_url, fields), self._again
+        )
+        return replace(
+            grant,
+            access_token=told.access_token,
+            refresh_token=told.refresh_token or grant.refresh_token,
+            expires_at=self._now() + told.lasts_seconds,
+        )
+
+
+def xoauth2(user: str, token: str) -> bytes:
+    return f"user={user}\x01auth=Bearer {token}\x01\x01".encode()
+
+
 # Let a person grant access to a mailbox: by a code they type elsewhere, or by a page that answers this machine.
 
-
-Say = Callable[[str], object]
-Sleep = Callable[[float], Awaitable[object]]
-PATIENCE_SECONDS: Final = 900.0
+_Say = Callable[[str], object]
+_Sleep = Callable[[float], Awaitable[object]]
+_PATIENCE_SECONDS: Final = 900.0
 _AGAIN: Final = "start again"
 _SLOWER_SECONDS: Final = 5.0
 _DONE: Final = "You can close this page and go back to the terminal."
 
 
 async def by_code(
-    provider: OauthProvider, client_id: str, client_secret: str, say: Say, sleep: Sleep = asyncio.sleep
+    provider: OauthProvider, client_id: str, client_secret: str, say: _Say, sleep: _Sleep = asyncio.sleep
 ) -> Grant:
     """RFC 8628, as Microsoft offers it."""
     client = _client(client_id, client_secret)
-    answer = await ask(
+    answer = await _ask(
         provider.title, provider.device_url, {"client_id": client_id, "scope": " ".join(provider.scopes)}
     )
-    told = document(answer)
+    told = _document(answer)
     code, shown, where = (told.get(name) for name in ("device_code", "user_code", "verification_uri"))
     if answer.status != 200 or not (isinstance(code, str) and isinstance(shown, str) and isinstance(where, str)):
         raise TargetUnavailable(f"{provider.title} gave no code ({answer.status}): check the client id")
     say(f"Open {_line(where)} in any browser, and enter the code {_line(shown)}")
-    pause, left = _number(told.get("interval"), 5.0), _number(told.get("expires_in"), PATIENCE_SECONDS)
+    pause, left = _number(told.get("interval"), 5.0), _number(told.get("expires_in"), _PATIENCE_SECONDS)
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": code, **client}
     while left > 0:
         await sleep(pause)
@@ -180,15 +312,15 @@ async def by_code(
             return _grant(
                 client_id,
                 client_secret,
-                granted(provider.title, await ask(provider.title, provider.token_url, fields), _AGAIN),
+                _granted(provider.title, await _ask(provider.title, provider.token_url, fields), _AGAIN),
             )
-        except NotYet as not_yet:
+        except _NotYet as not_yet:
             pause += _SLOWER_SECONDS if not_yet.slower else 0.0
     raise CredentialsRefused(f"{provider.title} has waited long enough for the code: {_AGAIN}")
 
 
 async def by_page(
-    provider: OauthProvider, client_id: str, client_secret: str, say: Say, *, port: int = 0, user: str = ""
+    provider: OauthProvider, client_id: str, client_secret: str, say: _Say, *, port: int = 0, user: str = ""
 ) -> Grant:
     """The loopback flow of RFC 8252 with PKCE, as Google offers it to programs on a desktop."""
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
@@ -206,13 +338,13 @@ async def by_page(
     finally:
         await runner.cleanup()
     fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
-    answer = await ask(provider.title, provider.token_url, fields | _client(client_id, client_secret))
-    return _grant(client_id, client_secret, granted(provider.title, answer, _AGAIN))
+    answer = await _ask(provider.title, provider.token_url, fields | _client(client_id, client_secret))
+    return _grant(client_id, client_secret, _granted(provider.title, answer, _AGAIN))
 
 
 async def _patiently(provider: OauthProvider, answered: asyncio.Future[str]) -> str:
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(_PATIENCE_SECONDS):
             return await answered
     except TimeoutError:
         raise CredentialsRefused(f"no answer came from {provider.title}'s page: {_AGAIN}") from None
@@ -251,7 +383,7 @@ def _listener(state: str, answered: asyncio.Future[str]) -> web.Application:
     return app
 
 
-def _grant(client_id: str, client_secret: str, told: Granted) -> Grant:
+def _grant(client_id: str, client_secret: str, told: _Granted) -> Grant:
     if not told.refresh_token:
         raise CredentialsRefused(f"access was granted for one hour only, without a refresh token: {_AGAIN}")
     return Grant(
@@ -268,145 +400,8 @@ def _client(client_id: str, client_secret: str) -> dict[str, str]:
 
 
 def _number(value: object, otherwise: float) -> float:
-    return float(value) if isinstance(value, int | float) and 0 < value <= PATIENCE_SECONDS else otherwise
+    return float(value) if isinstance(value, int | float) and 0 < value <= _PATIENCE_SECONDS else otherwise
 
 
 def _line(text: str) -> str:
     return "".join(character for character in text[:200] if character.isprintable())
-
-
-# Whom one asks for access to a mailbox, where, and for what.
-
-
-GOOGLE_SCOPES: Final = ("https://mail.google.com/",)
-MICROSOFT_SCOPES: Final = (
-    "offline_access",
-    "https://outlook.office.com/IMAP.AccessAsUser.All",
-    "https://outlook.office.com/SMTP.Send",
-)
-PROVIDERS: Final = ("google", "microsoft")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OauthProvider:
-    """Google shows a page in the browser and sends the answer to this machine; Microsoft shows a code to type."""
-
-    name: str
-    title: str
-    scopes: tuple[str, ...]
-    token_url: str
-    authorize_url: str = ""
-    device_url: str = ""
-
-
-def oauth_provider(
-    name: str, *, tenant: str = "common", token_url: str = "", authorize_url: str = "", device_url: str = ""
-) -> OauthProvider:
-    """Raises ValueError for one that is not known; addresses that are given stand in for the provider's own."""
-    if name == "google":
-        return OauthProvider(
-            name=name,
-            title="Google",
-            scopes=GOOGLE_SCOPES,
-            token_url=token_url or "https://oauth2.googleapis.com/token",
-            authorize_url=authorize_url or "https://accounts.google.com/o/oauth2/v2/auth",
-        )
-    if name == "microsoft":
-        base = f"https://login.microsoftonline.com/{tenant}/oauth2/v2.0"
-        return OauthProvider(
-            name=name,
-            title="Microsoft",
-            scopes=MICROSOFT_SCOPES,
-            token_url=token_url or f"{base}/token",
-            device_url=device_url or f"{base}/devicecode",
-        )
-    raise ValueError(f"oauth_provider must be {' or '.join(PROVIDERS)}")
-
-
-# What a provider's token endpoint says: a token, not yet, or no.
-
-
-CALL_SECONDS: Final = 30.0
-_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-_USUAL_SECONDS: Final = 3600.0
-_NO_MORE: Final = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "interaction_required"})
-
-
-class NotYet(Exception):
-    """The person has not decided; `slower` when we ask too often."""
-
-    def __init__(self, *, slower: bool) -> None:
-        super().__init__("not decided yet")
-        self.slower = slower
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
-    access_token: str = field(repr=False)
-    refresh_token: str = field(default="", repr=False)
-    lasts_seconds: float = _USUAL_SECONDS
-
-
-async def ask(title: str, url: str, fields: dict[str, str]) -> HttpAnswer:
-    """One POST of a form. A lost answer is no harm: tokens are renewed as often as one asks."""
-    call = HttpCall(title)
-    failure: PostroomError | None = None
-    try:
-        return await call.request("POST", url, CALL_SECONDS, body=urlencode(fields).encode(), headers=_FORM)
-    except OutcomeUncertain:
-        failure = TargetUnavailable(f"{title} did not answer when we asked for access to the mailbox")
-    finally:
-        await call.close()
-    raise failure
-
-
-def granted(title: str, answer: HttpAnswer, again: str) -> Granted:
-    """`again` is what one does to be let in anew. Raises NotYet, or one of our errors, without any words of theirs."""
-    told = document(answer)
-    if answer.status == 200 and isinstance(token := told.get("access_token"), str) and token:
-        lasts = told.get("expires_in")
-        return Granted(
-            access_token=token,
-            refresh_token=_text(told.get("refresh_token")),
-            lasts_seconds=float(lasts) if isinstance(lasts, int | float) and lasts > 0 else _USUAL_SECONDS,
-        )
-    code = _text(told.get("error"))[:64]
-    if code in ("authorization_pending", "slow_down"):
-        raise NotYet(slower=code == "slow_down")
-    if code in _NO_MORE or answer.status in (400, 401, 403):
-        said = f" ({code})" if code.replace("_", "").isalnum() else ""
-        raise CredentialsRefused(f"{title} does not let us into the mailbox any more{said}: {again}")
-    raise TargetUnavailable(f"{title} gave no access to the mailbox just now ({answer.status})")
-
-
-def document(answer: HttpAnswer) -> dict[str, Any]:
-    try:
-        told = json.loads(answer.body)
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) and value.isprintable() else ""
-
-
-# Where the grant of a mail account lies, and which provider gave it.
-
-
-if TYPE_CHECKING:
-    pass
-
-
-def grant_file(name: str, home: Path) -> GrantFile:
-    return GrantFile(home, name, household_key(home, "mail access"))
-
-
-def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
-    return oauth_provider(
-        options.oauth_provider,
-        tenant=options.oauth_tenant,
-        token_url=options.oauth_token_url,
-        authorize_url=options.oauth_authorize_url,
-        device_url=options.oauth_device_url,
-    )

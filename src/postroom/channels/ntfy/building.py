@@ -1,27 +1,19 @@
-"""
-The buttons of a notification, and what comes back of them.
-
-The telephone itself posts to the topic for answers: the button's token, and the topic the card went to. That topic is
-the only identity a card on ntfy has; the token is the proof that it was read there.
-"""
+"""A message as the calls that publish it at an ntfy server, and what its answers mean; pure."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-import aiohttp
-
 from postroom.channels.carried_files import plain_name, plain_type
 from postroom.channels.email.building import encoded
 from postroom.kernel.http.answers import asked_seconds
-from postroom.kernel.http.call import HttpAnswer, whole_answer
+from postroom.kernel.http.call import HttpAnswer
 from postroom.kernel.text.cutting import cut, marked, split
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
@@ -35,145 +27,10 @@ from postroom.kernel.values.errors import (
     shortened,
 )
 from postroom.kernel.values.fields import text_problem
-from postroom.kernel.values.ids import SECOND_US, DeliveryId
+from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority, Receipt
-from postroom.message.inbound import Assurance, Listened, Press
 from postroom.message.markup import Button, Markup, Revision
-
-MOST: Final = 3
-TOPIC: Final = re.compile(r"[-_A-Za-z0-9]{1,64}")
-_PRESSED: Final = re.compile(r"(?P<token>[!-~]{1,64}) (?P<topic>[-_A-Za-z0-9]{1,64})")
-_TOKEN: Final = re.compile(r"[!-~]{1,64}")
-_LABEL_BYTES: Final = 120
-_URL_BYTES: Final = 600
-
-
-def actions_of(markup: Markup, topic: str, answers_url: str) -> list[dict[str, Any]]:
-    """Links that find no place stand in the text; for what is pressed there is no other place."""
-    pressed = [_press(button, topic, answers_url) for button in markup.every_button if button.token is not None]
-    if len(pressed) > MOST:
-        raise ValidationError(f"an ntfy message has at most {MOST} buttons")
-    return [*pressed, *(_view(button) for button in _links(markup)[: MOST - len(pressed)] if _fits(button))]
-
-
-def with_links(text: str, markup: Markup | None) -> str:
-    """The links that are no buttons, below the text."""
-    if markup is None:
-        return text
-    room = MOST - sum(button.token is not None for button in markup.every_button)
-    lines = [
-        f"{_one_line(button.label)}: {button.url}"
-        for place, button in enumerate(_links(markup))
-        if place >= room or not _fits(button)
-    ]
-    return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
-
-
-def read_pressed(body: str) -> tuple[str, str] | None:
-    """The token and the topic of the card, or None when this was no press."""
-    found = _PRESSED.fullmatch(body.strip())
-    return (found["token"], found["topic"]) if found else None
-
-
-def _press(button: Button, topic: str, answers_url: str) -> dict[str, Any]:
-    if not answers_url:
-        raise ValidationError("buttons on ntfy need a topic for the answers: set answers_topic")
-    if not _TOKEN.fullmatch(button.token or ""):
-        raise ValidationError("a button's token must have 1 to 64 printable characters")
-    return {
-        "action": "http",
-        "label": _one_line(button.label),
-        "url": answers_url,
-        "method": "POST",
-        "body": f"{button.token} {topic}",
-        "clear": True,
-    }
-
-
-def _view(button: Button) -> dict[str, Any]:
-    return {"action": "view", "label": _one_line(button.label), "url": button.url}
-
-
-def _links(markup: Markup) -> list[Button]:
-    return [button for button in markup.every_button if button.url is not None]
-
-
-def _fits(button: Button) -> bool:
-    url = button.url or ""
-    return url.startswith(("http://", "https://")) and utf8_length(url) <= _URL_BYTES
-
-
-def _one_line(label: str) -> str:
-    if problem := text_problem(label):
-        raise ValidationError(f"a button's text {problem}")
-    if not (line := " ".join(label.split())):
-        raise ValidationError("a button's text must not be blank")
-    return cut(line, _LABEL_BYTES, utf8_length)
-
-
-# What an ntfy server's answers mean; pure.
-
-
-_DAILY: Final = frozenset({42905, 42908})  # bandwidth and messages are counted by the day
-_REFILL_SECONDS: Final = 5.0  # a request comes back every five seconds
-_JUST_BEGUN_SECONDS: Final = 300.0  # a day that begins there a little later than here
-_SOON_SECONDS: Final = 60.0
-_BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})
-
-
-def parse(body: bytes) -> Mapping[str, Any]:
-    try:
-        told = json.loads(body)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, Mapping) else {}
-
-
-def events(body: bytes) -> Iterator[Mapping[str, Any]]:
-    """One to a line; what is no event says nothing."""
-    return (event for line in body.splitlines() if (event := parse(line)))
-
-
-def read_receipt(answer: HttpAnswer) -> Receipt:
-    name = parse(answer.body).get("id")
-    if not isinstance(name, str) or not name:
-        raise OutcomeUncertain("ntfy accepted the message and named none")
-    return Receipt(name)
-
-
-def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError:
-    status, code = answer.status, parse(answer.body).get("code")
-    said = f"ntfy answered {status}" + (f": {words}" if words else "")
-    match status:
-        case 429:
-            return _throttled(said, code, answer.retry_after, now)
-        case 401:
-            return CredentialsRefused("ntfy does not accept our token")
-        case 403:
-            return CredentialsRefused("ntfy does not allow us this topic: the token needs access to it")
-        case 507:
-            return ValidationError(f"{said}; the topic takes no messages")
-        case _ if 400 <= status < 500:
-            return ValidationError(said)
-        case _:
-            return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
-
-
-def _throttled(said: str, code: object, retry_after: str | None, now: datetime) -> ProviderThrottled:
-    if code in _DAILY:
-        return ProviderThrottled(f"{said}; the day's quota is used up", retry_after_seconds=until_reset(now))
-    asked = asked_seconds(None if retry_after else _REFILL_SECONDS, retry_after, now)
-    return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
-
-
-def until_reset(now: datetime) -> float:
-    """Quotas begin anew at midnight UTC, by the server's clock."""
-    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    if (now - today).total_seconds() < _JUST_BEGUN_SECONDS:
-        return _SOON_SECONDS
-    return (today + timedelta(days=1) - now).total_seconds()
-
 
 # One message to one topic, ready to be published.
 
@@ -206,108 +63,7 @@ class NtfyCall:
         return [self.text, str(self.body.get("title", "")), *behind]
 
 
-# Files for an ntfy topic: each a notification of its own after the text, with what it says in headers.
-
-
-def file_bodies(message: Message, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """`body` is what all of them have in common."""
-    for place, one in enumerate(message.attachments, 1):
-        is_marked = message.repeated and place == len(message.attachments)
-        yield body | {"message": f"{plain_name(one)} {REPEAT_MARK}" if is_marked else plain_name(one)}
-
-
-def file_headers(call: NtfyCall, file: Attachment) -> dict[str, str]:
-    said = {
-        "Filename": plain_name(file),
-        "X-Message": call.text,
-        "X-Title": str(call.body.get("title", "")),
-        "X-Priority": str(call.body["priority"]),
-        "X-Tags": ",".join(call.body.get("tags", ())),
-        "X-Sequence-ID": call.sequence_id,
-    }
-    return {name: _line(text) for name, text in said.items() if text} | {"Content-Type": plain_type(file)}
-
-
-def _line(text: str) -> str:
-    """Headers have no line ends, so the encoded words of a long one stand side by side (RFC 2047)."""
-    return encoded(text).replace("\r\n", "")
-
-
-# What was posted to the topic for answers, as presses; each once for those who go on from the position given with it.
-#
-# A position is a moment by the server's clock, in microseconds, and always beyond the last one.
-
-
-_OVERLAP_SECONDS: Final = 10  # a server may keep two messages in another order than it dates them
-EVERYTHING: Final = "all"
-
-
-def since(position: int | None) -> str:
-    """From where to read, so that nothing is missed."""
-    return EVERYTHING if position is None else str(max(0, position // SECOND_US - _OVERLAP_SECONDS))
-
-
-class Presses:
-    """Remembers what it has handed out in the last seconds, and with which position."""
-
-    def __init__(self, channel: str, assurance: Assurance) -> None:
-        self._channel = channel
-        self._assurance = assurance
-        self._given: dict[str, int] = {}
-
-    def heard(self, position: int | None, told: Iterable[Mapping[str, Any]], *, everything: bool = True) -> Listened:
-        new = self._new(position, told)
-        if not new:
-            return Listened(everything=everything)
-        newest = max(_second(event) for event in new.values()) * SECOND_US
-        reached = max(newest, 0 if position is None else position + 1)
-        self._remember(new, reached)
-        presses = [press for name, event in new.items() if (press := self._press(name, event)) is not None]
-        return Listened(events=presses, position=reached, everything=everything)
-
-    def has_new(self, position: int | None, told: Iterable[Mapping[str, Any]]) -> bool:
-        return bool(self._new(position, told))
-
-    def _new(self, position: int | None, told: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-        return {name: event for event in told if (name := _name(event)) and not self._is_handled(name, position)}
-
-    def _is_handled(self, name: str, position: int | None) -> bool:
-        """Asking with a position says that what came with it is handled; of what came later it says nothing."""
-        return position is not None and name in self._given and self._given[name] <= position
-
-    def _remember(self, new: Iterable[str], reached: int) -> None:
-        oldest = reached - 2 * _OVERLAP_SECONDS * SECOND_US
-        kept = {name: given for name, given in self._given.items() if given >= oldest}
-        self._given = kept | dict.fromkeys(new, reached)
-
-    def _press(self, name: str, event: Mapping[str, Any]) -> Press | None:
-        pressed = read_pressed(str(event.get("message", "")))
-        if pressed is None:
-            return None
-        token, topic = pressed
-        return Press(
-            channel=self._channel,
-            event_id=f"press:{name}",
-            callback_id=name,
-            places=(topic,),
-            sender=topic,
-            token=token,
-            assurance=self._assurance,
-        )
-
-
-def _name(event: Mapping[str, Any]) -> str | None:
-    name = event.get("id")
-    return name if event.get("event") == "message" and isinstance(name, str) and name else None
-
-
-def _second(event: Mapping[str, Any]) -> int:
-    moment = event.get("time")
-    return moment if isinstance(moment, int) and not isinstance(moment, bool) else 0
-
-
-# A message as the calls that publish it; pure.
-
+# From a message to its calls.
 
 _PRIORITIES: Final = {Priority.HIGH: 4, Priority.MEDIUM: 3, Priority.LOW: 2}
 _SILENT: Final = 2  # an edit rings no bell
@@ -330,12 +86,12 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
     if message.revises is not None and message.revises.deletes:
         return _deletes(message.revises, topic)
     _check_text(message)
-    text = with_links(message.text, message.markup)
+    text = _with_links(message.text, message.markup)
     if message.revises is not None:
         return _edits(message, message.revises, topic, text, answers_url)
     bodies = [_body(message, topic, part) for part in _parts(message, text)]
     _put_buttons(bodies[-1], message, topic, answers_url)
-    bodies += file_bodies(message, _body(message, topic, ""))
+    bodies += _file_bodies(message, _body(message, topic, ""))
     files = [None] * (len(bodies) - len(message.attachments)) + list(message.attachments)
     calls = [_call(message.delivery_id, place, body) for place, body in enumerate(bodies)]
     return tuple(replace(call, file=file) for call, file in zip(calls, files, strict=True))
@@ -409,7 +165,7 @@ def _body(message: Message, topic: str, text: str) -> dict[str, Any]:
 
 
 def _put_buttons(body: dict[str, Any], message: Message, topic: str, answers_url: str) -> None:
-    if message.markup and (actions := actions_of(message.markup, topic, answers_url)):
+    if message.markup and (actions := _actions_of(message.markup, topic, answers_url)):
         body["actions"] = actions
 
 
@@ -418,73 +174,7 @@ def _call(delivery_id: DeliveryId, place: int, body: dict[str, Any], *, is_edit:
     return NtfyCall(topic=body["topic"], sequence_id=name, is_edit=is_edit, body=body | {"sequence_id": name})
 
 
-# A subscription to one topic that is held open until something is published there.
-
-
-_LONGEST_LINE_BYTES: Final = 1_048_576
-Wanted = Callable[[Sequence[Mapping[str, Any]]], bool]
-
-
-class TopicStream:
-    """
-    Opened anew for each look: what comes between two of them is in the server's cache.
-
-    Errors are raised outside of the handlers that caught the library's own, which name the URL.
-    """
-
-    def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
-
-    async def until(
-        self, url: str, headers: Mapping[str, str], wanted: Wanted, timeout_seconds: float
-    ) -> list[Mapping[str, Any]] | HttpAnswer:
-        """The events so far, as soon as they are wanted or the time is over; the answer itself when it is a refusal."""
-        heard: list[Mapping[str, Any]] = []
-        try:
-            async with asyncio.timeout(timeout_seconds), self._opened().get(url, **_as_it_is(headers)) as response:
-                if response.status != 200:
-                    return HttpAnswer(
-                        status=response.status, headers=response.headers, body=await whole_answer(response.content)
-                    )
-                if await self._collect(response.content, heard, wanted):
-                    return heard
-        except TimeoutError:
-            return heard
-        except (aiohttp.ClientError, OSError):
-            pass
-        raise TargetUnavailable("ntfy ended the subscription")
-
-    async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-
-    async def _collect(self, content: aiohttp.StreamReader, heard: list[Mapping[str, Any]], wanted: Wanted) -> bool:
-        """False when the other side has ended it."""
-        rest = b""
-        while piece := await content.readany():
-            lines, _, rest = (rest + piece).rpartition(b"\n")
-            heard += events(lines)
-            if wanted(heard):
-                return True
-            if len(rest) > _LONGEST_LINE_BYTES:
-                break
-        return False
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None, sock_connect=None)
-            )
-        return self._session
-
-
-def _as_it_is(headers: Mapping[str, str]) -> dict[str, Any]:
-    return {"headers": headers, "allow_redirects": False}
-
-
 # Texts in the pieces that an ntfy server shows as messages; anything longer it turns into a file.
-
 
 MESSAGE_BYTES: Final = 4_095  # the server takes the 4,096th byte for the sign of a file
 BODY_BYTES: Final = 8_191  # and twice as much of JSON is all it reads
@@ -493,7 +183,7 @@ _ROOM: Final = MESSAGE_BYTES * _WRITTEN_BYTES  # both limits in one measure
 _TITLE_BYTES: Final = 250
 
 
-def utf8_length(text: str) -> int:
+def _utf8_length(text: str) -> int:
     return len(text.encode())
 
 
@@ -504,13 +194,175 @@ def written_length(text: str) -> int:
 
 def parts_of(text: str, *, repeated: bool = False) -> list[str]:
     parts = split(text, _ROOM, _room_taken)
-    return marked(parts, REPEAT_MARK, MESSAGE_BYTES, utf8_length) if repeated else parts
+    return marked(parts, REPEAT_MARK, MESSAGE_BYTES, _utf8_length) if repeated else parts
 
 
 def _room_taken(text: str) -> int:
     """Of the message or of its JSON, whichever a character fills faster."""
-    return sum(max(utf8_length(one) * _WRITTEN_BYTES, written_length(one) * MESSAGE_BYTES) for one in text)
+    return sum(max(_utf8_length(one) * _WRITTEN_BYTES, written_length(one) * MESSAGE_BYTES) for one in text)
 
 
 def title_of(text: str) -> str:
-    return cut(" ".join(text.split()), _TITLE_BYTES, utf8_length)
+    return cut(" ".join(text.split()), _TITLE_BYTES, _utf8_length)
+
+
+# The buttons of a notification, and what comes back of them.
+
+_MOST: Final = 3
+TOPIC: Final = re.compile(r"[-_A-Za-z0-9]{1,64}")
+_PRESSED: Final = re.compile(r"(?P<token>[!-~]{1,64}) (?P<topic>[-_A-Za-z0-9]{1,64})")
+_TOKEN: Final = re.compile(r"[!-~]{1,64}")
+_LABEL_BYTES: Final = 120
+_URL_BYTES: Final = 600
+
+
+def _actions_of(markup: Markup, topic: str, answers_url: str) -> list[dict[str, Any]]:
+    """Links that find no place stand in the text; for what is pressed there is no other place."""
+    pressed = [_press(button, topic, answers_url) for button in markup.every_button if button.token is not None]
+    if len(pressed) > _MOST:
+        raise ValidationError(f"an ntfy message has at most {_MOST} buttons")
+    return [*pressed, *(_view(button) for button in _links(markup)[: _MOST - len(pressed)] if _fits(button))]
+
+
+def _with_links(text: str, markup: Markup | None) -> str:
+    """The links that are no buttons, below the text."""
+    if markup is None:
+        return text
+    room = _MOST - sum(button.token is not None for button in markup.every_button)
+    lines = [
+        f"{_one_line(button.label)}: {button.url}"
+        for place, button in enumerate(_links(markup))
+        if place >= room or not _fits(button)
+    ]
+    return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
+
+
+def read_pressed(body: str) -> tuple[str, str] | None:
+    """The token and the topic of the card, or None when this was no press."""
+    found = _PRESSED.fullmatch(body.strip())
+    return (found["token"], found["topic"]) if found else None
+
+
+def _press(button: Button, topic: str, answers_url: str) -> dict[str, Any]:
+    if not answers_url:
+        raise ValidationError("buttons on ntfy need a topic for the answers: set answers_topic")
+    if not _TOKEN.fullmatch(button.token or ""):
+        raise ValidationError("a button's token must have 1 to 64 printable characters")
+    return {
+        "action": "http",
+        "label": _one_line(button.label),
+        "url": answers_url,
+        "method": "POST",
+        "body": f"{button.token} {topic}",
+        "clear": True,
+    }
+
+
+def _view(button: Button) -> dict[str, Any]:
+    return {"action": "view", "label": _one_line(button.label), "url": button.url}
+
+
+def _links(markup: Markup) -> list[Button]:
+    return [button for button in markup.every_button if button.url is not None]
+
+
+def _fits(button: Button) -> bool:
+    url = button.url or ""
+    return url.startswith(("http://", "https://")) and _utf8_length(url) <= _URL_BYTES
+
+
+def _one_line(label: str) -> str:
+    if problem := text_problem(label):
+        raise ValidationError(f"a button's text {problem}")
+    if not (line := " ".join(label.split())):
+        raise ValidationError("a button's text must not be blank")
+    return cut(line, _LABEL_BYTES, _utf8_length)
+
+
+# Files for an ntfy topic: each a notification of its own after the text, with what it says in headers.
+
+
+def _file_bodies(message: Message, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """`body` is what all of them have in common."""
+    for place, one in enumerate(message.attachments, 1):
+        is_marked = message.repeated and place == len(message.attachments)
+        yield body | {"message": f"{plain_name(one)} {REPEAT_MARK}" if is_marked else plain_name(one)}
+
+
+def file_headers(call: NtfyCall, file: Attachment) -> dict[str, str]:
+    said = {
+        "Filename": plain_name(file),
+        "X-Message": call.text,
+        "X-Title": str(call.body.get("title", "")),
+        "X-Priority": str(call.body["priority"]),
+        "X-Tags": ",".join(call.body.get("tags", ())),
+        "X-Sequence-ID": call.sequence_id,
+    }
+    return {name: _line(text) for name, text in said.items() if text} | {"Content-Type": plain_type(file)}
+
+
+def _line(text: str) -> str:
+    """Headers have no line ends, so the encoded words of a long one stand side by side (RFC 2047)."""
+    return encoded(text).replace("\r\n", "")
+
+
+# What the server's answers mean.
+
+_DAILY: Final = frozenset({42905, 42908})  # bandwidth and messages are counted by the day
+_REFILL_SECONDS: Final = 5.0  # a request comes back every five seconds
+_JUST_BEGUN_SECONDS: Final = 300.0  # a day that begins there a little later than here
+_SOON_SECONDS: Final = 60.0
+_BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})
+
+
+def parse(body: bytes) -> Mapping[str, Any]:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, Mapping) else {}
+
+
+def events(body: bytes) -> Iterator[Mapping[str, Any]]:
+    """One to a line; what is no event says nothing."""
+    return (event for line in body.splitlines() if (event := parse(line)))
+
+
+def read_receipt(answer: HttpAnswer) -> Receipt:
+    name = parse(answer.body).get("id")
+    if not isinstance(name, str) or not name:
+        raise OutcomeUncertain("ntfy accepted the message and named none")
+    return Receipt(name)
+
+
+def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError:
+    status, code = answer.status, parse(answer.body).get("code")
+    said = f"ntfy answered {status}" + (f": {words}" if words else "")
+    match status:
+        case 429:
+            return _throttled(said, code, answer.retry_after, now)
+        case 401:
+            return CredentialsRefused("ntfy does not accept our token")
+        case 403:
+            return CredentialsRefused("ntfy does not allow us this topic: the token needs access to it")
+        case 507:
+            return ValidationError(f"{said}; the topic takes no messages")
+        case _ if 400 <= status < 500:
+            return ValidationError(said)
+        case _:
+            return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
+
+
+def _throttled(said: str, code: object, retry_after: str | None, now: datetime) -> ProviderThrottled:
+    if code in _DAILY:
+        return ProviderThrottled(f"{said}; the day's quota is used up", retry_after_seconds=until_reset(now))
+    asked = asked_seconds(None if retry_after else _REFILL_SECONDS, retry_after, now)
+    return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
+
+
+def until_reset(now: datetime) -> float:
+    """Quotas begin anew at midnight UTC, by the server's clock."""
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    if (now - today).total_seconds() < _JUST_BEGUN_SECONDS:
+        return _SOON_SECONDS
+    return (today + timedelta(days=1) - now).total_seconds()

@@ -12,33 +12,218 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import aiohttp
+
 from postroom.channels.capabilities import NTFY
 from postroom.channels.carried_files import check_files, read_file
 from postroom.channels.ntfy.building import (
     BODY_BYTES,
     TOPIC,
     NtfyCall,
-    Presses,
-    TopicStream,
     address,
     build,
     events,
     file_headers,
     parse,
+    read_pressed,
     read_receipt,
     read_refusal,
-    since,
 )
 from postroom.kernel.http.answers import provider_words
-from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall
-from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
+from postroom.kernel.http.call import MOST_BYTES, HttpAnswer, HttpCall, whole_answer
+from postroom.kernel.values.errors import (
+    OutcomeUncertain,
+    PostroomError,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.kernel.values.ids import SECOND_US
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt
-from postroom.message.inbound import Assurance, Listened
+from postroom.message.inbound import Assurance, Listened, Press
+
+# What a server still keeps of a topic, asked for one message of ours; pure.
+
+_CLOCKS_DIFFER_SECONDS: Final = 300
+_USUAL_SECONDS: Final = 43_200  # how long a server keeps messages unless it is set up otherwise
+_TOO_OLD: Final = "this ntfy server keeps no sequence ids and cannot be asked what arrived: it needs version 2.16"
+
+
+def found(call: NtfyCall, told: Iterable[Mapping[str, Any]]) -> Receipt | None:
+    """Raises when something looks like it, on a server too old to say whether it is."""
+    messages = [event for event in told if event.get("event") == "message" and isinstance(event.get("id"), str)]
+    ours = [event for event in messages if event.get("sequence_id") == call.sequence_id]
+    if call.is_edit:
+        ours = [event for event in ours if _says_the_same(call, event)]
+    if ours:
+        return Receipt(ours[-1]["id"])
+    if any("sequence_id" not in event and _says_the_same(call, event) for event in messages):
+        raise TargetUnavailable(_TOO_OLD)
+    return None
+
+
+def _keeps_messages(told: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether one of them is there for a while; without any, nothing is known."""
+    return any(_number(event.get("expires")) > _number(event.get("time")) for event in told)
+
+
+def _kept_seconds(account: Mapping[str, Any]) -> float:
+    """As the server says to those who ask about their account."""
+    limits = account.get("limits")
+    said = limits.get("messages_expiry_duration") if isinstance(limits, Mapping) else None
+    return _USUAL_SECONDS if said is None else _number(said)
+
+
+def _says_the_same(call: NtfyCall, event: Mapping[str, Any]) -> bool:
+    """The server takes the space off both ends."""
+    return str(event.get("message", "")).strip() == call.text.strip() and event.get("title") == call.body.get("title")
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+
+
+# What was posted to the topic for answers, as presses; each once for those who go on from the position given with it.
+#
+# A position is a moment by the server's clock, in microseconds, and always beyond the last one.
+
+_OVERLAP_SECONDS: Final = 10  # a server may keep two messages in another order than it dates them
+_EVERYTHING: Final = "all"
+
+
+def since(position: int | None) -> str:
+    """From where to read, so that nothing is missed."""
+    return _EVERYTHING if position is None else str(max(0, position // SECOND_US - _OVERLAP_SECONDS))
+
+
+class Presses:
+    """Remembers what it has handed out in the last seconds, and with which position."""
+
+    def __init__(self, channel: str, assurance: Assurance) -> None:
+        self._channel = channel
+        self._assurance = assurance
+        self._given: dict[str, int] = {}
+
+    def heard(self, position: int | None, told: Iterable[Mapping[str, Any]], *, everything: bool = True) -> Listened:
+        new = self._new(position, told)
+        if not new:
+            return Listened(everything=everything)
+        newest = max(_second(event) for event in new.values()) * SECOND_US
+        reached = max(newest, 0 if position is None else position + 1)
+        self._remember(new, reached)
+        presses = [press for name, event in new.items() if (press := self._press(name, event)) is not None]
+        return Listened(events=presses, position=reached, everything=everything)
+
+    def has_new(self, position: int | None, told: Iterable[Mapping[str, Any]]) -> bool:
+        return bool(self._new(position, told))
+
+    def _new(self, position: int | None, told: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+        return {name: event for event in told if (name := _name(event)) and not self._is_handled(name, position)}
+
+    def _is_handled(self, name: str, position: int | None) -> bool:
+        """Asking with a position says that what came with it is handled; of what came later it says nothing."""
+        return position is not None and name in self._given and self._given[name] <= position
+
+    def _remember(self, new: Iterable[str], reached: int) -> None:
+        oldest = reached - 2 * _OVERLAP_SECONDS * SECOND_US
+        kept = {name: given for name, given in self._given.items() if given >= oldest}
+        self._given = kept | dict.fromkeys(new, reached)
+
+    def _press(self, name: str, event: Mapping[str, Any]) -> Press | None:
+        pressed = read_pressed(str(event.get("message", "")))
+        if pressed is None:
+            return None
+        token, topic = pressed
+        return Press(
+            channel=self._channel,
+            event_id=f"press:{name}",
+            callback_id=name,
+            places=(topic,),
+            sender=topic,
+            token=token,
+            assurance=self._assurance,
+        )
+
+
+def _name(event: Mapping[str, Any]) -> str | None:
+    name = event.get("id")
+    return name if event.get("event") == "message" and isinstance(name, str) and name else None
+
+
+def _second(event: Mapping[str, Any]) -> int:
+    moment = event.get("time")
+    return moment if isinstance(moment, int) and not isinstance(moment, bool) else 0
+
+
+# A subscription to one topic that is held open until something is published there.
+
+_LONGEST_LINE_BYTES: Final = 1_048_576
+_Wanted = Callable[[Sequence[Mapping[str, Any]]], bool]
+
+
+class _TopicStream:
+    """
+    Opened anew for each look: what comes between two of them is in the server's cache.
+
+    Errors are raised outside of the handlers that caught the library's own, which name the URL.
+    """
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def until(
+        self, url: str, headers: Mapping[str, str], wanted: _Wanted, timeout_seconds: float
+    ) -> list[Mapping[str, Any]] | HttpAnswer:
+        """The events so far, as soon as they are wanted or the time is over; the answer itself when it is a refusal."""
+        heard: list[Mapping[str, Any]] = []
+        try:
+            async with asyncio.timeout(timeout_seconds), self._opened().get(url, **_as_it_is(headers)) as response:
+                if response.status != 200:
+                    return HttpAnswer(
+                        status=response.status, headers=response.headers, body=await whole_answer(response.content)
+                    )
+                if await self._collect(response.content, heard, wanted):
+                    return heard
+        except TimeoutError:
+            return heard
+        except (aiohttp.ClientError, OSError):
+            pass
+        raise TargetUnavailable("ntfy ended the subscription")
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _collect(self, content: aiohttp.StreamReader, heard: list[Mapping[str, Any]], wanted: _Wanted) -> bool:
+        """False when the other side has ended it."""
+        rest = b""
+        while piece := await content.readany():
+            lines, _, rest = (rest + piece).rpartition(b"\n")
+            heard += events(lines)
+            if wanted(heard):
+                return True
+            if len(rest) > _LONGEST_LINE_BYTES:
+                break
+        return False
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                cookie_jar=aiohttp.DummyCookieJar(), timeout=aiohttp.ClientTimeout(total=None, sock_connect=None)
+            )
+        return self._session
+
+
+def _as_it_is(headers: Mapping[str, str]) -> dict[str, Any]:
+    return {"headers": headers, "allow_redirects": False}
+
+
+# The channel.
 
 PUBLIC_URL: Final = "https://ntfy.sh"
-SEND_ONLY: Final = replace(NTFY, buttons=False, most_buttons=None, inbound=False)
+_SEND_ONLY: Final = replace(NTFY, buttons=False, most_buttons=None, inbound=False)
 _JSON: Final = {"Content-Type": "application/json"}
 _ASKING_SECONDS: Final = 10.0
 _TOKEN: Final = re.compile(r"[!-~]{1,256}")
@@ -63,7 +248,7 @@ class Ntfy:
     ) -> None:
         _check(url, token, answers_topic)
         self.name = name
-        self.capabilities: Capabilities = NTFY if answers_topic else SEND_ONLY
+        self.capabilities: Capabilities = NTFY if answers_topic else _SEND_ONLY
         self._url = url.rstrip("/")
         self._token = token
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -72,7 +257,7 @@ class Ntfy:
         self._files = files
         self._now = now
         self._http = HttpCall("ntfy")
-        self._stream = TopicStream()
+        self._stream = _TopicStream()
 
     def __repr__(self) -> str:
         return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"
@@ -108,14 +293,14 @@ class Ntfy:
 
     async def find(self, part: NtfyCall, since: datetime, timeout_seconds: float) -> Receipt | None:
         """None only when the server keeps messages for long enough, and knows what a sequence id is."""
-        moment = int(since.timestamp()) - CLOCKS_DIFFER_SECONDS
+        moment = int(since.timestamp()) - _CLOCKS_DIFFER_SECONDS
         body = await self._ask(f"/{part.topic}/json?poll=1&since={moment}", timeout_seconds / 2)
         told = list(events(body))
         if receipt := found(part, told):
             return _named(part, receipt)
         if len(body) >= MOST_BYTES:
             raise TargetUnavailable("ntfy has more messages in this topic than can be searched")
-        if not keeps_messages(told):
+        if not _keeps_messages(told):
             await self._be_sure_it_would_be_kept(since, timeout_seconds / 2)
         return None
 
@@ -162,8 +347,8 @@ class Ntfy:
         return self._presses.heard(position, told)
 
     async def _be_sure_it_would_be_kept(self, since: datetime, timeout_seconds: float) -> None:
-        for_seconds = kept_seconds(await self._account(timeout_seconds))
-        if (self._now() - since).total_seconds() + CLOCKS_DIFFER_SECONDS > for_seconds:
+        for_seconds = _kept_seconds(await self._account(timeout_seconds))
+        if (self._now() - since).total_seconds() + _CLOCKS_DIFFER_SECONDS > for_seconds:
             raise TargetUnavailable("ntfy no longer keeps messages of that time, or keeps none at all")
 
     async def _account(self, timeout_seconds: float) -> Mapping[str, Any]:
@@ -217,45 +402,3 @@ def _check(url: str, token: str, answers_topic: str) -> None:
         raise ValueError("the ntfy token is malformed")
     if answers_topic and not TOPIC.fullmatch(answers_topic):
         raise ValueError("answers_topic is not an ntfy topic: 1 to 64 letters, digits, - and _")
-
-
-# What a server still keeps of a topic, asked for one message of ours; pure.
-
-
-CLOCKS_DIFFER_SECONDS: Final = 300
-USUAL_SECONDS: Final = 43_200  # how long a server keeps messages unless it is set up otherwise
-_TOO_OLD: Final = "this ntfy server keeps no sequence ids and cannot be asked what arrived: it needs version 2.16"
-
-
-def found(call: NtfyCall, told: Iterable[Mapping[str, Any]]) -> Receipt | None:
-    """Raises when something looks like it, on a server too old to say whether it is."""
-    messages = [event for event in told if event.get("event") == "message" and isinstance(event.get("id"), str)]
-    ours = [event for event in messages if event.get("sequence_id") == call.sequence_id]
-    if call.is_edit:
-        ours = [event for event in ours if _says_the_same(call, event)]
-    if ours:
-        return Receipt(ours[-1]["id"])
-    if any("sequence_id" not in event and _says_the_same(call, event) for event in messages):
-        raise TargetUnavailable(_TOO_OLD)
-    return None
-
-
-def keeps_messages(told: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether one of them is there for a while; without any, nothing is known."""
-    return any(_number(event.get("expires")) > _number(event.get("time")) for event in told)
-
-
-def kept_seconds(account: Mapping[str, Any]) -> float:
-    """As the server says to those who ask about their account."""
-    limits = account.get("limits")
-    said = limits.get("messages_expiry_duration") if isinstance(limits, Mapping) else None
-    return USUAL_SECONDS if said is None else _number(said)
-
-
-def _says_the_same(call: NtfyCall, event: Mapping[str, Any]) -> bool:
-    """The server takes the space off both ends."""
-    return str(event.get("message", "")).strip() == call.text.strip() and event.get("title") == call.body.get("title")
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

@@ -1,4 +1,4 @@
-"""A message in Slack's Block Kit: its text without any markup, and the buttons under it."""
+"""From a message to the calls of Slack's Web API that bring it; pure."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from postroom.channels.slack.web_api import (
     DELETE,
     DELETE_FILE,
+    EVENT_TYPE,
     FILE_ID,
     POST,
     PUBLISH,
@@ -33,69 +34,6 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 
-MOST_BUTTONS: Final = 25
-LONGEST_LABEL: Final = 75
-LONGEST_TOKEN: Final = 2000
-LONGEST_URL: Final = 3000
-_WEB_ADDRESS = re.compile(r"https?://[^\s<>]+")
-_STYLES: Final = {ButtonStyle.PRIMARY: "primary", ButtonStyle.SUCCESS: "primary", ButtonStyle.DANGER: "danger"}
-
-
-def section(text: str) -> dict[str, Any]:
-    """
-    `plain_text` is what Slack does not format; a message's own `text` it formats whatever `mrkdwn` says.
-
-    `emoji` is about how they are drawn: without it, even a real one is shown by its name.
-    """
-    return {"type": "section", "text": _plain(escaped(text))}
-
-
-def actions(markup: Markup | None) -> list[dict[str, Any]]:
-    """Nothing to press: no block, for an empty one is refused. A reply needs no box here, every message has one."""
-    buttons = markup.every_button if markup else ()
-    if len(buttons) > MOST_BUTTONS:
-        raise ValidationError(f"a Slack message has at most {MOST_BUTTONS} buttons")
-    return [{"type": "actions", "elements": _elements(buttons)}] if buttons else []
-
-
-def _elements(buttons: Sequence[Button]) -> list[dict[str, Any]]:
-    return [_element(number, button) for number, button in enumerate(buttons)]
-
-
-def _element(number: int, button: Button) -> dict[str, Any]:
-    """`action_id` has to differ from button to button; what was pressed is said by `value`."""
-    element = {"type": "button", "text": _plain(_label(button)), "action_id": f"postroom-{number}", **_action(button)}
-    return element | ({"style": _STYLES[button.style]} if button.style else {})
-
-
-def _action(button: Button) -> dict[str, str]:
-    if button.url is not None:
-        if len(button.url) > LONGEST_URL or not _WEB_ADDRESS.fullmatch(button.url):
-            raise ValidationError(f"a Slack button opens a web address of at most {LONGEST_URL} characters")
-        return {"url": button.url}
-    token = button.token or ""
-    if not token or text_problem(token) or len(token) > LONGEST_TOKEN:
-        raise ValidationError(f"a button's token must have 1 to {LONGEST_TOKEN} characters")
-    return {"value": token}
-
-
-def _label(button: Button) -> str:
-    if problem := text_problem(button.label):
-        raise ValidationError(f"a button's text {problem}")
-    line = " ".join(button.label.split())
-    if not line:
-        raise ValidationError("a button's text must not be blank")
-    return shortened(line, LONGEST_LABEL)
-
-
-def _plain(text: str) -> dict[str, Any]:
-    return {"type": "plain_text", "text": text, "emoji": True}
-
-
-# From a message to the calls of Slack's Web API that bring it.
-
-
-EVENT_TYPE: Final = "postroom_delivery"
 _SENT_ID = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
 _NO_PREVIEWS: Final = {"unfurl_links": False, "unfurl_media": False}
 _NO_MARKUP: Final = {"mrkdwn": False, "parse": "none", "link_names": False}
@@ -128,7 +66,7 @@ def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[Slac
     _check_text(message.text)
     to = {"channel": _address(message)} | where
     bodies = _bodies(message, key, to, _contents(message))
-    bodies[-1]["blocks"] += actions(message.markup)
+    bodies[-1]["blocks"] += _actions(message.markup)
     return (*(SlackCall(method=POST, body=body) for body in bodies), *_files(message, to))
 
 
@@ -155,7 +93,7 @@ def _edits(message: Message, revises: Revision, key: bytes) -> Sequence[SlackCal
         return tuple(_deletion(one, channel) for one in revises.standing)
     if message.markup is not None and message.markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
-    under, stamps = actions(message.markup), _stamps(revises)
+    under, stamps = _actions(message.markup), _stamps(revises)
     if not message.text:
         body = {"channel": channel, "ts": stamps[-1], "blocks": under}
         return (SlackCall(method=UPDATE, body=body, keeps_text=True),)
@@ -194,7 +132,7 @@ def _contents(message: Message) -> list[dict[str, Any]]:
 
 def _parts(message: Message, *, repeated: bool) -> list[dict[str, Any]]:
     if message.format is Format.MARKDOWN:
-        return [content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
+        return [_content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
     pieces = parts(message.text)
     return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
 
@@ -242,8 +180,240 @@ def _stamp(sent_id: str) -> str:
     return sent_id
 
 
-# Emoji and what Slack calls them; reactions are named, and so is what people type.
+# Text as Slack wants it written, in parts that Slack shows whole; and what a person typed, as they typed it.
 
+PART_LIMIT: Final = 3000  # of one text object, counted as it is written
+
+_MARKED_UP = re.compile(r"<([^<>]*)>")
+_EMOJI = re.compile(r":([a-z0-9_+'-]{1,60}):")
+_ENTITIES: Final = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # the ampersand last: it begins the others
+
+
+def escaped(text: str) -> str:
+    """All that Slack reads as more than a character: without these no mention, link or date can be written."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _written_length(text: str) -> int:
+    return utf16_length(escaped(text))
+
+
+def fits(text: str) -> bool:
+    return _written_length(text) <= PART_LIMIT
+
+
+def parts(text: str) -> list[str]:
+    """In order, cut at paragraph, line or word; each fits even after escaping."""
+    return split(text, PART_LIMIT, _written_length)
+
+
+def with_mark(pieces: list[str], mark: str) -> list[str]:
+    """The parts before the last stay as they were cut, for some of them may have been sent."""
+    last = f"{pieces[-1].rstrip()}\n\n{mark}"
+    return [*pieces[:-1], last] if fits(last) else [*pieces, mark]
+
+
+def shortened(text: str, limit: int) -> str:
+    """Escaped, and at most so long."""
+    tries = (escaped(cut(text, length)) for length in range(limit, 0, -1))
+    return next(written for written in tries if utf16_length(written) <= limit)
+
+
+def typed(text: str, bot: str | None = None) -> str:
+    """
+    What a person wrote, without what Slack made of it: links in brackets, entities, names of emoji.
+
+    `bot` is our own user: an answer in a channel begins with its name, which is not part of the answer.
+    """
+    if bot is not None and text.lstrip().startswith(f"<@{bot}>"):
+        text = text.lstrip().removeprefix(f"<@{bot}>").lstrip(" ,:")
+    text = _EMOJI.sub(lambda found: character_of(found[1]) or found[0], _MARKED_UP.sub(_text_shown, text))
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text
+
+
+def _text_shown(found: re.Match[str]) -> str:
+    target, _, label = found[1].partition("|")
+    sign, name = target[:1], label or target[1:]
+    if sign == "#":
+        return f"#{name}"
+    if sign in ("@", "!"):
+        return name if name.startswith("@") else f"@{name}"
+    return label or target
+
+
+# Markdown for Slack: `rich_text` blocks, in which a text is only ever text and nothing links but what we link.
+
+LONGEST_BLOCK: Final = 12_000  # as JSON; Slack refuses the blocks of a message somewhere above 13,000
+_LOOKS: Final = {
+    SpanStyle.BOLD: "bold",
+    SpanStyle.HEADING: "bold",
+    SpanStyle.ITALIC: "italic",
+    SpanStyle.STRIKE: "strike",
+    SpanStyle.CODE: "code",
+}
+
+_Content = dict[str, Any]
+
+
+def rich_of(text: str) -> RichText:
+    """Only the web is linked; other targets stand beside their words."""
+    return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
+
+
+def rich_parts(rich: RichText, *, repeated: bool = False) -> list[RichText]:
+    parts = list(fitting(rich, PART_LIMIT, _fits, _written_length))
+    return _with_mark(parts) if repeated else parts
+
+
+def _content(part: RichText) -> _Content:
+    """The block is what people see; `text` is for notifications and screen readers, and says as much."""
+    return {"text": escaped(readable(part)), "blocks": [rich_block(part)]}
+
+
+def rich_block(part: RichText) -> _Content:
+    """Without the looks where there are too many of them: where links lead, code and quotes matter more."""
+    whole = _block(part)
+    return whole if _size(whole) <= LONGEST_BLOCK else _block(part.without(lambda span: span.style in _LOOKS))
+
+
+def _with_mark(parts: Sequence[RichText]) -> list[RichText]:
+    """The parts before the last stay as they were cut, for some of them may have been sent."""
+    words = parts[-1].text.rstrip()
+    last = RichText(words, parts[-1].spans).followed_by(f"{words}\n\n{REPEAT_MARK}")
+    return [*parts[:-1], last] if _fits(last) else [*parts, RichText(REPEAT_MARK)]
+
+
+def _fits(part: RichText) -> bool:
+    return _written_length(readable(part)) <= PART_LIMIT and _size(rich_block(part)) <= LONGEST_BLOCK
+
+
+def _size(block: _Content) -> int:
+    return len(json.dumps(block, ensure_ascii=False))
+
+
+def _block(part: RichText) -> _Content:
+    return {"type": "rich_text", "elements": [_rich_element(kind, piece) for kind, piece in _pieces(part)]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The code and the quote that a piece stands in."""
+
+    code: TextSpan | None = None
+    quote: TextSpan | None = None
+
+
+def _pieces(part: RichText) -> Iterator[tuple[_Kind, RichText]]:
+    """What Slack shows as one block each; the line ends around it are the block's own."""
+    place = 0
+    for kind, grouped in groupby(runs(part), lambda run: _kind(run[1])):
+        end = place + sum(len(text) for text, _ in grouped)
+        text = part.text[place:end]
+        piece = part.piece(place + len(text) - len(text.lstrip("\n")), place + len(text.rstrip("\n")))
+        place = end
+        if piece.text.strip():
+            yield kind, piece
+
+
+def _kind(spans: Sequence[TextSpan]) -> _Kind:
+    code = next((span for span in spans if span.style is SpanStyle.PRE), None)
+    return _Kind(code=code, quote=next((span for span in spans if span.style is SpanStyle.QUOTE), None))
+
+
+def _rich_element(kind: _Kind, piece: RichText) -> _Content:
+    """No code stands in a quote here, but it has the line of a quote beside it."""
+    if kind.code is not None:
+        line = {"border": 1} if kind.quote else {}
+        return {"type": "rich_text_preformatted", **line, "elements": [{"type": "text", "text": piece.text}]}
+    name = "rich_text_quote" if kind.quote else "rich_text_section"
+    return {"type": name, "elements": list(_inline(piece))}
+
+
+def _inline(piece: RichText) -> Iterator[_Content]:
+    place = 0
+    for text, spans in runs(piece):
+        place += len(text)
+        looks = {_LOOKS[span.style]: True for span in spans if span.style in _LOOKS}
+        style = {"style": looks} if looks else {}
+        link = next((span for span in spans if span.style is SpanStyle.LINK), None)
+        if link is None:
+            yield {"type": "text", "text": text, **style}
+            continue
+        yield {"type": "link", "url": link.detail, "text": text, **style}
+        if link.end == place and (host := _unsaid_host(piece.under(link), link.detail)):
+            yield {"type": "text", "text": f" ({host})"}
+
+
+def _unsaid_host(label: str, target: str) -> str:
+    """Shown with every link whose words do not say it already."""
+    host = urlsplit(target).hostname or ""
+    return "" if says_target(label, target) or label.strip() == host else host
+
+
+# Blocks: a text without any markup, and the buttons under it.
+
+_MOST_BUTTONS: Final = 25
+_LONGEST_LABEL: Final = 75
+_LONGEST_TOKEN: Final = 2000
+_LONGEST_URL: Final = 3000
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>]+")
+_STYLES: Final = {ButtonStyle.PRIMARY: "primary", ButtonStyle.SUCCESS: "primary", ButtonStyle.DANGER: "danger"}
+
+
+def section(text: str) -> dict[str, Any]:
+    """
+    `plain_text` is what Slack does not format; a message's own `text` it formats whatever `mrkdwn` says.
+
+    `emoji` is about how they are drawn: without it, even a real one is shown by its name.
+    """
+    return {"type": "section", "text": _plain(escaped(text))}
+
+
+def _actions(markup: Markup | None) -> list[dict[str, Any]]:
+    """Nothing to press: no block, for an empty one is refused. A reply needs no box here, every message has one."""
+    buttons = markup.every_button if markup else ()
+    if len(buttons) > _MOST_BUTTONS:
+        raise ValidationError(f"a Slack message has at most {_MOST_BUTTONS} buttons")
+    return [{"type": "actions", "elements": _elements(buttons)}] if buttons else []
+
+
+def _elements(buttons: Sequence[Button]) -> list[dict[str, Any]]:
+    return [_element(number, button) for number, button in enumerate(buttons)]
+
+
+def _element(number: int, button: Button) -> dict[str, Any]:
+    """`action_id` has to differ from button to button; what was pressed is said by `value`."""
+    element = {"type": "button", "text": _plain(_label(button)), "action_id": f"postroom-{number}", **_action(button)}
+    return element | ({"style": _STYLES[button.style]} if button.style else {})
+
+
+def _action(button: Button) -> dict[str, str]:
+    if button.url is not None:
+        if len(button.url) > _LONGEST_URL or not _WEB_ADDRESS.fullmatch(button.url):
+            raise ValidationError(f"a Slack button opens a web address of at most {_LONGEST_URL} characters")
+        return {"url": button.url}
+    token = button.token or ""
+    if not token or text_problem(token) or len(token) > _LONGEST_TOKEN:
+        raise ValidationError(f"a button's token must have 1 to {_LONGEST_TOKEN} characters")
+    return {"value": token}
+
+
+def _label(button: Button) -> str:
+    if problem := text_problem(button.label):
+        raise ValidationError(f"a button's text {problem}")
+    line = " ".join(button.label.split())
+    if not line:
+        raise ValidationError("a button's text must not be blank")
+    return shortened(line, _LONGEST_LABEL)
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": True}
+
+
+# Emoji and what Slack calls them; reactions are named, and so is what people type.
 
 _TABLE: Final = """
 👍 +1 👎 -1 👌 ok_hand 👏 clap 🙏 pray 🙌 raised_hands 👋 wave ✋ hand 🤝 handshake 💪 muscle
@@ -301,179 +471,3 @@ def name_of(emoji: str) -> str:
 
 def character_of(name: str) -> str | None:
     return _BY_NAME.get(name)
-
-
-# Markdown for Slack: `rich_text` blocks, in which a text is only ever text and nothing links but what we link.
-
-
-LONGEST_BLOCK: Final = 12_000  # as JSON; Slack refuses the blocks of a message somewhere above 13,000
-_RICH_SHOWN_STYLES: Final = {
-    SpanStyle.BOLD: "bold",
-    SpanStyle.HEADING: "bold",
-    SpanStyle.ITALIC: "italic",
-    SpanStyle.STRIKE: "strike",
-    SpanStyle.CODE: "code",
-}
-
-Content = dict[str, Any]
-
-
-def rich_of(text: str) -> RichText:
-    """Only the web is linked; other targets stand beside their words."""
-    return spelled(parse(text), lambda link: not link.detail.lower().startswith("http"))
-
-
-def rich_parts(rich: RichText, *, repeated: bool = False) -> list[RichText]:
-    parts = list(fitting(rich, PART_LIMIT, _fits, written_length))
-    return _with_mark(parts) if repeated else parts
-
-
-def content(part: RichText) -> Content:
-    """The block is what people see; `text` is for notifications and screen readers, and says as much."""
-    return {"text": escaped(readable(part)), "blocks": [rich_block(part)]}
-
-
-def rich_block(part: RichText) -> Content:
-    """Without the looks where there are too many of them: where links lead, code and quotes matter more."""
-    whole = _block(part)
-    return (
-        whole if _size(whole) <= LONGEST_BLOCK else _block(part.without(lambda span: span.style in _RICH_SHOWN_STYLES))
-    )
-
-
-def _with_mark(parts: Sequence[RichText]) -> list[RichText]:
-    """The parts before the last stay as they were cut, for some of them may have been sent."""
-    words = parts[-1].text.rstrip()
-    last = RichText(words, parts[-1].spans).followed_by(f"{words}\n\n{REPEAT_MARK}")
-    return [*parts[:-1], last] if _fits(last) else [*parts, RichText(REPEAT_MARK)]
-
-
-def _fits(part: RichText) -> bool:
-    return written_length(readable(part)) <= PART_LIMIT and _size(rich_block(part)) <= LONGEST_BLOCK
-
-
-def _size(block: Content) -> int:
-    return len(json.dumps(block, ensure_ascii=False))
-
-
-def _block(part: RichText) -> Content:
-    return {"type": "rich_text", "elements": [_rich_shown_element(kind, piece) for kind, piece in _pieces(part)]}
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """The code and the quote that a piece stands in."""
-
-    code: TextSpan | None = None
-    quote: TextSpan | None = None
-
-
-def _pieces(part: RichText) -> Iterator[tuple[_Kind, RichText]]:
-    """What Slack shows as one block each; the line ends around it are the block's own."""
-    place = 0
-    for kind, grouped in groupby(runs(part), lambda run: _kind(run[1])):
-        end = place + sum(len(text) for text, _ in grouped)
-        text = part.text[place:end]
-        piece = part.piece(place + len(text) - len(text.lstrip("\n")), place + len(text.rstrip("\n")))
-        place = end
-        if piece.text.strip():
-            yield kind, piece
-
-
-def _kind(spans: Sequence[TextSpan]) -> _Kind:
-    code = next((span for span in spans if span.style is SpanStyle.PRE), None)
-    return _Kind(code=code, quote=next((span for span in spans if span.style is SpanStyle.QUOTE), None))
-
-
-def _rich_shown_element(kind: _Kind, piece: RichText) -> Content:
-    """No code stands in a quote here, but it has the line of a quote beside it."""
-    if kind.code is not None:
-        line = {"border": 1} if kind.quote else {}
-        return {"type": "rich_text_preformatted", **line, "elements": [{"type": "text", "text": piece.text}]}
-    name = "rich_text_quote" if kind.quote else "rich_text_section"
-    return {"type": name, "elements": list(_inline(piece))}
-
-
-def _inline(piece: RichText) -> Iterator[Content]:
-    place = 0
-    for text, spans in runs(piece):
-        place += len(text)
-        looks = {_RICH_SHOWN_STYLES[span.style]: True for span in spans if span.style in _RICH_SHOWN_STYLES}
-        style = {"style": looks} if looks else {}
-        link = next((span for span in spans if span.style is SpanStyle.LINK), None)
-        if link is None:
-            yield {"type": "text", "text": text, **style}
-            continue
-        yield {"type": "link", "url": link.detail, "text": text, **style}
-        if link.end == place and (host := _unsaid_host(piece.under(link), link.detail)):
-            yield {"type": "text", "text": f" ({host})"}
-
-
-def _unsaid_host(label: str, target: str) -> str:
-    """Shown with every link whose words do not say it already."""
-    host = urlsplit(target).hostname or ""
-    return "" if says_target(label, target) or label.strip() == host else host
-
-
-# Text as Slack wants it written, in parts that Slack shows whole; and what a person typed, as they typed it.
-
-
-PART_LIMIT: Final = 3000  # of one text object, counted as it is written
-
-_MARKED_UP = re.compile(r"<([^<>]*)>")
-_EMOJI = re.compile(r":([a-z0-9_+'-]{1,60}):")
-_ENTITIES: Final = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))  # the ampersand last: it begins the others
-
-
-def escaped(text: str) -> str:
-    """All that Slack reads as more than a character: without these no mention, link or date can be written."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def written_length(text: str) -> int:
-    return utf16_length(escaped(text))
-
-
-def fits(text: str) -> bool:
-    return written_length(text) <= PART_LIMIT
-
-
-def parts(text: str) -> list[str]:
-    """In order, cut at paragraph, line or word; each fits even after escaping."""
-    return split(text, PART_LIMIT, written_length)
-
-
-def with_mark(pieces: list[str], mark: str) -> list[str]:
-    """The parts before the last stay as they were cut, for some of them may have been sent."""
-    last = f"{pieces[-1].rstrip()}\n\n{mark}"
-    return [*pieces[:-1], last] if fits(last) else [*pieces, mark]
-
-
-def shortened(text: str, limit: int) -> str:
-    """Escaped, and at most so long."""
-    tries = (escaped(cut(text, length)) for length in range(limit, 0, -1))
-    return next(written for written in tries if utf16_length(written) <= limit)
-
-
-def typed(text: str, bot: str | None = None) -> str:
-    """
-    What a person wrote, without what Slack made of it: links in brackets, entities, names of emoji.
-
-    `bot` is our own user: an answer in a channel begins with its name, which is not part of the answer.
-    """
-    if bot is not None and text.lstrip().startswith(f"<@{bot}>"):
-        text = text.lstrip().removeprefix(f"<@{bot}>").lstrip(" ,:")
-    text = _EMOJI.sub(lambda found: character_of(found[1]) or found[0], _MARKED_UP.sub(_text_shown, text))
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return text
-
-
-def _text_shown(found: re.Match[str]) -> str:
-    target, _, label = found[1].partition("|")
-    sign, name = target[:1], label or target[1:]
-    if sign == "#":
-        return f"#{name}"
-    if sign in ("@", "!"):
-        return name if name.startswith("@") else f"@{name}"
-    return label or target

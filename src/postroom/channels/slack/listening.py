@@ -1,30 +1,34 @@
-"""Slack's envelopes, as what people wrote and pressed; an envelope that is neither, or nonsense, says nothing."""
+"""What people do at Slack, heard over Socket Mode; the thread it was in, and the sign that it is worked on."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 import aiohttp
 import structlog
 
-from postroom.channels.slack.building import EVENT_TYPE, typed
-from postroom.channels.slack.web_api import ReactionStands, SlackCall, SlackWebApi, is_message_id, is_place, is_user
+from postroom.channels.slack.building import typed
+from postroom.channels.slack.web_api import (
+    ReactionStands,
+    SlackWebApi,
+    is_message_id,
+    is_place,
+    is_user,
+)
 from postroom.kernel.values.errors import (
     CredentialsRefused,
-    DeliveryTimeout,
     PostroomError,
     TargetUnavailable,
     ValidationError,
 )
-from postroom.message.delivery import Receipt
 from postroom.message.inbound import Flag, InboundEvent, InboundFile, InboundMessage, Listened, Press
+
+# Slack's envelopes, as what people wrote and pressed; one that is neither, or nonsense, says nothing.
 
 _HEARD: Final = frozenset(["message", "app_mention"])
 _BY_HAND: Final = frozenset([None, "file_share", "thread_broadcast", "me_message"])
@@ -32,7 +36,7 @@ _ABOUT_OTHERS: Final = frozenset(["message_changed", "message_deleted", "message
 _NOT_THERE: Final = frozenset(["tombstone", "hidden_by_limit"])
 _SLACKBOT: Final = "USLACKBOT"
 
-Object = Mapping[str, Any]
+_Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ def pressed_in(callback_id: str) -> PressedIn | None:
     return PressedIn(channel=channel, user=user, thread=thread if is_message_id(thread) else None)
 
 
-def inbound_event(channel: str, envelope: Object) -> InboundEvent | None:
+def inbound_event(channel: str, envelope: _Object) -> InboundEvent | None:
     payload = _object(envelope.get("payload"))
     match envelope.get("type"):
         case "events_api":
@@ -66,7 +70,7 @@ def inbound_event(channel: str, envelope: Object) -> InboundEvent | None:
             return None
 
 
-def _message(channel: str, event: Object, bot: str | None) -> InboundMessage | None:
+def _message(channel: str, event: _Object, bot: str | None) -> InboundMessage | None:
     """A mention in a channel comes twice, as itself and as a message; both have the same name."""
     place, stamp, text = event.get("channel"), event.get("ts"), event.get("text")
     if event.get("type") not in _HEARD or event.get("subtype") in _ABOUT_OTHERS or event.get("hidden"):
@@ -91,7 +95,7 @@ def _message(channel: str, event: Object, bot: str | None) -> InboundMessage | N
     )
 
 
-def offer(told: Object) -> InboundFile:
+def offer(told: _Object) -> InboundFile:
     """Of a file that is only known by its id Slack tells the rest when it is asked."""
     url, size = told.get("url_private_download") or told.get("url_private"), told.get("size")
     name, gone = told.get("name") or told.get("title"), told.get("mode") in _NOT_THERE
@@ -103,7 +107,7 @@ def offer(told: Object) -> InboundFile:
     )
 
 
-def _press(channel: str, payload: Object) -> Press | None:
+def _press(channel: str, payload: _Object) -> Press | None:
     """A button that opens a link is announced as well, without a value; that is for nobody to hear."""
     pressed = next((one for one in _objects(payload.get("actions")) if isinstance(one.get("value"), str)), None)
     place, user = _pressed_place(payload), _object(payload.get("user")).get("id")
@@ -124,7 +128,7 @@ def _press(channel: str, payload: Object) -> Press | None:
     )
 
 
-def _pressed_place(payload: Object) -> str | None:
+def _pressed_place(payload: _Object) -> str | None:
     named = _object(payload.get("channel")).get("id") or _object(payload.get("container")).get("channel_id")
     return named if is_place(named) else None
 
@@ -134,12 +138,12 @@ def _places(place: str, sender: str | None, is_alone: bool) -> tuple[str, ...]:
     return (place, sender) if is_alone and sender is not None else (place,)
 
 
-def _sender(event: Object) -> str | None:
+def _sender(event: _Object) -> str | None:
     user = event.get("user")
     return user if is_user(user) and not _is_bot(event) else None
 
 
-def _flags(event: Object) -> frozenset[Flag]:
+def _flags(event: _Object) -> frozenset[Flag]:
     marks = {
         Flag.BOT: _is_bot(event),
         Flag.AUTOMATIC: event.get("subtype") not in _BY_HAND,
@@ -148,16 +152,16 @@ def _flags(event: Object) -> frozenset[Flag]:
     return frozenset(flag for flag, is_so in marks.items() if is_so)
 
 
-def _is_bot(event: Object) -> bool:
+def _is_bot(event: _Object) -> bool:
     return bool(event.get("bot_id") or event.get("bot_profile")) or event.get("user") == _SLACKBOT
 
 
-def _root(event: Object) -> str | None:
+def _root(event: _Object) -> str | None:
     root = event.get("thread_ts")
     return root if is_message_id(root) and root != event.get("ts") else None
 
 
-def _own_user(payload: Object) -> str | None:
+def _own_user(payload: _Object) -> str | None:
     named = next((one.get("user_id") for one in _objects(payload.get("authorizations")) if one.get("is_bot")), None)
     return named if is_user(named) else None
 
@@ -167,209 +171,38 @@ def _microseconds(stamp: str) -> int:
     return int(whole) * 1_000_000 + int(fraction.ljust(6, "0"))
 
 
-def _object(value: object) -> Object:
+def _object(value: object) -> _Object:
     return value if isinstance(value, Mapping) else {}
 
 
-def _objects(value: object) -> list[Object]:
+def _objects(value: object) -> list[_Object]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
-# Ask Slack for the messages of a place: for one that may have arrived, and for what one says now.
+# Which thread a message was heard in: an answer to it goes to the thread's first message, as Slack wants.
+
+_MOST_THREADS: Final = 10_000
 
 
-SKEW: Final = timedelta(minutes=5)  # between their clock and ours
-MOST_PAGES: Final = 10
-_PAGE: Final = 200
-_DRAWN = re.compile(r":[a-z0-9_+'-]{1,60}:|[^\x20-\x7e]")  # what Slack may write in another way
+class SlackThreads:
+    """Of what this process heard; an answer to anything else names the message itself, which then begins a thread."""
 
-Found = Mapping[str, Any]
+    def __init__(self) -> None:
+        self._roots: OrderedDict[tuple[str, str], str] = OrderedDict()
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlackSearch:
-    api: SlackWebApi
-
-    async def find(self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float) -> Receipt | None:
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                return await self._find(call, channel, since, timeout_seconds)
-        except TimeoutError:
-            pass
-        raise DeliveryTimeout("Slack did not say in time whether the message arrived")
-
-    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> Found:
-        """As it stands there, in a thread or not."""
-        asked = {"channel": channel, "ts": stamp, "oldest": stamp, "latest": stamp, "inclusive": "true", "limit": 1}
-        told = await self.api.look("conversations.replies", asked, timeout_seconds)
-        for message in _messages(told):
-            if message.get("ts") == stamp:
-                return message
-        raise ValidationError("the Slack message is gone")
-
-    async def _find(self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float) -> Receipt | None:
-        async for message in self._since(call, channel, since, timeout_seconds):
-            if _mark(message) == call.mark and is_message_id(message.get("ts")):
-                return Receipt(message["ts"], conversation=channel)
-            if _is_unmarked_twin(message, call):
-                raise TargetUnavailable("Slack does not show us which message is which; the app may lack a permission")
-        return None
-
-    async def _since(
-        self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float
-    ) -> AsyncIterator[Found]:
-        method = "conversations.replies" if call.thread else "conversations.history"
-        asked = _asked(call, channel, since)
-        for _ in range(MOST_PAGES):
-            told = await self.api.look(method, asked, timeout_seconds)
-            for message in _messages(told):
-                yield message
-            cursor = _next(told)
-            if cursor is None:
-                return
-            asked = asked | {"cursor": cursor}
-        raise TargetUnavailable("too much was written at Slack since to look through it all")
-
-
-def _asked(call: SlackCall, channel: str, since: datetime) -> dict[str, Any]:
-    oldest = f"{(since - SKEW).timestamp():.6f}"
-    asked = {"channel": channel, "oldest": oldest, "inclusive": "true", "limit": _PAGE, "include_all_metadata": "true"}
-    return asked | ({"ts": call.thread} if call.thread else {})
-
-
-def _messages(told: Found) -> list[Found]:
-    messages = told.get("messages")
-    if not isinstance(messages, list):
-        raise TargetUnavailable("Slack's answer could not be read")
-    return [one for one in messages if isinstance(one, Mapping)]
-
-
-def _next(told: Found) -> str | None:
-    more = told.get("response_metadata")
-    cursor = more.get("next_cursor") if isinstance(more, Mapping) else None
-    if isinstance(cursor, str) and cursor:
-        return cursor
-    if told.get("has_more") is True:
-        raise TargetUnavailable("Slack has more messages and does not say where")
-    return None
-
-
-def _mark(message: Found) -> object:
-    metadata = message.get("metadata")
-    if not isinstance(metadata, Mapping) or metadata.get("event_type") != EVENT_TYPE:
-        return None
-    payload = metadata.get("event_payload")
-    return payload.get("mark") if isinstance(payload, Mapping) else None
-
-
-def _is_unmarked_twin(message: Found, call: SlackCall) -> bool:
-    """Some app wrote the same words and we see no mark: it could be ours with the mark withheld."""
-    if "bot_id" not in message or message.get("metadata"):
-        return False
-    return _plain(str(message.get("text", ""))) == _plain(call.text)
-
-
-def _plain(text: str) -> str:
-    return "".join(_DRAWN.sub("", text).split())
-
-
-# Hear what people do at Slack; an envelope is acknowledged once what it brought has been handled, and not before.
-
-
-MOST_AT_ONCE: Final = 20  # they are handled one after the other, and Slack waits three seconds for each
-_MOST_RENEWALS: Final = 3
-_FOR_GOOD: Final[Mapping[str, str]] = {
-    "link_disabled": "Socket Mode is turned off for this Slack app",
-    "too_many_websockets": "too many programs listen for this Slack app",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnhandledEnvelope:
-    """Given out, perhaps several times, until a look beyond its position says that it was handled."""
-
-    position: int
-    envelope_id: str
-    connection: SlackConnection
-    event: InboundEvent
-
-
-class SlackListening:
-    """Positions are microseconds since 1970, never below one that was given before, so they grow over restarts."""
-
-    def __init__(
-        self, sockets: SocketMode, read: Callable[[Mapping[str, Any]], InboundEvent | None], now_us: Callable[[], int]
-    ) -> None:
-        self._sockets = sockets
-        self._read = read
-        self._now_us = now_us
-        self._unhandled: list[UnhandledEnvelope] = []
-        self._last = 0
-
-    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        self._last = max(self._last, position or 0)
-        await self._acknowledge(position or 0)
-        if not self._unhandled:
-            await self._sockets.connect()
-            await self._wait(timeout_seconds)
-        return self._listened()
-
-    async def _acknowledge(self, position: int) -> None:
-        handled = [one for one in self._unhandled if one.position < position]
-        self._unhandled = [one for one in self._unhandled if one.position >= position]
-        for one in handled:
-            await self._sockets.acknowledge(one.connection, one.envelope_id)
-
-    async def _wait(self, timeout_seconds: float) -> None:
-        """Until something came; then whatever came with it."""
-        clock = asyncio.get_running_loop().time
-        deadline, renewals = clock() + timeout_seconds, 0
-        while len(self._unhandled) < MOST_AT_ONCE:
-            frame = await self._sockets.next(0.0 if self._unhandled else deadline - clock())
-            if frame is None:
-                return
-            renewals += await self._take(frame)
-            if renewals > _MOST_RENEWALS:
-                raise TargetUnavailable("Slack closes its event connection again and again")
-
-    async def _take(self, frame: SlackFrame) -> bool:
-        """Whether another connection had to be opened."""
-        content = frame.content
-        if content is None:
-            await self._sockets.drop(frame.connection)
-            return await self._sockets.connect()
-        if content.get("type") == "disconnect":
-            return await self._renew(frame.connection, str(content.get("reason")))
-        await self._keep(frame.connection, content)
-        return False
-
-    async def _renew(self, connection: SlackConnection, reason: str) -> bool:
-        if words := _FOR_GOOD.get(reason):
-            await self._sockets.drop(connection)
-            raise TargetUnavailable(words)
-        return await self._sockets.renew(connection)
-
-    async def _keep(self, connection: SlackConnection, content: Mapping[str, Any]) -> None:
-        """What is for nobody to handle is done with at once, such as a command or somebody's edit."""
-        envelope_id = content.get("envelope_id")
-        if not isinstance(envelope_id, str):
+    def heard(self, event: InboundEvent | None) -> None:
+        if not isinstance(event, InboundMessage) or event.replies_to is None:
             return
-        event = self._read(content)
-        if event is None:
-            await self._sockets.acknowledge(connection, envelope_id)
-            return
-        self._last = max(self._last + 1, self._now_us())
-        kept = UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
-        self._unhandled.append(kept)
+        for place in event.places:
+            self._roots[place, event.message_id] = event.replies_to
+        while len(self._roots) > _MOST_THREADS:
+            self._roots.popitem(last=False)
 
-    def _listened(self) -> Listened:
-        events = tuple(one.event for one in self._unhandled)
-        position = self._unhandled[-1].position + 1 if self._unhandled else None
-        return Listened(events=events, position=position, everything=self._sockets.is_empty)
+    def root(self, place: str, message_id: str) -> str:
+        return self._roots.get((place, message_id), message_id)
 
 
 # Slack's Socket Mode: websockets that Slack renews from time to time, read as one stream of frames.
-
 
 CONNECT_SECONDS: Final = 10.0
 _ACK_SECONDS: Final = 5.0
@@ -381,7 +214,7 @@ _log = structlog.get_logger("postroom.slack")
 
 
 @dataclass(slots=True, eq=False)
-class SlackConnection:
+class _SlackConnection:
     """`is_leaving`: Slack will close it soon, and until then it may still bring something."""
 
     socket: aiohttp.ClientWebSocketResponse
@@ -396,10 +229,10 @@ class SlackConnection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlackFrame:
+class _SlackFrame:
     """What one connection brought; None says that it has ended."""
 
-    connection: SlackConnection
+    connection: _SlackConnection
     content: Mapping[str, Any] | None
 
 
@@ -409,20 +242,20 @@ class SocketMode:
     def __init__(self, open_url: Callable[[], Awaitable[str]]) -> None:
         self._open_url = open_url
         self._session: aiohttp.ClientSession | None = None
-        self._connections: list[SlackConnection] = []  # the leaving ones, too
-        self._frames: asyncio.Queue[SlackFrame] = asyncio.Queue(_MOST_UNREAD)
+        self._connections: list[_SlackConnection] = []  # the leaving ones, too
+        self._frames: asyncio.Queue[_SlackFrame] = asyncio.Queue(_MOST_UNREAD)
 
     async def connect(self) -> bool:
         """Unless there is a connection that will stay; returns whether one had to be opened."""
         if any(not one.is_leaving for one in self._connections):
             return False
         url = await self._open_url()
-        connection = SlackConnection(await self._dial(url))
+        connection = _SlackConnection(await self._dial(url))
         connection.reader = asyncio.create_task(self._read(connection))
         self._connections.append(connection)
         return True
 
-    async def renew(self, connection: SlackConnection) -> bool:
+    async def renew(self, connection: _SlackConnection) -> bool:
         """A new one is opened before the old one ends."""
         connection.is_leaving = True
         opened = await self.connect()
@@ -431,11 +264,11 @@ class SocketMode:
             await self.drop(old)
         return opened
 
-    async def drop(self, connection: SlackConnection) -> None:
+    async def drop(self, connection: _SlackConnection) -> None:
         self._connections = [one for one in self._connections if one is not connection]
         await connection.close()
 
-    async def next(self, timeout_seconds: float) -> SlackFrame | None:
+    async def next(self, timeout_seconds: float) -> _SlackFrame | None:
         """None when nothing came in time."""
         if not self._frames.empty():
             return self._frames.get_nowait()
@@ -451,7 +284,7 @@ class SocketMode:
     def is_empty(self) -> bool:
         return self._frames.empty()
 
-    async def acknowledge(self, connection: SlackConnection, envelope_id: str) -> None:
+    async def acknowledge(self, connection: _SlackConnection, envelope_id: str) -> None:
         """Where the envelope came from, or else where we are connected now. What gets lost is sent again by Slack."""
         for one in (connection, *self._connections):
             if not one.socket.closed and await _said(one.socket, {"envelope_id": envelope_id}):
@@ -476,14 +309,14 @@ class SocketMode:
             pass
         raise TargetUnavailable("Slack's event connection could not be opened")
 
-    async def _read(self, connection: SlackConnection) -> None:
+    async def _read(self, connection: _SlackConnection) -> None:
         try:
             async for message in connection.socket:
                 if message.type is aiohttp.WSMsgType.TEXT and (content := _parsed(message.data)) is not None:
-                    await self._frames.put(SlackFrame(connection=connection, content=content))
+                    await self._frames.put(_SlackFrame(connection=connection, content=content))
         finally:
             if connection in self._connections:
-                await self._frames.put(SlackFrame(connection=connection, content=None))
+                await self._frames.put(_SlackFrame(connection=connection, content=None))
 
 
 async def _said(socket: aiohttp.ClientWebSocketResponse, words: Mapping[str, str]) -> bool:
@@ -503,37 +336,106 @@ def _parsed(data: str) -> Mapping[str, Any] | None:
     return content if isinstance(content, Mapping) else None
 
 
-# Which thread a message was heard in: an answer to it goes to the thread's first message, as Slack wants.
+# Hear what people do at Slack; an envelope is acknowledged once what it brought has been handled, and not before.
+
+_MOST_AT_ONCE: Final = 20  # they are handled one after the other, and Slack waits three seconds for each
+_MOST_RENEWALS: Final = 3
+_FOR_GOOD: Final[Mapping[str, str]] = {
+    "link_disabled": "Socket Mode is turned off for this Slack app",
+    "too_many_websockets": "too many programs listen for this Slack app",
+}
 
 
-_MOST: Final = 10_000
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _UnhandledEnvelope:
+    """Given out, perhaps several times, until a look beyond its position says that it was handled."""
+
+    position: int
+    envelope_id: str
+    connection: _SlackConnection
+    event: InboundEvent
 
 
-class SlackThreads:
-    """Of what this process heard; an answer to anything else names the message itself, which then begins a thread."""
+class SlackListening:
+    """Positions are microseconds since 1970, never below one that was given before, so they grow over restarts."""
 
-    def __init__(self) -> None:
-        self._roots: OrderedDict[tuple[str, str], str] = OrderedDict()
+    def __init__(
+        self, sockets: SocketMode, read: Callable[[Mapping[str, Any]], InboundEvent | None], now_us: Callable[[], int]
+    ) -> None:
+        self._sockets = sockets
+        self._read = read
+        self._now_us = now_us
+        self._unhandled: list[_UnhandledEnvelope] = []
+        self._last = 0
 
-    def heard(self, event: InboundEvent | None) -> None:
-        if not isinstance(event, InboundMessage) or event.replies_to is None:
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        self._last = max(self._last, position or 0)
+        await self._acknowledge(position or 0)
+        if not self._unhandled:
+            await self._sockets.connect()
+            await self._wait(timeout_seconds)
+        return self._listened()
+
+    async def _acknowledge(self, position: int) -> None:
+        handled = [one for one in self._unhandled if one.position < position]
+        self._unhandled = [one for one in self._unhandled if one.position >= position]
+        for one in handled:
+            await self._sockets.acknowledge(one.connection, one.envelope_id)
+
+    async def _wait(self, timeout_seconds: float) -> None:
+        """Until something came; then whatever came with it."""
+        clock = asyncio.get_running_loop().time
+        deadline, renewals = clock() + timeout_seconds, 0
+        while len(self._unhandled) < _MOST_AT_ONCE:
+            frame = await self._sockets.next(0.0 if self._unhandled else deadline - clock())
+            if frame is None:
+                return
+            renewals += await self._take(frame)
+            if renewals > _MOST_RENEWALS:
+                raise TargetUnavailable("Slack closes its event connection again and again")
+
+    async def _take(self, frame: _SlackFrame) -> bool:
+        """Whether another connection had to be opened."""
+        content = frame.content
+        if content is None:
+            await self._sockets.drop(frame.connection)
+            return await self._sockets.connect()
+        if content.get("type") == "disconnect":
+            return await self._renew(frame.connection, str(content.get("reason")))
+        await self._keep(frame.connection, content)
+        return False
+
+    async def _renew(self, connection: _SlackConnection, reason: str) -> bool:
+        if words := _FOR_GOOD.get(reason):
+            await self._sockets.drop(connection)
+            raise TargetUnavailable(words)
+        return await self._sockets.renew(connection)
+
+    async def _keep(self, connection: _SlackConnection, content: Mapping[str, Any]) -> None:
+        """What is for nobody to handle is done with at once, such as a command or somebody's edit."""
+        envelope_id = content.get("envelope_id")
+        if not isinstance(envelope_id, str):
             return
-        for place in event.places:
-            self._roots[place, event.message_id] = event.replies_to
-        while len(self._roots) > _MOST:
-            self._roots.popitem(last=False)
+        event = self._read(content)
+        if event is None:
+            await self._sockets.acknowledge(connection, envelope_id)
+            return
+        self._last = max(self._last + 1, self._now_us())
+        kept = _UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
+        self._unhandled.append(kept)
 
-    def root(self, place: str, message_id: str) -> str:
-        return self._roots.get((place, message_id), message_id)
+    def _listened(self) -> Listened:
+        events = tuple(one.event for one in self._unhandled)
+        position = self._unhandled[-1].position + 1 if self._unhandled else None
+        return Listened(events=events, position=position, everything=self._sockets.is_empty)
 
 
 # How Slack shows that an answer is being worked on: a status in the thread, or where that is refused a reaction.
 
-
 STATUS: Final = "assistant.threads.setStatus"
 WORDS: Final = "is working on it…"
-EMOJI: Final = "eyes"
-_WORK_SIGN_MOST: Final = 1_000
+_EMOJI: Final = "eyes"
+_MOST_SIGNS: Final = 1_000
 
 
 class SlackWorkSign:
@@ -581,7 +483,7 @@ class SlackWorkSign:
             pass
         except (ValidationError, CredentialsRefused):
             stands = False
-        if len(self._reacted) >= _WORK_SIGN_MOST:
+        if len(self._reacted) >= _MOST_SIGNS:
             self._reacted.clear()
         self._reacted[channel, message_id] = stands
         return stands
@@ -592,4 +494,4 @@ class SlackWorkSign:
 
 
 def _reaction(channel: str, message_id: str) -> dict[str, str]:
-    return {"channel": channel, "timestamp": message_id, "name": EMOJI}
+    return {"channel": channel, "timestamp": message_id, "name": _EMOJI}

@@ -1,13 +1,14 @@
-"""Who and what has a name at Slack: people, channels, direct messages, and single messages in them."""
+"""Slack's Web API: names, calls and refusals, and the uploads and searches that are made of such calls."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -17,6 +18,7 @@ from postroom.kernel.http.call import HttpAnswer, HttpCall
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
     CredentialsRefused,
+    DeliveryTimeout,
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -28,6 +30,8 @@ from postroom.kernel.values.errors import (
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Receipt
 from postroom.message.inbound import InboundFile
+
+# Who and what has a name: people, channels, direct messages, and single messages in them.
 
 PLACE: Final = r"[CDGUW][A-Z0-9]{1,30}"
 MESSAGE_ID: Final = r"\d{1,12}\.\d{1,6}"
@@ -58,13 +62,13 @@ def is_message_id(text: object) -> bool:
 
 # One call of Slack's Web API, ready to be made.
 
-
 POST: Final = "chat.postMessage"
 UPDATE: Final = "chat.update"
 DELETE: Final = "chat.delete"
 DELETE_FILE: Final = "files.delete"
 REACT: Final = "reactions.add"
 PUBLISH: Final = "files.completeUploadExternal"
+EVENT_TYPE: Final = "postroom_delivery"
 FILE_ID: Final = "file:"  # before the id of a file, where Slack did not say in which message it stands
 
 
@@ -104,14 +108,13 @@ class SlackCall:
 
 # What Slack says when it says no, in our words: a 200 with `ok: false` and a code, or a status that refuses.
 
-
 CREDENTIALS: Final = frozenset(
     ["invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "not_allowed_token_type"]
 )
 PERMISSIONS: Final = frozenset(
     ["missing_scope", "no_permission", "ekm_access_denied", "access_denied", "accesslimited", "team_access_not_granted"]
 )
-THROTTLED: Final = frozenset(["ratelimited", "rate_limited"])
+_THROTTLED: Final = frozenset(["ratelimited", "rate_limited"])
 UNSURE: Final = frozenset(["fatal_error", "internal_error"])  # some of it may have been done, say Slack's own pages
 AWAY: Final = frozenset(["service_unavailable", "request_timeout", "team_added_to_org", "unknown_method"])
 SENTENCES: Final[Mapping[str, str]] = {
@@ -177,7 +180,7 @@ def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> Postr
 
 
 def _meaning(answer: HttpAnswer, told: Mapping[str, Any], code: str | None, now: datetime) -> PostroomError:
-    if answer.status == 429 or code in THROTTLED:
+    if answer.status == 429 or code in _THROTTLED:
         return _throttled(answer.retry_after, now)
     if code is not None and (answer.status < 300 or code in UNSURE):
         return _by_code(code, told)
@@ -186,7 +189,7 @@ def _meaning(answer: HttpAnswer, told: Mapping[str, Any], code: str | None, now:
     return _by_status(answer.status)
 
 
-def not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
+def _not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
     """By the place that takes a file's bytes: nothing of it can be seen yet, and only its size is the file's fault."""
     if answer.status == 429:
         refused = _throttled(answer.retry_after, now)
@@ -243,67 +246,7 @@ def _lacking(code: str, told: Mapping[str, Any]) -> str:
     return f"{code}: {needed}" if isinstance(needed, str) and _SCOPES.fullmatch(needed) else code
 
 
-# A file on its way into Slack: an address to bring it to, the bytes, and the one call that shows it to people.
-
-
-_ASK: Final = "files.getUploadURLExternal"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlackUploads:
-    """Nobody sees a file before it is published, so everything until then can be done again."""
-
-    api: SlackWebApi
-
-    async def publish(self, call: SlackCall, file: Attachment, content: bytes, timeout_seconds: float) -> Receipt:
-        """`call` names the conversation, and the thread, by the ids that Slack wants."""
-        ends_at = time.monotonic() + timeout_seconds
-        file_id = await self._uploaded(file, content, ends_at)
-        named = {name: call.body[name] for name in ("thread_ts", "initial_comment") if name in call.body}
-        body = {"files": [{"id": file_id, "title": plain_name(file)}], "channel_id": call.channel, **named}
-        return receipt(file_id, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
-
-    async def _uploaded(self, file: Attachment, content: bytes, ends_at: float) -> str:
-        asked = {"filename": plain_name(file), "length": str(len(content))}
-        told = await self.api.fill_in(_ASK, asked, ends_at - time.monotonic())
-        url, file_id = told.get("upload_url"), told.get("file_id")
-        if not isinstance(url, str) or not isinstance(file_id, str) or not self._is_trusted(url):
-            raise TargetUnavailable("Slack named no place for the file that can be trusted")
-        await self.api.bring(url, content, ends_at - time.monotonic())
-        return file_id
-
-    def _is_trusted(self, url: str) -> bool:
-        try:
-            address = urlsplit(url)
-        except ValueError:
-            return False
-        wanted = ("https",) if self.api.is_encrypted else ("http", "https")
-        return address.scheme in wanted and bool(address.hostname)
-
-
-def receipt(file_id: str, channel: str, told: Told) -> Receipt:
-    """The message that shows the file, where Slack names it already; else the file, by which Slack knows it."""
-    files = told.get("files")
-    listed = [one for one in files if isinstance(one, Mapping)] if isinstance(files, list) else []
-    if not any(one.get("id") == file_id for one in listed):
-        raise OutcomeUncertain("Slack accepted the file and did not say that it shows it")
-    stamps = [stamp for one in listed for stamp in _stamps(one.get("shares"), channel)]
-    return Receipt(stamps[0] if stamps else f"{FILE_ID}{file_id}", conversation=channel)
-
-
-def _stamps(shares: Any, channel: str) -> list[str]:
-    """Under `public` or `private`, by channel; Slack fills it in a moment later, so it is often empty."""
-    found = [kind.get(channel) for kind in shares.values()] if _holds(shares) else []
-    posts = [one for places in found if isinstance(places, list) for one in places if isinstance(one, Mapping)]
-    return [str(one["ts"]) for one in posts if is_message_id(one.get("ts"))]
-
-
-def _holds(shares: Any) -> bool:
-    return isinstance(shares, Mapping) and all(isinstance(kind, Mapping) for kind in shares.values())
-
-
 # Slack's Web API over HTTP: one request for one call, and its answer.
-
 
 _BYTES: Final = {"Content-Type": "application/octet-stream"}
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
@@ -361,7 +304,7 @@ class SlackWebApi:
         else:
             if 200 <= answer.status < 300:
                 return
-            raise not_uploaded(answer, self._now())
+            raise _not_uploaded(answer, self._now())
         raise TargetUnavailable(reason)
 
     async def fetch(self, file: InboundFile, timeout_seconds: float) -> InboundFile:
@@ -412,3 +355,156 @@ def _parse(body: bytes) -> Told:
     except (ValueError, RecursionError):
         return {}
     return told if isinstance(told, Mapping) else {}
+
+
+# A file on its way into Slack: an address to bring it to, the bytes, and the one call that shows it to people.
+
+_ASK: Final = "files.getUploadURLExternal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackUploads:
+    """Nobody sees a file before it is published, so everything until then can be done again."""
+
+    api: SlackWebApi
+
+    async def publish(self, call: SlackCall, file: Attachment, content: bytes, timeout_seconds: float) -> Receipt:
+        """`call` names the conversation, and the thread, by the ids that Slack wants."""
+        ends_at = time.monotonic() + timeout_seconds
+        file_id = await self._uploaded(file, content, ends_at)
+        named = {name: call.body[name] for name in ("thread_ts", "initial_comment") if name in call.body}
+        body = {"files": [{"id": file_id, "title": plain_name(file)}], "channel_id": call.channel, **named}
+        return _receipt(file_id, call.channel, await self.api.call(call.method, body, ends_at - time.monotonic()))
+
+    async def _uploaded(self, file: Attachment, content: bytes, ends_at: float) -> str:
+        asked = {"filename": plain_name(file), "length": str(len(content))}
+        told = await self.api.fill_in(_ASK, asked, ends_at - time.monotonic())
+        url, file_id = told.get("upload_url"), told.get("file_id")
+        if not isinstance(url, str) or not isinstance(file_id, str) or not self._is_trusted(url):
+            raise TargetUnavailable("Slack named no place for the file that can be trusted")
+        await self.api.bring(url, content, ends_at - time.monotonic())
+        return file_id
+
+    def _is_trusted(self, url: str) -> bool:
+        try:
+            address = urlsplit(url)
+        except ValueError:
+            return False
+        wanted = ("https",) if self.api.is_encrypted else ("http", "https")
+        return address.scheme in wanted and bool(address.hostname)
+
+
+def _receipt(file_id: str, channel: str, told: Told) -> Receipt:
+    """The message that shows the file, where Slack names it already; else the file, by which Slack knows it."""
+    files = told.get("files")
+    listed = [one for one in files if isinstance(one, Mapping)] if isinstance(files, list) else []
+    if not any(one.get("id") == file_id for one in listed):
+        raise OutcomeUncertain("Slack accepted the file and did not say that it shows it")
+    stamps = [stamp for one in listed for stamp in _stamps(one.get("shares"), channel)]
+    return Receipt(stamps[0] if stamps else f"{FILE_ID}{file_id}", conversation=channel)
+
+
+def _stamps(shares: Any, channel: str) -> list[str]:
+    """Under `public` or `private`, by channel; Slack fills it in a moment later, so it is often empty."""
+    found = [kind.get(channel) for kind in shares.values()] if _holds(shares) else []
+    posts = [one for places in found if isinstance(places, list) for one in places if isinstance(one, Mapping)]
+    return [str(one["ts"]) for one in posts if is_message_id(one.get("ts"))]
+
+
+def _holds(shares: Any) -> bool:
+    return isinstance(shares, Mapping) and all(isinstance(kind, Mapping) for kind in shares.values())
+
+
+# Ask Slack for the messages of a place: for one that may have arrived, and for what one says now.
+
+_SKEW: Final = timedelta(minutes=5)  # between their clock and ours
+_MOST_PAGES: Final = 10
+_PAGE: Final = 200
+_DRAWN = re.compile(r":[a-z0-9_+'-]{1,60}:|[^\x20-\x7e]")  # what Slack may write in another way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackSearch:
+    api: SlackWebApi
+
+    async def find(self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float) -> Receipt | None:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return await self._find(call, channel, since, timeout_seconds)
+        except TimeoutError:
+            pass
+        raise DeliveryTimeout("Slack did not say in time whether the message arrived")
+
+    async def message(self, channel: str, stamp: str, timeout_seconds: float) -> Told:
+        """As it stands there, in a thread or not."""
+        asked = {"channel": channel, "ts": stamp, "oldest": stamp, "latest": stamp, "inclusive": "true", "limit": 1}
+        told = await self.api.look("conversations.replies", asked, timeout_seconds)
+        for message in _messages_in(told):
+            if message.get("ts") == stamp:
+                return message
+        raise ValidationError("the Slack message is gone")
+
+    async def _find(self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float) -> Receipt | None:
+        async for message in self._since(call, channel, since, timeout_seconds):
+            if _mark(message) == call.mark and is_message_id(message.get("ts")):
+                return Receipt(message["ts"], conversation=channel)
+            if _is_unmarked_twin(message, call):
+                raise TargetUnavailable("Slack does not show us which message is which; the app may lack a permission")
+        return None
+
+    async def _since(
+        self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float
+    ) -> AsyncIterator[Told]:
+        method = "conversations.replies" if call.thread else "conversations.history"
+        asked = _asked_since(call, channel, since)
+        for _ in range(_MOST_PAGES):
+            told = await self.api.look(method, asked, timeout_seconds)
+            for message in _messages_in(told):
+                yield message
+            cursor = _next_page(told)
+            if cursor is None:
+                return
+            asked = asked | {"cursor": cursor}
+        raise TargetUnavailable("too much was written at Slack since to look through it all")
+
+
+def _asked_since(call: SlackCall, channel: str, since: datetime) -> dict[str, Any]:
+    oldest = f"{(since - _SKEW).timestamp():.6f}"
+    asked = {"channel": channel, "oldest": oldest, "inclusive": "true", "limit": _PAGE, "include_all_metadata": "true"}
+    return asked | ({"ts": call.thread} if call.thread else {})
+
+
+def _messages_in(told: Told) -> list[Told]:
+    messages = told.get("messages")
+    if not isinstance(messages, list):
+        raise TargetUnavailable("Slack's answer could not be read")
+    return [one for one in messages if isinstance(one, Mapping)]
+
+
+def _next_page(told: Told) -> str | None:
+    more = told.get("response_metadata")
+    cursor = more.get("next_cursor") if isinstance(more, Mapping) else None
+    if isinstance(cursor, str) and cursor:
+        return cursor
+    if told.get("has_more") is True:
+        raise TargetUnavailable("Slack has more messages and does not say where")
+    return None
+
+
+def _mark(message: Told) -> object:
+    metadata = message.get("metadata")
+    if not isinstance(metadata, Mapping) or metadata.get("event_type") != EVENT_TYPE:
+        return None
+    payload = metadata.get("event_payload")
+    return payload.get("mark") if isinstance(payload, Mapping) else None
+
+
+def _is_unmarked_twin(message: Told, call: SlackCall) -> bool:
+    """Some app wrote the same words and we see no mark: it could be ours with the mark withheld."""
+    if "bot_id" not in message or message.get("metadata"):
+        return False
+    return _plain(str(message.get("text", ""))) == _plain(call.text)
+
+
+def _plain(text: str) -> str:
+    return "".join(_DRAWN.sub("", text).split())

@@ -1,4 +1,4 @@
-"""One call of the Bot API, ready to be made, and what a refusal of it means."""
+"""The calls of the Bot API that a message takes, with its looks, keyboard and files; and its edits."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ from postroom.kernel.values.fields import text_problem
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import REPEAT_MARK, Message, Receipt
 from postroom.message.markup import Button, Markup, Revision
+
+# One call, ready to be made, and what a refusal of it means.
 
 _BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
 
@@ -87,103 +89,11 @@ def read_refusal(
     return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
 
 
-# Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone.
-
-
-DELETE: Final = "deleteMessage"
-METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", DELETE})
-_MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
-_NOT_MODIFIED: Final = "message is not modified"
-_ALREADY_GONE: Final = "message to delete not found"
-_NO_TEXT: Final = "there is no text in the message to edit"
-_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
-_IN_NO_CAPTION: Final = "link_preview_options"
-
-
-class AlreadySo(ValidationError):
-    """The message says just that or is gone, so it was done before, or there was nothing to do."""
-
-
-class HasCaption(ValidationError):
-    """The words to edit stand under a file."""
-
-
-def edits(message: Message, revises: Revision, chat_id: int | str, show: Show) -> Sequence[TelegramCall]:
-    """
-    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
-    answers to the first, and messages it needs no more are deleted.
-    """
-    if revises.deletes:
-        known = [one for one in revises.standing if not one.startswith(BROUGHT)]
-        return [_delete(chat_id, number) for number in _numbers(known)]
-    numbers, markup = _numbers(revises.worded), _keyboard(message.markup)
-    if not message.text:
-        body = {"chat_id": chat_id, "message_id": numbers[-1], "reply_markup": markup}
-        return [TelegramCall(method="editMessageReplyMarkup", body=body)]
-    shown = show(message, CAPTION_LIMIT if revises.files == len(revises.provider_ids) else TEXT_LIMIT)
-    if message.markup or len(shown) <= len(numbers):
-        shown[-1] = shown[-1] | {"reply_markup": markup}
-    changed = [_edit(chat_id, number, one) for number, one in zip(numbers, shown, strict=False)]
-    surplus = [_delete(chat_id, number, or_say=MISSING) for number in numbers[len(shown) :]]
-    *others, last = [*changed, *surplus]
-    return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
-
-
-def _edit(chat_id: int | str, number: int, shown: Shown) -> TelegramCall:
-    return TelegramCall(method="editMessageText", body={"chat_id": chat_id, "message_id": number, **shown})
-
-
-def _delete(chat_id: int | str, number: int, or_say: str = "") -> TelegramCall:
-    """Telegram deletes only what is young; what is in the way then says as little as can be."""
-    instead = _edit(chat_id, number, {"text": or_say, "reply_markup": dict(NO_KEYBOARD)}) if or_say else None
-    return TelegramCall(method=DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
-
-
-def _answer(chat_id: int | str, to: int, shown: Shown) -> TelegramCall:
-    about = {"message_id": to, "allow_sending_without_reply": True}
-    return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
-
-
-def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
-    return call.method == "editMessageText" and status == 400 and _NO_TEXT in str(told.get("description"))
-
-
-def of_caption(call: TelegramCall) -> TelegramCall:
-    body = {_AS_CAPTION.get(name, name): value for name, value in call.body.items() if name != _IN_NO_CAPTION}
-    return TelegramCall(method="editMessageCaption", body=body)
-
-
-def edit_receipt(call: TelegramCall) -> Receipt:
-    """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
-    act = "delete" if call.method == DELETE else "edit"
-    return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
-
-
-def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
-    said = str(told.get("description", "")).lower()
-    return status == 400 and (_NOT_MODIFIED in said or _ALREADY_GONE in said)
-
-
-def _keyboard(markup: Markup | None) -> dict[str, Any]:
-    if markup is None:
-        return dict(NO_KEYBOARD)
-    if markup.force_reply:
-        raise ValidationError("an edit cannot ask for a reply")
-    return keyboard(markup)
-
-
-def _numbers(provider_ids: Sequence[str]) -> list[int]:
-    if not provider_ids or not all(_MESSAGE_ID.fullmatch(one) for one in provider_ids):
-        raise ValidationError("only a Telegram message can be edited")
-    return [int(one) for one in provider_ids]
-
-
 # Markdown for Telegram: the text, and entities that say how parts of it look; never `parse_mode`.
-
 
 MOST_ENTITIES: Final = 100  # Telegram silently leaves out the others
 _MOST_MORE: Final = 5  # messages for the sake of looks: a chat takes one in a second, and others wait for theirs
-NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
+_NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
 _TYPES: Final = {
     SpanStyle.BOLD: "bold",
     SpanStyle.HEADING: "bold",
@@ -206,7 +116,7 @@ def rich_of(message: Message) -> RichText:
 
 def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
     parts = _parts(rich_of(message), limit)
-    return [body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
+    return [_body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
 
 
 def _parts(rich: RichText, limit: int) -> list[RichText]:
@@ -227,12 +137,12 @@ def _links(part: RichText) -> Sequence[TextSpan]:
     return part.links
 
 
-def body(part: RichText) -> dict[str, Any]:
-    found = entities(part)
-    return {"text": part.text, **NO_PREVIEW} | ({"entities": found} if found else {})
+def _body(part: RichText) -> dict[str, Any]:
+    found = _entities(part)
+    return {"text": part.text, **_NO_PREVIEW} | ({"entities": found} if found else {})
 
 
-def entities(part: RichText) -> list[dict[str, Any]]:
+def _entities(part: RichText) -> list[dict[str, Any]]:
     """What matters most when there are too many: where links lead, then code, then the looks."""
     spans = _lawful(part)
     kept = frozenset(sorted(spans, key=lambda span: _RANK.get(span.style, len(_RANK)))[:MOST_ENTITIES])
@@ -276,139 +186,13 @@ def _entity(span: TextSpan, units: Sequence[int]) -> dict[str, Any]:
     return entity
 
 
-# Files for Telegram: one album with a short text as its caption; after a longer text, and one by one with buttons.
-
-
-CAPTION_LIMIT: Final = 1024
-PHOTO_BYTES: Final = 10_000_000
-ALBUM_FILES: Final = 10
-ALBUM_BYTES: Final = 50_000_000  # of one request, as far as Telegram's own server takes them
-PHOTO, DOCUMENT, ALBUM = "sendPhoto", "sendDocument", "sendMediaGroup"
-_PHOTO_TYPES: Final = frozenset({"image/png", "image/jpeg"})
-_UNFIT_PHOTO: Final = ("PHOTO_INVALID_DIMENSIONS", "IMAGE_PROCESS_FAILED", "PHOTO_SAVE_FILE_INVALID")
-_TELEGRAM_FILES_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
-
-BROUGHT: Final = "album:"
-
-Shown = dict[str, Any]
-Show = Callable[[Message, int], list[Shown]]
-"""The text in parts of at most so many units, each as the part of a call's body that shows it."""
-
-
-class PhotoUnfit(ValidationError):
-    """Telegram makes no picture of it, and takes it as a document."""
-
-
-def calls_with_files(message: Message, show: Show, *, buttons: bool = False) -> list[TelegramCall]:
-    """The calls in order, still without the chat; how they are cut never depends on `repeated`."""
-    first = show(replace(message, repeated=False), TEXT_LIMIT)
-    album = not buttons and _is_album(message.attachments)
-    is_caption = len(first) == 1 and utf16_length(first[0]["text"]) <= CAPTION_LIMIT
-    if is_caption and (album or len(message.attachments) == 1):
-        caption, *mark = show(message, CAPTION_LIMIT)
-        return [*_file_calls(message.attachments, _caption(caption), album=album), *_text_calls(mark)]
-    shown = show(message, TEXT_LIMIT)
-    texts = _text_calls(shown if len(shown) == len(first) else first)
-    said = {"caption": REPEAT_MARK} if message.repeated else {}
-    if album:
-        return [*texts, *_file_calls(message.attachments, said, album=True)]
-    *before, last = message.attachments
-    return [*texts, *(_file_call(one, {}) for one in before), _file_call(last, said)]
-
-
-def last_words(calls: Sequence[TelegramCall]) -> int:
-    """The place of the call that the buttons stand under: the last text, or the caption."""
-    return max((place for place, call in enumerate(calls) if not call.files), default=0)
-
-
-def as_document(call: TelegramCall) -> TelegramCall:
-    if call.method == ALBUM:
-        return replace(call, body={**call.body, "media": [one | _DOCUMENT for one in call.body["media"]]})
-    return replace(call, method=DOCUMENT, body={**call.body, **_AS_IT_IS})
-
-
-def is_unfit_photo(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
-    words = str(told.get("description"))
-    photo = call.method == PHOTO or any(one["type"] == "photo" for one in call.body.get("media", []))
-    return photo and status == 400 and any(code in words for code in _UNFIT_PHOTO)
-
-
-def album_receipt(told: Mapping[str, Any]) -> Receipt:
-    """An album is as many messages as it has files, and arrives as a whole; the first has the words."""
-    result = told.get("result")
-    listed = result if isinstance(result, list) else [result]
-    numbers = [one.get("message_id") for one in listed if isinstance(one, Mapping)]
-    if not numbers or not all(type(one) is int for one in numbers):
-        raise OutcomeUncertain("Telegram accepted the files and did not name their messages")
-    first, *more = map(str, numbers)
-    return Receipt(first, also=tuple(more))
-
-
-def form(call: TelegramCall, contents: Sequence[bytes]) -> MultipartForm:
-    """Telegram's own reader ends a name at a semicolon, even between quotes."""
-    fields = {name: value if isinstance(value, str) else json.dumps(value) for name, value in call.body.items()}
-    single = "photo" if call.method == PHOTO else "document"
-    carried = [
-        FormFile(
-            form_field=f"file{place}" if call.method == ALBUM else single,
-            name=plain_name(one).replace(";", ","),
-            media_type=plain_type(one),
-            sha256=one.sha256,
-            content=content,
-        )
-        for place, (one, content) in enumerate(zip(call.files, contents, strict=True))
-    ]
-    return form_of(fields, carried)
-
-
-_AS_IT_IS: Final = {"disable_content_type_detection": True}
-_DOCUMENT: Final = {"type": "document", **_AS_IT_IS}
-
-
-def _is_album(files: Sequence[Attachment]) -> bool:
-    return 1 < len(files) <= ALBUM_FILES and sum(one.size for one in files) <= ALBUM_BYTES
-
-
-def _file_calls(files: Sequence[Attachment], said: Shown, *, album: bool) -> list[TelegramCall]:
-    """Photos and documents do not mix in an album: beside other files a photo is a document, too."""
-    if not album:
-        return [_file_call(one, said) for one in files]
-    kind = {"type": "photo"} if all(map(_is_photo, files)) else _DOCUMENT
-    media = [{**kind, "media": f"attach://file{place}"} for place in range(len(files))]
-    media[0] |= said
-    brought = TelegramCall(method=ALBUM, body={}, brought=True)
-    return [TelegramCall(method=ALBUM, body={"media": media}, files=tuple(files)), *[brought] * (len(files) - 1)]
-
-
-def _is_photo(file: Attachment) -> bool:
-    return file.media_type.lower() in _PHOTO_TYPES and file.size <= PHOTO_BYTES
-
-
-def _file_call(file: Attachment, said: Shown) -> TelegramCall:
-    if _is_photo(file):
-        return TelegramCall(method=PHOTO, body=said, files=(file,))
-    return TelegramCall(method=DOCUMENT, body=said | _AS_IT_IS, files=(file,))
-
-
-def _text_calls(shown: Sequence[Shown]) -> list[TelegramCall]:
-    return [TelegramCall(method="sendMessage", body=one) for one in shown]
-
-
-def _caption(shown: Shown) -> Shown:
-    """A caption shows no preview of a link, so there is none to forbid."""
-    return {
-        _TELEGRAM_FILES_AS_CAPTION[name]: value for name, value in shown.items() if name in _TELEGRAM_FILES_AS_CAPTION
-    }
-
-
 # What stands under a Telegram message: an inline keyboard, or a box to reply in.
 
-
-TOKEN_BYTES: Final = 64
+_TOKEN_BYTES: Final = 64
 MOST_BUTTONS: Final = 100
 LONGEST_LABEL: Final = 64
-LONGEST_PLACEHOLDER: Final = 64
-NO_KEYBOARD: Final[dict[str, Any]] = {"inline_keyboard": []}
+_LONGEST_PLACEHOLDER: Final = 64
+_NO_KEYBOARD: Final[dict[str, Any]] = {"inline_keyboard": []}
 
 
 def reply_markup(markup: Markup, *, selective: bool = False) -> dict[str, Any] | None:
@@ -437,7 +221,7 @@ def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
     if selective:
         box["selective"] = True
     if markup.placeholder:
-        box["input_field_placeholder"] = cut(one_line(markup.placeholder), LONGEST_PLACEHOLDER)
+        box["input_field_placeholder"] = cut(one_line(markup.placeholder), _LONGEST_PLACEHOLDER)
     return box
 
 
@@ -450,8 +234,8 @@ def _action(button: Button) -> dict[str, str]:
     if button.url is not None:
         return {"url": button.url}
     token = button.token or ""
-    if not token or text_problem(token) or len(token.encode()) > TOKEN_BYTES:
-        raise ValidationError(f"a button's token must have 1 to {TOKEN_BYTES} bytes")
+    if not token or text_problem(token) or len(token.encode()) > _TOKEN_BYTES:
+        raise ValidationError(f"a button's token must have 1 to {_TOKEN_BYTES} bytes")
     return {"callback_data": token}
 
 
@@ -478,3 +262,214 @@ def one_line(text: str) -> str:
     if not line:
         raise ValidationError("a button's text must not be blank")
     return line
+
+
+# Files for Telegram: one album with a short text as its caption; after a longer text, and one by one with buttons.
+
+_CAPTION_LIMIT: Final = 1024
+_PHOTO_BYTES: Final = 10_000_000
+_ALBUM_FILES: Final = 10
+_ALBUM_BYTES: Final = 50_000_000  # of one request, as far as Telegram's own server takes them
+_PHOTO, DOCUMENT, ALBUM = "sendPhoto", "sendDocument", "sendMediaGroup"
+_PHOTO_TYPES: Final = frozenset({"image/png", "image/jpeg"})
+_UNFIT_PHOTO: Final = ("PHOTO_INVALID_DIMENSIONS", "IMAGE_PROCESS_FAILED", "PHOTO_SAVE_FILE_INVALID")
+_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
+
+BROUGHT: Final = "album:"
+
+_Shown = dict[str, Any]
+_Show = Callable[[Message, int], list[_Shown]]
+"""The text in parts of at most so many units, each as the part of a call's body that shows it."""
+
+
+class PhotoUnfit(ValidationError):
+    """Telegram makes no picture of it, and takes it as a document."""
+
+
+def calls_with_files(message: Message, show: _Show, *, buttons: bool = False) -> list[TelegramCall]:
+    """The calls in order, still without the chat; how they are cut never depends on `repeated`."""
+    first = show(replace(message, repeated=False), TEXT_LIMIT)
+    album = not buttons and _is_album(message.attachments)
+    is_caption = len(first) == 1 and utf16_length(first[0]["text"]) <= _CAPTION_LIMIT
+    if is_caption and (album or len(message.attachments) == 1):
+        caption, *mark = show(message, _CAPTION_LIMIT)
+        return [*_file_calls(message.attachments, _caption(caption), album=album), *_text_calls(mark)]
+    shown = show(message, TEXT_LIMIT)
+    texts = _text_calls(shown if len(shown) == len(first) else first)
+    said = {"caption": REPEAT_MARK} if message.repeated else {}
+    if album:
+        return [*texts, *_file_calls(message.attachments, said, album=True)]
+    *before, last = message.attachments
+    return [*texts, *(_file_call(one, {}) for one in before), _file_call(last, said)]
+
+
+def last_words(calls: Sequence[TelegramCall]) -> int:
+    """The place of the call that the buttons stand under: the last text, or the caption."""
+    return max((place for place, call in enumerate(calls) if not call.files), default=0)
+
+
+def as_document(call: TelegramCall) -> TelegramCall:
+    if call.method == ALBUM:
+        return replace(call, body={**call.body, "media": [one | _DOCUMENT for one in call.body["media"]]})
+    return replace(call, method=DOCUMENT, body={**call.body, **_AS_IT_IS})
+
+
+def is_unfit_photo(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
+    words = str(told.get("description"))
+    photo = call.method == _PHOTO or any(one["type"] == "photo" for one in call.body.get("media", []))
+    return photo and status == 400 and any(code in words for code in _UNFIT_PHOTO)
+
+
+def album_receipt(told: Mapping[str, Any]) -> Receipt:
+    """An album is as many messages as it has files, and arrives as a whole; the first has the words."""
+    result = told.get("result")
+    listed = result if isinstance(result, list) else [result]
+    numbers = [one.get("message_id") for one in listed if isinstance(one, Mapping)]
+    if not numbers or not all(type(one) is int for one in numbers):
+        raise OutcomeUncertain("Telegram accepted the files and did not name their messages")
+    first, *more = map(str, numbers)
+    return Receipt(first, also=tuple(more))
+
+
+def form(call: TelegramCall, contents: Sequence[bytes]) -> MultipartForm:
+    """Telegram's own reader ends a name at a semicolon, even between quotes."""
+    fields = {name: value if isinstance(value, str) else json.dumps(value) for name, value in call.body.items()}
+    single = "photo" if call.method == _PHOTO else "document"
+    carried = [
+        FormFile(
+            form_field=f"file{place}" if call.method == ALBUM else single,
+            name=plain_name(one).replace(";", ","),
+            media_type=plain_type(one),
+            sha256=one.sha256,
+            content=content,
+        )
+        for place, (one, content) in enumerate(zip(call.files, contents, strict=True))
+    ]
+    return form_of(fields, carried)
+
+
+_AS_IT_IS: Final = {"disable_content_type_detection": True}
+_DOCUMENT: Final = {"type": "document", **_AS_IT_IS}
+
+
+def _is_album(files: Sequence[Attachment]) -> bool:
+    return 1 < len(files) <= _ALBUM_FILES and sum(one.size for one in files) <= _ALBUM_BYTES
+
+
+def _file_calls(files: Sequence[Attachment], said: _Shown, *, album: bool) -> list[TelegramCall]:
+    """Photos and documents do not mix in an album: beside other files a photo is a document, too."""
+    if not album:
+        return [_file_call(one, said) for one in files]
+    kind = {"type": "photo"} if all(map(_is_photo, files)) else _DOCUMENT
+    media = [{**kind, "media": f"attach://file{place}"} for place in range(len(files))]
+    media[0] |= said
+    brought = TelegramCall(method=ALBUM, body={}, brought=True)
+    return [TelegramCall(method=ALBUM, body={"media": media}, files=tuple(files)), *[brought] * (len(files) - 1)]
+
+
+def _is_photo(file: Attachment) -> bool:
+    return file.media_type.lower() in _PHOTO_TYPES and file.size <= _PHOTO_BYTES
+
+
+def _file_call(file: Attachment, said: _Shown) -> TelegramCall:
+    if _is_photo(file):
+        return TelegramCall(method=_PHOTO, body=said, files=(file,))
+    return TelegramCall(method=DOCUMENT, body=said | _AS_IT_IS, files=(file,))
+
+
+def _text_calls(shown: Sequence[_Shown]) -> list[TelegramCall]:
+    return [TelegramCall(method="sendMessage", body=one) for one in shown]
+
+
+def _caption(shown: _Shown) -> _Shown:
+    """A caption shows no preview of a link, so there is none to forbid."""
+    return {_AS_CAPTION[name]: value for name, value in shown.items() if name in _AS_CAPTION}
+
+
+# Edits of what was sent to a Telegram chat before: over as many messages as the text needs, or the buttons alone.
+
+_DELETE: Final = "deleteMessage"
+METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", _DELETE})
+_MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
+_NOT_MODIFIED: Final = "message is not modified"
+_ALREADY_GONE: Final = "message to delete not found"
+_NO_TEXT: Final = "there is no text in the message to edit"
+_IN_NO_CAPTION: Final = "link_preview_options"
+
+
+class AlreadySo(ValidationError):
+    """The message says just that or is gone, so it was done before, or there was nothing to do."""
+
+
+class HasCaption(ValidationError):
+    """The words to edit stand under a file."""
+
+
+def edits(message: Message, revises: Revision, chat_id: int | str, show: _Show) -> Sequence[TelegramCall]:
+    """
+    What had the buttons first: they are to go at once. A text that needs more messages than stand there goes on in
+    answers to the first, and messages it needs no more are deleted.
+    """
+    if revises.deletes:
+        known = [one for one in revises.standing if not one.startswith(BROUGHT)]
+        return [_delete(chat_id, number) for number in _numbers(known)]
+    numbers, markup = _numbers(revises.worded), _keyboard(message.markup)
+    if not message.text:
+        body = {"chat_id": chat_id, "message_id": numbers[-1], "reply_markup": markup}
+        return [TelegramCall(method="editMessageReplyMarkup", body=body)]
+    shown = show(message, _CAPTION_LIMIT if revises.files == len(revises.provider_ids) else TEXT_LIMIT)
+    if message.markup or len(shown) <= len(numbers):
+        shown[-1] = shown[-1] | {"reply_markup": markup}
+    changed = [_edit(chat_id, number, one) for number, one in zip(numbers, shown, strict=False)]
+    surplus = [_delete(chat_id, number, or_say=MISSING) for number in numbers[len(shown) :]]
+    *others, last = [*changed, *surplus]
+    return [last, *others, *(_answer(chat_id, numbers[0], one) for one in shown[len(numbers) :])]
+
+
+def _edit(chat_id: int | str, number: int, shown: _Shown) -> TelegramCall:
+    return TelegramCall(method="editMessageText", body={"chat_id": chat_id, "message_id": number, **shown})
+
+
+def _delete(chat_id: int | str, number: int, or_say: str = "") -> TelegramCall:
+    """Telegram deletes only what is young; what is in the way then says as little as can be."""
+    instead = _edit(chat_id, number, {"text": or_say, "reply_markup": dict(_NO_KEYBOARD)}) if or_say else None
+    return TelegramCall(method=_DELETE, body={"chat_id": chat_id, "message_id": number}, instead=instead)
+
+
+def _answer(chat_id: int | str, to: int, shown: _Shown) -> TelegramCall:
+    about = {"message_id": to, "allow_sending_without_reply": True}
+    return TelegramCall(method="sendMessage", body={"chat_id": chat_id, "reply_parameters": about, **shown})
+
+
+def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
+    return call.method == "editMessageText" and status == 400 and _NO_TEXT in str(told.get("description"))
+
+
+def of_caption(call: TelegramCall) -> TelegramCall:
+    body = {_AS_CAPTION.get(name, name): value for name, value in call.body.items() if name != _IN_NO_CAPTION}
+    return TelegramCall(method="editMessageCaption", body=body)
+
+
+def edit_receipt(call: TelegramCall) -> Receipt:
+    """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
+    act = "delete" if call.method == _DELETE else "edit"
+    return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
+
+
+def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
+    said = str(told.get("description", "")).lower()
+    return status == 400 and (_NOT_MODIFIED in said or _ALREADY_GONE in said)
+
+
+def _keyboard(markup: Markup | None) -> dict[str, Any]:
+    if markup is None:
+        return dict(_NO_KEYBOARD)
+    if markup.force_reply:
+        raise ValidationError("an edit cannot ask for a reply")
+    return keyboard(markup)
+
+
+def _numbers(provider_ids: Sequence[str]) -> list[int]:
+    if not provider_ids or not all(_MESSAGE_ID.fullmatch(one) for one in provider_ids):
+        raise ValidationError("only a Telegram message can be edited")
+    return [int(one) for one in provider_ids]

@@ -57,11 +57,11 @@ from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Rece
 from postroom.message.inbound import InboundFile, InboundMessage, Listened
 
 API_BASE_URL = "https://api.telegram.org"
-POLL_MARGIN_SECONDS = 10.0
+_POLL_MARGIN_SECONDS = 10.0
 # Telegram remembers what was asked for last, so it is asked for every time.
-UPDATE_KINDS: Final = ("message", "edited_message", "callback_query", "my_chat_member")
-LONGEST_PRESS_ANSWER: Final = 200
-ALBUM_SECONDS: Final = 0.5  # within which Telegram has the rest of several photos that were sent at once
+_UPDATE_KINDS: Final = ("message", "edited_message", "callback_query", "my_chat_member")
+_LONGEST_PRESS_ANSWER: Final = 200
+_ALBUM_SECONDS: Final = 0.5  # within which Telegram has the rest of several photos that were sent at once
 
 _CHAT_ID = re.compile(r"-?[0-9]{1,19}")
 _USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
@@ -155,7 +155,7 @@ def _message_id(message: Message) -> int:
     return int(thread)
 
 
-def read_receipt(call: TelegramCall, told: Mapping[str, Any]) -> Receipt:
+def _read_receipt(call: TelegramCall, told: Mapping[str, Any]) -> Receipt:
     if call.method == "setMessageReaction":
         return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
     if call.method in METHODS:
@@ -244,7 +244,7 @@ class Telegram:
 
         Not a message: what the press decided is decided, and shown by an edit, whether or not this arrives.
         """
-        body = {"callback_query_id": callback_id, "text": cut(text, LONGEST_PRESS_ANSWER), "show_alert": alert}
+        body = {"callback_query_id": callback_id, "text": cut(text, _LONGEST_PRESS_ANSWER), "show_alert": alert}
         try:
             await self._ask("answerCallbackQuery", body, timeout_seconds)
         except PostroomError as error:
@@ -276,23 +276,23 @@ class Telegram:
 
     async def _whole_album(self, position: int | None, updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """More of it may be on its way; asking again with the same position acknowledges nothing."""
-        await asyncio.sleep(ALBUM_SECONDS)
+        await asyncio.sleep(_ALBUM_SECONDS)
         return await self.updates(position, 0) or updates
 
     async def _own_name(self) -> str | None:
         """Asked for once; while it is not known, none is called by it."""
         if self._username is None:
-            bot = (await self._ask("getMe", {}, POLL_MARGIN_SECONDS)).get("result")
+            bot = (await self._ask("getMe", {}, _POLL_MARGIN_SECONDS)).get("result")
             name = bot.get("username") if isinstance(bot, Mapping) else None
             self._username = name if isinstance(name, str) else None
         return self._username
 
     async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
         """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""
-        body: dict[str, Any] = {"timeout": int(timeout_seconds), "allowed_updates": list(UPDATE_KINDS)}
+        body: dict[str, Any] = {"timeout": int(timeout_seconds), "allowed_updates": list(_UPDATE_KINDS)}
         if offset is not None:
             body["offset"] = offset
-        result = (await self._ask("getUpdates", body, timeout_seconds + POLL_MARGIN_SECONDS)).get("result")
+        result = (await self._ask("getUpdates", body, timeout_seconds + _POLL_MARGIN_SECONDS)).get("result")
         return [update for update in result if isinstance(update, dict)] if isinstance(result, list) else []
 
     async def close(self) -> None:
@@ -300,7 +300,7 @@ class Telegram:
 
     async def _sent(self, call: TelegramCall, content: Sequence[bytes], ends_at: float) -> Receipt:
         try:
-            return read_receipt(call, await self._call(call, ends_at - time.monotonic(), content))
+            return _read_receipt(call, await self._call(call, ends_at - time.monotonic(), content))
         except AlreadySo:
             return edit_receipt(call)
 

@@ -1,4 +1,4 @@
-"""Telegram's updates, as what people wrote and pressed; an update that is neither, or nonsense, says nothing."""
+"""Telegram's updates, as what people wrote, pressed and sent; one that is none of it, or nonsense, says nothing."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _message(channel: str, number: Any, message: Mapping[str, Any], own_name: st
         addressed=isinstance(text, str) and _names(text, own_name),
         said_at_us=seconds(date) if isinstance(date, int) and _is_number(date) else None,
         flags=_flags(message),
-        offers=offers(message),
+        offers=_offers(message),
     )
 
 
@@ -159,16 +159,15 @@ def _is_number(value: object) -> bool:
 
 # What people send to a bot besides words, and how it is fetched: `getFile`, then the file itself.
 
-
-MOST_BYTES: Final = 20 * 1024 * 1024
+_MOST_BYTES: Final = 20 * 1024 * 1024
 """Telegram hands a bot nothing larger."""
 _TOO_LARGE: Final = "it is larger than the 20 MB that Telegram gives to a bot"
 _KINDS: Final = ("animation", "document", "video", "audio", "voice", "video_note", "sticker")
 
-Calls = Callable[[str, Mapping[str, Any], float], Awaitable[Mapping[str, Any]]]
+_Calls = Callable[[str, Mapping[str, Any], float], Awaitable[Mapping[str, Any]]]
 
 
-def offers(message: Mapping[str, Any]) -> tuple[InboundFile, ...]:
+def _offers(message: Mapping[str, Any]) -> tuple[InboundFile, ...]:
     """A photo comes in several sizes, the largest of which is meant; an animation stands as a document as well."""
     if sizes := _objects(message.get("photo")):
         return _offer("photo", max(sizes, key=lambda one: (_number(one, "width") * _number(one, "height"), _size(one))))
@@ -191,14 +190,14 @@ def _offer(kind: str, told: Mapping[str, Any]) -> tuple[InboundFile, ...]:
 
 
 async def brought(
-    files: Sequence[InboundFile], call: Calls, http: HttpCall, base_url: str, token: str, timeout_seconds: float
+    files: Sequence[InboundFile], call: _Calls, http: HttpCall, base_url: str, token: str, timeout_seconds: float
 ) -> list[InboundFile]:
     ends_at = time.monotonic() + timeout_seconds
     return [await _brought(one, call, http, f"{base_url}/file/bot{token}", ends_at) for one in files]
 
 
-async def _brought(file: InboundFile, call: Calls, http: HttpCall, folder: str, ends_at: float) -> InboundFile:
-    if file.size is not None and file.size > MOST_BYTES:
+async def _brought(file: InboundFile, call: _Calls, http: HttpCall, folder: str, ends_at: float) -> InboundFile:
+    if file.size is not None and file.size > _MOST_BYTES:
         return replace(file, problem=_TOO_LARGE)
     try:
         told = (await call("getFile", {"file_id": file.reference}, ends_at - time.monotonic())).get("result")

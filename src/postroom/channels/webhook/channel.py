@@ -27,116 +27,12 @@ from postroom.message.channel import Capabilities
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
 from postroom.message.markup import Button, Revision
 
-SERVICE: Final = "the webhook"
-_ENCODED: Final = "whsec_"
-_WAYS: Final = ("http", "https")
-
-
-def checked_url(url: str, *, allow_private: bool) -> str:
-    """Raises ValueError with a sentence that repeats nothing of the URL: its path may be a secret."""
-    url = url.strip()
-    parts = _parsed(url)
-    if parts is None or parts.scheme not in _WAYS or not parts.hostname or not url.isprintable() or " " in url:
-        raise ValueError("the webhook's url must begin with https:// or http:// and name a host")
-    if parts.username or parts.password or parts.fragment:
-        raise ValueError("the webhook's url must have no user, password or fragment; the secret signs each message")
-    if is_plainly_private(parts.hostname) and not allow_private:
-        raise ValueError("the webhook's url leads to a private address, which needs allow_private = true")
-    return url
-
-
-def _parsed(url: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(url)
-        return parts if parts.port != 0 else None
-    except ValueError:
-        return None
-
-
-def checked_secret(secret: str) -> str:
-    if secret.startswith(_ENCODED):
-        try:
-            if base64.b64decode(secret.removeprefix(_ENCODED), validate=True):
-                return secret
-        except binascii.Error:
-            pass
-        raise ValueError("the webhook's secret must be base64 after whsec_")
-    if not secret.isprintable() or secret != secret.strip():
-        raise ValueError("the webhook's secret must be one line without spaces at its ends")
-    return secret
-
-
-def receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
-    """The receiver's own name for the message, if it gave one as JSON."""
-    try:
-        told = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        return call.id
-    own = told.get("id") if isinstance(told, dict) else None
-    usable = isinstance(own, str) and own.isprintable() and 0 < len(own.strip()) <= len(own) <= LONGEST_NAME
-    return str(own) if usable else call.id
-
-
-class Webhook:
-    capabilities: Capabilities = WEBHOOK
-
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        secret: str = "",
-        allow_private: bool = False,
-        *,
-        files: FileContents | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self.name = name
-        self._files = files
-        self._url = checked_url(url, allow_private=allow_private)
-        self._secret = checked_secret(secret)
-        self._now = now
-        self._http = HttpCall(SERVICE, connector=None if allow_private else public_only)
-
-    def __repr__(self) -> str:
-        return f"Webhook(name={self.name!r}, host={urlsplit(self._url).hostname!r}, secret=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
-
-    def prepare(self, message: Message) -> Sequence[WebhookCall]:
-        check_files(message, WEBHOOK, self._files, empty=True)
-        return (build(message, self._now()),)
-
-    async def send(self, part: WebhookCall, timeout_seconds: float) -> Receipt:
-        ends_at = time.monotonic() + timeout_seconds
-        call = await self._whole(part, ends_at) if part.files else part
-        answer = await self._http.request(
-            "POST", self._url, ends_at - time.monotonic(), body=call.body, headers=self._headers(call)
-        )
-        if not 200 <= answer.status < 300:
-            raise refusal(SERVICE, answer.status, answer.retry_after, self._now(), ours="signature")
-        return Receipt(receipt_id(answer, part))
-
-    async def close(self) -> None:
-        await self._http.close()
-
-    async def _whole(self, call: WebhookCall, ends_at: float) -> WebhookCall:
-        return with_files(call, [await read_file(self._files, one, ends_at - time.monotonic()) for one in call.files])
-
-    def _headers(self, call: WebhookCall) -> dict[str, str]:
-        signed = signed_headers(self._secret, call.id, int(self._now().timestamp()), call.body)
-        if not self._secret:
-            del signed["webhook-signature"]
-        return {"Content-Type": "application/json", "User-Agent": "Postroom", **signed}
-
-
 # What a receiver is told: one JSON object for each message, the same bytes at every attempt.
 
-
-SENT: Final = "message.sent"
-REVISED: Final = "message.revised"
-RECALLED: Final = "message.recalled"
-LONGEST_NAME: Final = 200
+_SENT: Final = "message.sent"
+_REVISED: Final = "message.revised"
+_RECALLED: Final = "message.recalled"
+_LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +51,7 @@ class WebhookCall:
 def address(text: str) -> str | None:
     """Any name on one line: whom it means is the receiver's business."""
     name = text.strip()
-    return name if name and name.isprintable() and len(name) <= LONGEST_NAME else None
+    return name if name and name.isprintable() and len(name) <= _LONGEST_NAME else None
 
 
 def build(message: Message, now: datetime) -> WebhookCall:
@@ -165,14 +61,14 @@ def build(message: Message, now: datetime) -> WebhookCall:
         "data": _data(message),
     }
     files = () if message.revises else message.attachments
-    return WebhookCall(id=message.delivery_id, body=_written_event(event), files=files)
+    return WebhookCall(id=message.delivery_id, body=_as_bytes(event), files=files)
 
 
-def with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
+def _with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
     event = json.loads(call.body)
     pairs = zip(call.files, contents, strict=True)
     event["data"]["attachments"] = [_file(one, content) for one, content in pairs]
-    return replace(call, body=_written_event(event), files=())
+    return replace(call, body=_as_bytes(event), files=())
 
 
 def _file(one: Attachment, content: bytes) -> dict[str, Any]:
@@ -185,20 +81,20 @@ def _file(one: Attachment, content: bytes) -> dict[str, Any]:
     }
 
 
-def _written_event(event: dict[str, Any]) -> bytes:
+def _as_bytes(event: dict[str, Any]) -> bytes:
     return json.dumps(event, ensure_ascii=False).encode()
 
 
 def _type(revises: Revision | None) -> str:
     if revises is None:
-        return SENT
-    return RECALLED if revises.deletes else REVISED
+        return _SENT
+    return _RECALLED if revises.deletes else _REVISED
 
 
 def _data(message: Message) -> dict[str, Any]:
     to = address(message.address)
     if to is None:
-        raise ValidationError(f"recipient must be a name of one line and at most {LONGEST_NAME} characters")
+        raise ValidationError(f"recipient must be a name of one line and at most {_LONGEST_NAME} characters")
     return {
         "delivery_id": message.delivery_id,
         "to": to,
@@ -257,3 +153,108 @@ def _revised(revision: Revision) -> dict[str, Any]:
 def _accepted_us(message: Message, now: datetime) -> int:
     """Our ids say when they were made, so a second attempt needs no second time."""
     return moment_of(message.delivery_id) if is_uuid(message.delivery_id) else to_us(now)
+
+
+# The channel.
+
+_SERVICE: Final = "the webhook"
+_ENCODED: Final = "whsec_"
+_WAYS: Final = ("http", "https")
+
+
+def _checked_url(url: str, *, allow_private: bool) -> str:
+    """Raises ValueError with a sentence that repeats nothing of the URL: its path may be a secret."""
+    url = url.strip()
+    parts = _parsed(url)
+    if parts is None or parts.scheme not in _WAYS or not parts.hostname or not url.isprintable() or " " in url:
+        raise ValueError("the webhook's url must begin with https:// or http:// and name a host")
+    if parts.username or parts.password or parts.fragment:
+        raise ValueError("the webhook's url must have no user, password or fragment; the secret signs each message")
+    if is_plainly_private(parts.hostname) and not allow_private:
+        raise ValueError("the webhook's url leads to a private address, which needs allow_private = true")
+    return url
+
+
+def _parsed(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def _checked_secret(secret: str) -> str:
+    if secret.startswith(_ENCODED):
+        try:
+            if base64.b64decode(secret.removeprefix(_ENCODED), validate=True):
+                return secret
+        except binascii.Error:
+            pass
+        raise ValueError("the webhook's secret must be base64 after whsec_")
+    if not secret.isprintable() or secret != secret.strip():
+        raise ValueError("the webhook's secret must be one line without spaces at its ends")
+    return secret
+
+
+def _receipt_id(answer: HttpAnswer, call: WebhookCall) -> str:
+    """The receiver's own name for the message, if it gave one as JSON."""
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        return call.id
+    own = told.get("id") if isinstance(told, dict) else None
+    usable = isinstance(own, str) and own.isprintable() and 0 < len(own.strip()) <= len(own) <= _LONGEST_NAME
+    return str(own) if usable else call.id
+
+
+class Webhook:
+    capabilities: Capabilities = WEBHOOK
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        secret: str = "",
+        allow_private: bool = False,
+        *,
+        files: FileContents | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.name = name
+        self._files = files
+        self._url = _checked_url(url, allow_private=allow_private)
+        self._secret = _checked_secret(secret)
+        self._now = now
+        self._http = HttpCall(_SERVICE, connector=None if allow_private else public_only)
+
+    def __repr__(self) -> str:
+        return f"Webhook(name={self.name!r}, host={urlsplit(self._url).hostname!r}, secret=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[WebhookCall]:
+        check_files(message, WEBHOOK, self._files, empty=True)
+        return (build(message, self._now()),)
+
+    async def send(self, part: WebhookCall, timeout_seconds: float) -> Receipt:
+        ends_at = time.monotonic() + timeout_seconds
+        call = await self._whole(part, ends_at) if part.files else part
+        answer = await self._http.request(
+            "POST", self._url, ends_at - time.monotonic(), body=call.body, headers=self._headers(call)
+        )
+        if not 200 <= answer.status < 300:
+            raise refusal(_SERVICE, answer.status, answer.retry_after, self._now(), ours="signature")
+        return Receipt(_receipt_id(answer, part))
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _whole(self, call: WebhookCall, ends_at: float) -> WebhookCall:
+        return _with_files(call, [await read_file(self._files, one, ends_at - time.monotonic()) for one in call.files])
+
+    def _headers(self, call: WebhookCall) -> dict[str, str]:
+        signed = signed_headers(self._secret, call.id, int(self._now().timestamp()), call.body)
+        if not self._secret:
+            del signed["webhook-signature"]
+        return {"Content-Type": "application/json", "User-Agent": "Postroom", **signed}

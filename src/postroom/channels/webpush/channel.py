@@ -38,180 +38,7 @@ from postroom.message.delivery import REPEAT_MARK, Intent, Message, Priority, Re
 from postroom.message.markup import Button
 from postroom.people.model import DEVICE_ID, PushDevices, PushSubscription
 
-SERVICE: Final = "the push service"
-KEPT_SECONDS: Final = 3 * 86_400  # by the service, for a device that is off; what is older is in the console
-_GONE: Final = "this device is not reached any more: notifications were switched off there, or it was removed"
-_ENDED: Final = (404, 410)
-_MOST_NAME: Final = 64
-
-
-class WebPush:
-    capabilities: Capabilities = WEBPUSH
-
-    def __init__(
-        self,
-        name: str,
-        identity: PushIdentity,
-        devices: PushDevices | None = None,
-        *,
-        allow_private: bool = False,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        """Without `devices` it can only say what an address looks like."""
-        self.name = name
-        self._identity = identity
-        self._devices = devices
-        self._allow_private = allow_private
-        self._now = now
-        self._http = HttpCall(SERVICE, connector=None if allow_private else public_only)
-
-    def __repr__(self) -> str:
-        return f"WebPush(name={self.name!r}, contact={self._identity.contact!r}, key=***)"
-
-    def address(self, text: str) -> str | None:
-        return address(text)
-
-    def prepare(self, message: Message) -> Sequence[PushCall]:
-        return build(message, self.name)
-
-    async def send(self, part: PushCall, timeout_seconds: float) -> Receipt:
-        ends_at = time.monotonic() + timeout_seconds
-        devices, subscription = await self._subscription(part)
-        left = ends_at - time.monotonic()
-        if left <= 0:
-            raise DeliveryTimeout("the record of devices did not answer before the deadline")
-        body, headers = encrypted(part.written, subscription), self._headers(part, subscription)
-        answer = await self._http.request("POST", subscription.endpoint, left, body=body, headers=headers)
-        if 200 <= answer.status < 300:
-            await _noted(devices.used, part.device_id)
-            return Receipt(_name_of(answer) or part.topic)
-        raise await self._refusal(answer, part, devices)
-
-    async def close(self) -> None:
-        await self._http.close()
-
-    async def _subscription(self, part: PushCall) -> tuple[PushDevices, PushSubscription]:
-        """Nothing has been sent yet, so whatever fails here is no doubt."""
-        if self._devices is None:
-            raise TargetUnavailable("the record of devices is not here")
-        found = await self._devices.subscription(self.name, part.device_id)
-        if found is None:
-            raise ValidationError(_GONE)
-        try:
-            return self._devices, checked(found, allow_private=self._allow_private)
-        except ValueError:
-            raise ValidationError("this device cannot be reached: it named no address of a push service") from None
-
-    def _headers(self, part: PushCall, subscription: PushSubscription) -> dict[str, str]:
-        now_seconds = int(self._now().timestamp())
-        return {
-            "Authorization": self._identity.proof(origin_of(subscription.endpoint), now_seconds),
-            "Content-Encoding": "aes128gcm",
-            "Content-Type": "application/octet-stream",
-            "TTL": str(KEPT_SECONDS),
-            "Urgency": part.urgency,
-            "Topic": part.topic,
-            "User-Agent": "Postroom",
-        }
-
-    async def _refusal(self, answer: HttpAnswer, part: PushCall, devices: PushDevices) -> PostroomError:
-        if answer.status in _ENDED:
-            await _noted(devices.ended, part.device_id)
-            return ValidationError(_GONE).told_by(answer.status)
-        return refusal(SERVICE, answer.status, answer.retry_after, self._now(), ours="key")
-
-
-async def _noted(note: Callable[[str], Awaitable[None]], device_id: str) -> None:
-    """The service has answered; that a note of it is lost changes nothing about the message."""
-    with suppress(StoreUnavailable):
-        await note(device_id)
-
-
-def _name_of(answer: HttpAnswer) -> str:
-    """What the service calls the message: the end of the address it gave it, which is no way to it."""
-    name = answer.headers.get("Location", "").rstrip("/").rpartition("/")[2]
-    return name[:_MOST_NAME] if name.isascii() and name.isprintable() else ""
-
-
-# A message that only the browser can read (RFC 8291): the push service carries what it cannot open.
-
-
-MOST_BODY_BYTES: Final = 4_096  # what every push service takes
-_ADDED_BYTES: Final = 86 + 16 + 1  # salt, size and key in front; the seal and the end of the text behind
-MOST_TEXT_BYTES: Final = MOST_BODY_BYTES - _ADDED_BYTES
-
-
-def encrypted(text: bytes, subscription: PushSubscription) -> bytes:
-    from http_ece import encrypt  # for those who have a browser to push to
-
-    body = encrypt(
-        text,
-        private_key=ec.generate_private_key(ec.SECP256R1()),  # one for each message
-        dh=_bytes(subscription.p256dh),
-        auth_secret=_bytes(subscription.auth),
-        version="aes128gcm",
-    )
-    return bytes(body)
-
-
-def _bytes(key: str) -> bytes:
-    """Browsers leave out the padding."""
-    return base64.urlsafe_b64decode(key + "=" * (-len(key) % 4))
-
-
-# Which addresses and keys a browser may name: they come from outside, and we are to call them.
-
-
-_MOST_ENDPOINT: Final = 2_000
-_AUTH_BYTES: Final = 16
-
-
-def checked(subscription: PushSubscription, *, allow_private: bool) -> PushSubscription:
-    """Raises ValueError with a sentence that repeats nothing of it."""
-    _check_endpoint(subscription.endpoint, allow_private=allow_private)
-    try:
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), _decoded(subscription.p256dh))
-    except ValueError:
-        raise ValueError("p256dh is not the public key of a browser") from None
-    if len(_decoded(subscription.auth)) != _AUTH_BYTES:
-        raise ValueError(f"auth is not a secret of {_AUTH_BYTES} bytes")
-    return subscription
-
-
-def origin_of(endpoint: str) -> str:
-    """Whom a proof of who we are is for."""
-    parts = urlsplit(endpoint)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
-def _check_endpoint(endpoint: str, *, allow_private: bool) -> None:
-    parts = _parsed(endpoint)
-    ways = ("https", "http") if allow_private else ("https",)
-    if parts is None or parts.scheme not in ways or not parts.hostname or len(endpoint) > _MOST_ENDPOINT:
-        raise ValueError("endpoint must begin with https:// and name a push service")
-    if parts.username or parts.password or parts.fragment or not endpoint.isascii() or not endpoint.isprintable():
-        raise ValueError("endpoint must be a plain address without user, password or fragment")
-    if is_plainly_private(parts.hostname) and not allow_private:
-        raise ValueError("endpoint leads to a private address, which needs allow_private = true")
-
-
-def _parsed(url: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(url)
-        return None if parts.port == 0 or " " in url else parts
-    except ValueError:
-        return None
-
-
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("the keys of a browser are written as base64url") from None
-
-
 # A message as what a device shows; pure.
-
 
 READ_MORE: Final = "… open to read more"
 _MOST_BUTTONS: Final = WEBPUSH.most_buttons or 0
@@ -332,8 +159,82 @@ def _written_length(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False).encode()) - 2
 
 
-# Who we are to a push service (RFC 8292): a key of the household's own, and a proof for each service.
+# Which addresses and keys a browser may name: they come from outside, and we are to call them.
 
+_MOST_ENDPOINT: Final = 2_000
+_AUTH_BYTES: Final = 16
+
+
+def checked(subscription: PushSubscription, *, allow_private: bool) -> PushSubscription:
+    """Raises ValueError with a sentence that repeats nothing of it."""
+    _check_endpoint(subscription.endpoint, allow_private=allow_private)
+    try:
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), _decoded(subscription.p256dh))
+    except ValueError:
+        raise ValueError("p256dh is not the public key of a browser") from None
+    if len(_decoded(subscription.auth)) != _AUTH_BYTES:
+        raise ValueError(f"auth is not a secret of {_AUTH_BYTES} bytes")
+    return subscription
+
+
+def origin_of(endpoint: str) -> str:
+    """Whom a proof of who we are is for."""
+    parts = urlsplit(endpoint)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _check_endpoint(endpoint: str, *, allow_private: bool) -> None:
+    parts = _parsed(endpoint)
+    ways = ("https", "http") if allow_private else ("https",)
+    if parts is None or parts.scheme not in ways or not parts.hostname or len(endpoint) > _MOST_ENDPOINT:
+        raise ValueError("endpoint must begin with https:// and name a push service")
+    if parts.username or parts.password or parts.fragment or not endpoint.isascii() or not endpoint.isprintable():
+        raise ValueError("endpoint must be a plain address without user, password or fragment")
+    if is_plainly_private(parts.hostname) and not allow_private:
+        raise ValueError("endpoint leads to a private address, which needs allow_private = true")
+
+
+def _parsed(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        return None if parts.port == 0 or " " in url else parts
+    except ValueError:
+        return None
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("the keys of a browser are written as base64url") from None
+
+
+# A message that only the browser can read (RFC 8291): the push service carries what it cannot open.
+
+_MOST_BODY_BYTES: Final = 4_096  # what every push service takes
+_ADDED_BYTES: Final = 86 + 16 + 1  # salt, size and key in front; the seal and the end of the text behind
+MOST_TEXT_BYTES: Final = _MOST_BODY_BYTES - _ADDED_BYTES
+
+
+def _encrypted(text: bytes, subscription: PushSubscription) -> bytes:
+    from http_ece import encrypt  # for those who have a browser to push to
+
+    body = encrypt(
+        text,
+        private_key=ec.generate_private_key(ec.SECP256R1()),  # one for each message
+        dh=_bytes(subscription.p256dh),
+        auth_secret=_bytes(subscription.auth),
+        version="aes128gcm",
+    )
+    return bytes(body)
+
+
+def _bytes(key: str) -> bytes:
+    """Browsers leave out the padding."""
+    return base64.urlsafe_b64decode(key + "=" * (-len(key) % 4))
+
+
+# Who we are to a push service (RFC 8292): a key of the household's own, and a proof for each service.
 
 _GOOD_FOR_SECONDS: Final = 12 * 3600  # a service may refuse more than a day
 _MOST_CONTACT: Final = 200
@@ -386,3 +287,100 @@ def _host(contact: str) -> str:
         return parts.hostname or "" if parts.scheme == "https" else ""
     except ValueError:
         return ""
+
+
+# The channel.
+
+_SERVICE: Final = "the push service"
+_KEPT_SECONDS: Final = 3 * 86_400  # by the service, for a device that is off; what is older is in the console
+_GONE: Final = "this device is not reached any more: notifications were switched off there, or it was removed"
+_ENDED: Final = (404, 410)
+_MOST_NAME: Final = 64
+
+
+class WebPush:
+    capabilities: Capabilities = WEBPUSH
+
+    def __init__(
+        self,
+        name: str,
+        identity: PushIdentity,
+        devices: PushDevices | None = None,
+        *,
+        allow_private: bool = False,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Without `devices` it can only say what an address looks like."""
+        self.name = name
+        self._identity = identity
+        self._devices = devices
+        self._allow_private = allow_private
+        self._now = now
+        self._http = HttpCall(_SERVICE, connector=None if allow_private else public_only)
+
+    def __repr__(self) -> str:
+        return f"WebPush(name={self.name!r}, contact={self._identity.contact!r}, key=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[PushCall]:
+        return build(message, self.name)
+
+    async def send(self, part: PushCall, timeout_seconds: float) -> Receipt:
+        ends_at = time.monotonic() + timeout_seconds
+        devices, subscription = await self._subscription(part)
+        left = ends_at - time.monotonic()
+        if left <= 0:
+            raise DeliveryTimeout("the record of devices did not answer before the deadline")
+        body, headers = _encrypted(part.written, subscription), self._headers(part, subscription)
+        answer = await self._http.request("POST", subscription.endpoint, left, body=body, headers=headers)
+        if 200 <= answer.status < 300:
+            await _noted(devices.used, part.device_id)
+            return Receipt(_name_of(answer) or part.topic)
+        raise await self._refusal(answer, part, devices)
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _subscription(self, part: PushCall) -> tuple[PushDevices, PushSubscription]:
+        """Nothing has been sent yet, so whatever fails here is no doubt."""
+        if self._devices is None:
+            raise TargetUnavailable("the record of devices is not here")
+        found = await self._devices.subscription(self.name, part.device_id)
+        if found is None:
+            raise ValidationError(_GONE)
+        try:
+            return self._devices, checked(found, allow_private=self._allow_private)
+        except ValueError:
+            raise ValidationError("this device cannot be reached: it named no address of a push service") from None
+
+    def _headers(self, part: PushCall, subscription: PushSubscription) -> dict[str, str]:
+        now_seconds = int(self._now().timestamp())
+        return {
+            "Authorization": self._identity.proof(origin_of(subscription.endpoint), now_seconds),
+            "Content-Encoding": "aes128gcm",
+            "Content-Type": "application/octet-stream",
+            "TTL": str(_KEPT_SECONDS),
+            "Urgency": part.urgency,
+            "Topic": part.topic,
+            "User-Agent": "Postroom",
+        }
+
+    async def _refusal(self, answer: HttpAnswer, part: PushCall, devices: PushDevices) -> PostroomError:
+        if answer.status in _ENDED:
+            await _noted(devices.ended, part.device_id)
+            return ValidationError(_GONE).told_by(answer.status)
+        return refusal(_SERVICE, answer.status, answer.retry_after, self._now(), ours="key")
+
+
+async def _noted(note: Callable[[str], Awaitable[None]], device_id: str) -> None:
+    """The service has answered; that a note of it is lost changes nothing about the message."""
+    with suppress(StoreUnavailable):
+        await note(device_id)
+
+
+def _name_of(answer: HttpAnswer) -> str:
+    """What the service calls the message: the end of the address it gave it, which is no way to it."""
+    name = answer.headers.get("Location", "").rstrip("/").rpartition("/")[2]
+    return name[:_MOST_NAME] if name.isascii() and name.isprintable() else ""

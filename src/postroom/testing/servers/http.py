@@ -220,10 +220,10 @@ async def read_head(reader: asyncio.StreamReader) -> TakenRequest:
 
 async def read_request(reader: asyncio.StreamReader) -> TakenRequest:
     head = await read_head(reader)
-    return await with_content(head, reader)
+    return await _with_content(head, reader)
 
 
-async def with_content(head: TakenRequest, reader: asyncio.StreamReader) -> TakenRequest:
+async def _with_content(head: TakenRequest, reader: asyncio.StreamReader) -> TakenRequest:
     if head.headers.get("transfer-encoding", "").lower() == "chunked":
         content = await _chunks(reader)
     else:
@@ -239,6 +239,32 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
     await reader.readuntil(b"\r\n")
     return bytes(collected)
 
+
+# Write bytes a few at a time, as a network may bring them.
+
+_TURNS: Final = 4  # of the event loop, in which the client takes what has reached its socket
+
+
+async def write_pieces(writer: asyncio.StreamWriter, raw: bytes, piece_bytes: int, pause_seconds: float = 0.0) -> int:
+    """How many pieces there were."""
+    writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    starts = range(0, len(raw), piece_bytes)
+    for place in starts:
+        writer.write(raw[place : place + piece_bytes])
+        await writer.drain()
+        if len(starts) > 1:
+            await _let_them_arrive(pause_seconds)
+    return len(starts)
+
+
+async def _let_them_arrive(pause_seconds: float) -> None:
+    if pause_seconds:
+        await asyncio.sleep(pause_seconds)
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
+
+
+# A server that plays a script of such answers.
 
 Aside = Callable[[TakenRequest], Reply | None]
 HttpStep = Reply | Trouble
@@ -287,7 +313,7 @@ class HttpProvider(FakeProvider):
             return False
         if early := isinstance(step, Reply) and step.early and not self._is_aside(head):
             await self._write(step, writer)
-        request = await with_content(head, reader)
+        request = await _with_content(head, reader)
         if self.aside is not None and (answer := self.aside(request)) is not None:
             self.asides.append(request)
             return await self._write(answer, writer)
@@ -351,28 +377,3 @@ class Piecemeal(FakeServer):
             return head + body
         middle = len(body) // 2
         return head + b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:middle], body[middle:], b""))
-
-
-# Write bytes a few at a time, as a network may bring them.
-
-
-_TURNS: Final = 4  # of the event loop, in which the client takes what has reached its socket
-
-
-async def write_pieces(writer: asyncio.StreamWriter, raw: bytes, piece_bytes: int, pause_seconds: float = 0.0) -> int:
-    """How many pieces there were."""
-    writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    starts = range(0, len(raw), piece_bytes)
-    for place in starts:
-        writer.write(raw[place : place + piece_bytes])
-        await writer.drain()
-        if len(starts) > 1:
-            await _let_them_arrive(pause_seconds)
-    return len(starts)
-
-
-async def _let_them_arrive(pause_seconds: float) -> None:
-    if pause_seconds:
-        await asyncio.sleep(pause_seconds)
-    for _ in range(_TURNS):
-        await asyncio.sleep(0)

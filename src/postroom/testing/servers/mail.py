@@ -11,7 +11,7 @@ from email.policy import default as default_policy
 
 from postroom.testing.servers.http import FakeProvider, write_pieces
 
-REPLIES: Mapping[str, bytes] = {
+_REPLIES: Mapping[str, bytes] = {
     "CONNECT": b"220 mail.test ready",
     "EHLO": b"250-mail.test\r\n250 AUTH PLAIN",
     "AUTH": b"235 welcome",
@@ -129,7 +129,7 @@ class MailServer(FakeProvider):
         return step != script.cut_at
 
     def _reply(self, step: str) -> bytes:
-        return self.script.replies.get(step, REPLIES.get(step, b"502 unknown command"))
+        return self.script.replies.get(step, _REPLIES.get(step, b"502 unknown command"))
 
     async def _line(self, reader: asyncio.StreamReader) -> bytes:
         line = await reader.readuntil(b"\r\n")

@@ -1,323 +1,330 @@
+"""Against a real Dovecot."""
+
 from __future__ import annotations
 
-import base64
-import email
-from email.message import EmailMessage
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.world.channels.mail_listening.mails import BOUNCE, KEY, MARKED, OUR_ID, OURS, PROVED, mail
+from tests.channels.email.incoming.mails import BOUNCE, KEY, OUR_ID, OURS, mail
+from tests.services.dovecot import PASSWORD, USER, Dovecot
+from tests.services.ports import free_port
 
-from postroom.channels.email.incoming.imap import FetchedMail
-from postroom.channels.email.incoming.listening import MailReading
-from postroom.channels.email.incoming.reading import OwnMessages
-from postroom.message.inbound import Assurance, Flag, InboundMessage, LateNews, NewsKind
+from postroom.channels.email.channel import Email
+from postroom.channels.email.incoming.imap import ImapAccount, MailPosition
+from postroom.channels.email.incoming.listening import MOST_AT_ONCE, SWEEP_SECONDS
+from postroom.kernel.values.errors import TargetUnavailable
+from postroom.message.channel import Listen
+from postroom.message.inbound import Flag, InboundMessage, LateNews, Listened, NewsKind
 
-READING = MailReading(
-    channel="email",
-    own=OwnMessages("bot@post.example", KEY),
-    own_addresses=frozenset({"bot@post.example"}),
-    authserv_id="mx.post.example",
-)
+SECONDS = 20.0
 
 
-def event(content: bytes) -> InboundMessage | LateNews | None:
-    heard = READING.event(FetchedMail(validity=7, uid=3, at_us=1_000_000, content=content))
-    assert heard is None or isinstance(heard, InboundMessage | LateNews)
-    return heard
+class HandClock:
+    def __init__(self) -> None:
+        self.at = datetime.now(UTC)
+
+    def __call__(self) -> datetime:
+        return self.at
 
 
-def read(content: bytes) -> InboundMessage:
-    heard = event(content)
-    assert isinstance(heard, InboundMessage)
-    return heard
+@asynccontextmanager
+async def listening(dovecot: Dovecot, now: Any = None, **changes: Any) -> AsyncIterator[Email]:
+    account = {"host": "127.0.0.1", "port": dovecot.port, "tls": "none", "user": USER, "password": PASSWORD}
+    imap = ImapAccount(**(account | {"authserv_id": "mx.post.example"} | changes))
+    given = {} if now is None else {"now": now}
+    email = Email("127.0.0.1", 9, "none", None, None, "bot@post.example", imap=imap, key=KEY, **given)
+    try:
+        yield email
+    finally:
+        await email.close()
 
 
-def test_a_proved_reply_is_the_persons_own_word() -> None:
-    heard = read(mail("yes"))
-
-    assert (heard.author, heard.assurance, heard.flags) == ("ada@example.org", Assurance.CHANNEL, frozenset())
-
-
-@pytest.mark.requirement("mail:proved-sender")
-@pytest.mark.parametrize(
-    "proved", [None, "mx.post.example; dmarc=fail header.from=example.org", "mx.other; dmarc=pass"]
-)
-def test_without_proof_it_is_no_ones_word(proved: str | None) -> None:
-    heard = read(mail("yes", proved=proved))
-
-    assert (heard.author, heard.sender, heard.assurance) == (None, None, Assurance.NONE)
-    assert Flag.UNVERIFIED in heard.flags and not heard.alone
+async def look(email: Email, position: int | None, seconds: float = 0.0) -> Listened:
+    async with asyncio.timeout(SECONDS):
+        return await email.listen(position, seconds)
 
 
-FROMS = {
-    "two addresses": "ada@example.org, eve@evil.example",
-    "a group": "team: ada@example.org;",
-    "a comma in the name": "eve@evil.example, <ada@example.org>",
-    "no address": "Ada",
-    "an encoded address": "=?utf-8?q?ada?=@example.org",
-    "two in brackets": "<eve@evil.example> <ada@example.org>",
-}
+async def begun(email: Email) -> int:
+    heard = await look(email, None)
+    assert heard.position is not None and heard.everything
+    return heard.position
 
 
-@pytest.mark.parametrize("sender", FROMS.values(), ids=FROMS)
-def test_a_from_that_is_not_one_address_is_no_ones_mail(sender: str) -> None:
-    assert event(mail().replace(b"From: Ada Lovelace <ada@example.org>", f"From: {sender}".encode())) is None
-
-
-def test_two_from_headers_are_no_ones_mail() -> None:
-    assert event(b"From: eve@evil.example\r\n" + mail()) is None
-
-
-AUTOMATIC: dict[str, dict[str, Any]] = {
-    "auto-submitted": {"Auto_Submitted": "auto-replied"},
-    "bulk": {"Precedence": "bulk"},
-    "a list": {"List_Id": "<list.example.org>"},
-    "no return": {"Return_Path": "<>"},
-    "autoreply": {"X_Autoreply": "yes"},
-    "absence": {"Subject": "Automatic reply: Question: Ship it?"},
-    "absence in german": {"Subject": "Abwesenheitsnotiz: Frage"},
-    "ourselves": {"From": "Bot <BOT@post.example>"},
-    "a daemon": {"From": "MAILER-DAEMON@example.org"},
-}
-
-
-@pytest.mark.requirement("mail:automatic")
-@pytest.mark.parametrize("headers", AUTOMATIC.values(), ids=AUTOMATIC)
-def test_what_a_program_sends_is_marked(headers: dict[str, Any]) -> None:
-    heard = read(mail("yes", **headers))
-
-    assert Flag.AUTOMATIC in heard.flags
-    assert heard.author is None and not heard.alone
-
-
-def test_a_person_who_says_it_is_no_automatic_mail_is_believed() -> None:
-    assert read(mail(Auto_Submitted="no", Subject="Re: Out of office?")).flags == frozenset()
-
-
-@pytest.mark.requirement("mail:automatic")
-@pytest.mark.parametrize(
-    "headers", [{"Subject": "Fwd: Question"}, {"Resent_From": "eve@example.org"}, {"Subject": "WG: x"}]
-)
-def test_what_was_passed_on_is_marked(headers: dict[str, Any]) -> None:
-    assert read(mail(**headers)).flags == {Flag.FORWARDED}
-
-
-ANSWERED: dict[str, tuple[dict[str, Any], str | None]] = {
-    "in reply to": ({}, OUR_ID),
-    "references": ({"In_Reply_To": "<x@y>", "References": f"<a@b> {OUR_ID} <c@d>"}, OUR_ID),
-    "with its mark": ({"In_Reply_To": MARKED}, OUR_ID),
-    "another's mail": ({"In_Reply_To": "<x@y.example>"}, None),
-    "our id at another domain": ({"In_Reply_To": f"<{OURS}@evil.example>"}, None),
-    "no id of ours": ({"In_Reply_To": "<hello@post.example>"}, None),
-    "by the address": ({"In_Reply_To": "<ses@x.example>", "To": f"Bot <bot+{OURS}@post.example>"}, OUR_ID),
-    "by another's address": ({"In_Reply_To": None, "To": f"eve+{OURS}@post.example"}, None),
-}
+def texts(heard: Listened) -> list[str | None]:
+    return [event.text for event in heard.events if isinstance(event, InboundMessage)]
 
 
 @pytest.mark.requirement("mail:heard")
-@pytest.mark.parametrize(("headers", "answered"), ANSWERED.values(), ids=ANSWERED)
-def test_a_mail_says_which_of_ours_it_answers(headers: dict[str, Any], answered: str | None) -> None:
-    assert read(mail(**headers)).replies_to == answered
+async def test_a_reply_is_heard_with_who_wrote_it_and_what_it_answers(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        dovecot.deliver(mail("Yes, please.\n\nOn Mon, 16 Nov 2026, bot wrote:\n> Ship it?\n"))
+
+        (heard,) = (await look(email, position, SECONDS)).events
+
+    assert isinstance(heard, InboundMessage)
+    assert (heard.sender, heard.text, heard.replies_to) == ("ada@example.org", "Yes, please.", OUR_ID)
+    assert (heard.message_id, heard.flags, heard.alone) == ("<reply-1@example.org>", frozenset(), True)
+    assert heard.said_at_us is not None
+
+
+@pytest.mark.requirement("mail:heard-at-once")
+async def test_a_mail_wakes_a_look_long_before_the_next_sweep(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        waiting = asyncio.create_task(look(email, position, 3 * SWEEP_SECONDS))
+        done, _ = await asyncio.wait([waiting], timeout=0.5)
+        assert not done
+        dovecot.deliver(mail())
+
+        assert texts(await waiting) == ["yes"]  # within twenty seconds, and a sweep takes sixty
+
+
+@pytest.mark.requirement("mail:untouched")
+async def test_nothing_in_the_mailbox_is_changed(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        dovecot.deliver(mail())
+        await look(email, position, SECONDS)
+
+    assert dovecot.flags() == set()
+    assert [path.read_bytes() for path in (dovecot.maildir / "new").iterdir()] == [mail()]
 
 
 @pytest.mark.requirement("mail:once")
-def test_a_mail_without_a_name_is_known_by_its_place() -> None:
-    assert read(mail(Message_ID=None)).event_id == "message:ada@example.org:7:3"
+async def test_what_was_not_acknowledged_comes_again_as_the_same_event(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        dovecot.deliver(mail())
+        (first,) = (await look(email, position, SECONDS)).events
+    async with listening(dovecot) as email:  # killed before the position was saved
+        heard = await look(email, position, SECONDS)
+        (again,) = heard.events
+        assert isinstance(first, InboundMessage) and isinstance(again, InboundMessage)
+        assert again.event_id == first.event_id == "message:ada@example.org:<reply-1@example.org>"
+        assert (await look(email, heard.position)).events == ()
 
 
-def html(content: str) -> bytes:
-    message = EmailMessage()
-    for name, value in email.message_from_bytes(mail()).items():
-        if not name.startswith(("Content", "MIME")):
-            message[name] = " ".join(value.split())
-    message.set_content(content, subtype="html")
-    return message.as_bytes()
+async def test_old_mail_is_not_read_but_for_what_answers_ours(dovecot: Dovecot) -> None:
+    dovecot.deliver(mail("to another", In_Reply_To="<something@else.example>"))
+    dovecot.deliver(mail("missed", Message_ID="<reply-2@example.org>"))
+    dovecot.deliver(mail("by references", In_Reply_To=None, References=f"<x@y.example> {OUR_ID}"))
+    async with listening(dovecot) as email:
+        heard = await look(email, None)
+        assert texts(heard) == ["missed", "by references"]
+        assert (await look(email, heard.position)).events == ()
 
 
-HTML = {
-    "gmail": '<div dir="ltr">no</div><br><div class="gmail_quote"><blockquote>yes</blockquote></div>',
-    "outlook": '<head><style>p {x}</style></head><p>no</p><hr><div id="divRplyFwdMsg">From: x</div><div>yes</div>',
-    "apple": "<div>no</div><blockquote type=cite>yes</blockquote>",
-    "hidden": '<span style="display:none">yes</span><p>no</p><script>yes</script>',
-    "open": "<p>no<blockquote><p>yes",
-}
+@pytest.mark.requirement("mail:numbered-anew")
+async def test_a_mailbox_that_is_numbered_anew_is_heard_on_and_repeats_only_known_events(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        dovecot.deliver(mail("private", In_Reply_To=None, Message_ID="<private@example.org>"))
+        dovecot.deliver(mail())
+        before = await look(email, position, SECONDS)
+    assert before.position is not None and texts(before) == ["private", "yes"]
+    dovecot.stop()
+    dovecot.number_anew()
+    dovecot.start()
+    async with listening(dovecot) as email:
+        anew = await look(email, before.position)
+        assert anew.position is not None
+        assert [_id(event) for event in anew.events] == [_id(before.events[1])]
+        assert MailPosition.of(anew.position).validity > MailPosition.of(before.position).validity
+        assert anew.position > before.position
+        dovecot.deliver(mail("later", Message_ID="<reply-3@example.org>"))
+        assert texts(await look(email, anew.position, SECONDS)) == ["later"]
 
 
-@pytest.mark.requirement("mail:own-words")
-@pytest.mark.parametrize("content", HTML.values(), ids=HTML)
-def test_of_a_mail_in_html_alone_the_persons_words_are_read(content: str) -> None:
-    assert read(html(content)).text == "no"
+def _id(event: object) -> str:
+    assert isinstance(event, InboundMessage)
+    return event.event_id
 
 
-CODED = {
-    "base64": (b"utf-8", b"base64", base64.b64encode("grün".encode())),
-    "quoted": (b"iso-8859-1", b"quoted-printable", b"gr=FCn"),
-    "unknown charset": (b"x-nothing", b"8bit", "grün".encode()),
-    "costly charset": (b"punycode", b"8bit", "grün".encode()),
-}
+@pytest.mark.requirement("mail:reconnects")
+async def test_a_server_that_goes_away_is_said_and_heard_again(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        dovecot.stop()
+        with pytest.raises(TargetUnavailable):
+            await look(email, position, 5.0)
+        with pytest.raises(TargetUnavailable, match="could not be reached for reading mail"):
+            await look(email, position, 5.0)
+        dovecot.start()
+        dovecot.deliver(mail())
+
+        assert texts(await look(email, position, SECONDS)) == ["yes"]
 
 
-@pytest.mark.parametrize(("charset", "coding", "raw"), CODED.values(), ids=CODED)
-def test_every_charset_and_coding_is_read(charset: bytes, coding: bytes, raw: bytes) -> None:
-    head = b"From: ada@example.org\r\nContent-Type: text/plain; charset=%s\r\nContent-Transfer-Encoding: %s\r\n\r\n"
+async def test_a_connection_that_is_cut_while_waiting_is_opened_again(dovecot: Dovecot) -> None:
+    async with Cut(dovecot.port) as cut, listening(dovecot, port=cut.port) as email:
+        position = await begun(email)
+        waiting = asyncio.create_task(look(email, position, SECONDS))
+        await asyncio.wait([waiting], timeout=0.2)
+        cut.now()
+        with pytest.raises(TargetUnavailable):
+            await waiting
+        dovecot.deliver(mail())
 
-    assert read(head % (charset, coding) + raw).text == "grün"
-
-
-def test_what_is_attached_is_not_read() -> None:
-    message = EmailMessage()
-    message["From"] = "ada@example.org"
-    message.set_content("see the file")
-    message.add_attachment("Approve", filename="a.txt")
-
-    assert read(message.as_bytes()).text == "see the file"
+        assert texts(await look(email, position, SECONDS)) == ["yes"]
 
 
-@pytest.mark.requirement("mail:hostile")
-def test_hostile_mails_take_little_time_and_raise_nothing() -> None:
-    head = b"From: ada@example.org\r\n"
-    nested = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(20_000))
-    many = b"Content-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\nx\r\n" * 10_000
-    wide = b"X: " + b"y" * 1_000_000 + b"\r\n\r\nyes"
-    tags = b"Content-Type: text/html\r\n\r\n" + b"<div><!--" * 100_000
-    entities = b"Content-Type: text/html\r\n\r\n" + b"&" * 500_000
-    broken = b"Content-Type: text/plain; charset*0*=x'\r\nContent-Transfer-Encoding: base64\r\n\r\n====\xff"
-    quotes = b'Content-Type: text/plain; x="' + b";" * 1_000_000 + b"\r\n\r\nyes"
-    in_a_part = b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n" + quotes + b"\r\n--b--"
-    open_tags = b"Content-Type: text/html\r\n\r\n<blockquote>" + b"<a>" * 20_000 + b"<b></b>" * 10_000
-    for content in (quotes, in_a_part, open_tags, nested, many, wide, tags, entities, broken, b"\r\n" * 100_000):
-        assert read(head + content).sender is None
+@pytest.mark.requirement("mail:login-refused")
+async def test_a_refused_login_has_its_own_sentence_and_is_not_tried_again_and_again(dovecot: Dovecot) -> None:
+    clock = HandClock()
+    async with Cut(dovecot.port) as cut, listening(dovecot, clock, port=cut.port, password="wrong") as email:
+        for _ in range(3):
+            with pytest.raises(TargetUnavailable, match="does not accept our login for reading mail"):
+                await look(email, None)
+        assert cut.connections == 1
+        clock.at += timedelta(seconds=31)
+        with pytest.raises(TargetUnavailable, match="does not accept our login"):
+            await look(email, None)
+        assert cut.connections == 2
+        clock.at += timedelta(seconds=31)
+        with pytest.raises(TargetUnavailable):
+            await look(email, None)
+        assert cut.connections == 2
 
 
-@given(st.binary(max_size=400))
-def test_no_bytes_make_it_stumble(content: bytes) -> None:
-    event(content)
-    event(b"From: ada@example.org\r\nContent-Type: multipart/report; boundary=b\r\n" + content)
+@pytest.mark.parametrize("tls", ["tls", "starttls"])
+async def test_mail_is_read_over_an_encrypted_connection(dovecot: Dovecot, tls: str) -> None:
+    port = dovecot.tls_port if tls == "tls" else dovecot.port
+    async with listening(dovecot, port=port, tls=tls, tls_context=dovecot.trust) as email:
+        position = await begun(email)
+        dovecot.deliver(mail())
+
+        assert texts(await look(email, position, SECONDS)) == ["yes"]
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(dovecot: Dovecot) -> None:
+    async with listening(dovecot, port=dovecot.tls_port, tls="tls") as email:
+        with pytest.raises(TargetUnavailable, match="certificate"):
+            await look(email, None)
+
+
+async def test_a_login_of_any_characters_is_sent_as_it_is(dovecot: Dovecot) -> None:
+    async with listening(dovecot, password="pässword") as email:
+        with pytest.raises(TargetUnavailable, match="does not accept our login"):
+            await look(email, None)
+
+
+async def test_a_mailbox_that_is_not_there_is_named(dovecot: Dovecot) -> None:
+    async with listening(dovecot, mailbox="Answers") as email:
+        with pytest.raises(TargetUnavailable, match="'Answers'"):
+            await look(email, None)
 
 
 @pytest.mark.requirement("mail:bounce")
-def test_a_bounce_names_the_delivery_the_status_and_its_meaning() -> None:
-    news = event(BOUNCE)
+async def test_a_bounce_is_news_of_the_mail_that_came_back(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        dovecot.deliver(BOUNCE)
+
+        (news,) = (await look(email, position, SECONDS)).events
 
     assert isinstance(news, LateNews)
-    assert (news.kind, news.delivery_id, news.event_id) == (NewsKind.BOUNCED, OURS, "mail:<bounce-1@mx.example.org>")
-    assert news.words.startswith("there is no such address (5.1.1): 550 5.1.1 <ada@example.org>")
+    assert (news.kind, news.delivery_id, news.channel) == (NewsKind.BOUNCED, OURS, "email")
+    assert news.words.startswith("there is no such address (5.1.1): 550 5.1.1")
 
 
-def test_a_delay_is_news_and_a_success_is_none() -> None:
-    delayed = event(BOUNCE.replace(b"Action: failed", b"Action: delayed").replace(b"5.1.1", b"4.4.1"))
-    relayed = event(BOUNCE.replace(b"Action: failed", b"Action: relayed"))
+async def test_a_full_mailbox_is_read_in_several_looks_in_order(dovecot: Dovecot) -> None:
+    count = MOST_AT_ONCE + 5
+    async with listening(dovecot) as email:
+        position: int | None = await begun(email)
+        for number in range(count):
+            dovecot.deliver(mail(f"mail {number}", Message_ID=f"<m{number}@example.org>"))
+        first = await look(email, position, SECONDS)
+        second = await look(email, first.position, SECONDS)
 
-    assert isinstance(delayed, LateNews) and delayed.kind is NewsKind.DELAYED
-    assert isinstance(relayed, InboundMessage) and Flag.AUTOMATIC in relayed.flags
-
-
-def test_a_bounce_of_anothers_mail_is_nothing() -> None:
-    assert event(BOUNCE.replace(b"@post.example>", b"@evil.example>")) is None
-
-
-def test_a_bounce_with_the_whole_mail_in_it_is_read() -> None:
-    whole = BOUNCE.replace(b"text/rfc822-headers", b"message/rfc822")
-
-    assert isinstance(event(whole), LateNews)
-
-
-@pytest.mark.requirement("mail:bounce-closes", "mail:bounce-for-now")
-@pytest.mark.parametrize(
-    ("status", "for_good"),
-    [
-        ("5.1.1", True),
-        ("5.1.10", True),
-        ("5.2.1", True),
-        ("5.2.2", False),
-        ("5.7.1", False),
-        ("4.2.2", False),
-        ("", False),
-    ],
-)
-def test_only_an_address_that_is_gone_is_closed(status: str, for_good: bool) -> None:
-    news = event(BOUNCE.replace(b"Status: 5.1.1", b"Status: " + status.encode()))
-
-    assert isinstance(news, LateNews)
-    assert news.for_good is for_good
-
-
-QMAIL = f"""From: MAILER-DAEMON@mx.example.org
-To: bot@post.example
-Subject: failure notice
-Message-ID: <qmail-1@mx.example.org>
-
-Hi. This is the qmail-send program at mx.example.org.
-I'm afraid I wasn't able to deliver your message to the following addresses.
-
-<ada@example.org>:
-192.0.2.7 does not like recipient.
-Remote host said: 550 sorry, no such user here
-
---- Below this line is a copy of the message.
-
-Return-Path: <bot@post.example>
-Message-ID: {MARKED}
-Subject: Hello
-
-hello
-""".encode()
-
-
-@pytest.mark.requirement("mail:informal-bounce")
-def test_a_bounce_from_before_there_was_a_form_for_them_is_known() -> None:
-    gone, full = event(QMAIL), event(QMAIL.replace(b"550 sorry, no such user here", b"452 4.2.2 mailbox is full"))
-
-    assert isinstance(gone, LateNews) and isinstance(full, LateNews)
-    assert (gone.kind, gone.delivery_id, gone.for_good) == (NewsKind.BOUNCED, OURS, True)
-    assert (full.kind, full.for_good) == (NewsKind.DELAYED, False)
-
-
-def test_what_a_person_quotes_is_no_bounce() -> None:
-    found = event(QMAIL.replace(b"MAILER-DAEMON@mx", b"ada@mx"))
-
-    assert isinstance(found, InboundMessage)
-
-
-@pytest.mark.requirement("mail:informal-bounce")
-@pytest.mark.parametrize("kind", [b"text/rfc822-headers", b"message/rfc822"])
-def test_a_bounce_of_a_mail_that_a_relay_has_renamed_is_known_by_our_key(kind: bytes) -> None:
-    renamed = BOUNCE.replace(
-        f"Message-ID: {MARKED}".encode(),
-        f"Message-ID: <0100018f@email.amazonses.com>\nX-Postroom-Message: {MARKED}".encode(),
+    assert not first.everything and second.everything
+    assert sorted(texts(first) + texts(second), key=str) == sorted(
+        (f"mail {number}" for number in range(count)), key=str
     )
-    news = event(renamed.replace(b"text/rfc822-headers", kind))
-
-    assert isinstance(news, LateNews) and news.delivery_id == OURS
 
 
-@pytest.mark.requirement("mail:bounce-believed")
-@pytest.mark.parametrize("made_up", [OUR_ID, f"<{OURS}.{'0' * 20}@post.example>", f"<{OURS}.@post.example>"])
-def test_a_report_that_anybody_could_have_made_up_is_nothing(made_up: str) -> None:
-    for report in (BOUNCE, QMAIL):
-        assert not isinstance(event(report.replace(MARKED.encode(), made_up.encode())), LateNews)
+async def test_broken_and_hostile_mails_hold_nothing_up(dovecot: Dovecot) -> None:
+    nested = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(3000))
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        dovecot.deliver(b"\x00\xff\xfe no header at all")
+        dovecot.deliver(b"From: ada@example.org\r\n" + nested)
+        dovecot.deliver(b"From: ada@example.org\r\nSubject: " + b"x" * 2_000_000 + b"\r\n\r\nlong")
+        dovecot.deliver(mail("still heard"))
+        heard: list[str | None] = []
+        at: int | None = position
+        while "still heard" not in heard:
+            one = await look(email, at, SECONDS)
+            heard, at = heard + texts(one), one.position or at
+
+    assert heard.count("still heard") == 1
 
 
-@pytest.mark.requirement("mail:bounce-believed")
-def test_whom_a_report_names_is_part_of_the_news() -> None:
-    found = event(BOUNCE), event(BOUNCE.replace(b"rfc822; ada@", b"rfc822; Eve@")), event(QMAIL)
+async def test_without_a_server_that_proves_senders_nothing_is_an_answer_but_bounces_are_heard(
+    dovecot: Dovecot,
+) -> None:
+    async with listening(dovecot, authserv_id="") as email:
+        assert not email.capabilities.inbound
+        position = await begun(email)
+        dovecot.deliver(mail())
+        dovecot.deliver(BOUNCE)
+        events = [*(await look(email, position, SECONDS)).events]
 
-    named = [one.recipients for one in found if isinstance(one, LateNews)]
-    assert named[:2] == [("ada@example.org",), ("eve@example.org",)]
-    assert "ada@example.org" in named[2]
-
-
-@pytest.mark.requirement("mail:original-kept")
-def test_what_was_cut_away_stays_in_the_original() -> None:
-    written = "Yes.\n\nOn Mon, 16 Nov 2026, bot wrote:\n> Ship it?\n"
-    found = event(mail(written))
-
-    assert isinstance(found, InboundMessage)
-    assert (found.text, found.original, found.answers) == ("Yes.", written, OURS)
+    flags = [event.flags for event in events if isinstance(event, InboundMessage)]
+    assert flags == [frozenset({Flag.UNVERIFIED})]
 
 
-def test_the_proof_is_what_the_mails_above_use() -> None:
-    assert PROVED.startswith(READING.authserv_id)
+async def test_the_probe_logs_in_to_both_servers(dovecot: Dovecot) -> None:
+    async with listening(dovecot) as email:
+        with pytest.raises(TargetUnavailable):
+            await email.probe(5.0)  # nothing listens where mail would be sent
+
+
+def test_without_a_mailbox_to_read_it_is_no_listener() -> None:
+    email = Email("127.0.0.1", 9, "none", None, None, "bot@post.example")
+
+    assert not isinstance(email, Listen)
+    assert not email.capabilities.inbound
+
+
+class Cut:
+    """Stands before a server, counts who comes, and can cut everybody off."""
+
+    def __init__(self, behind: int) -> None:
+        self.port, self.connections = free_port(), 0
+        self._behind = behind
+        self._open: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> Cut:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self.now()
+
+    def now(self) -> None:
+        for writer in self._open:
+            writer.transport.abort()
+        self._open.clear()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        there, back = await asyncio.open_connection("127.0.0.1", self._behind)
+        self._open += [writer, back]
+        await asyncio.gather(_pump(reader, back), _pump(there, writer))
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world.channels.mail_listening.languages import HEADS, WROTE
+from tests.channels.email.incoming.languages import HEADS, WROTE
 
 from postroom.channels.email.incoming.own_words import own_words, unflowed
 

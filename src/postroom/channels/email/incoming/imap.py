@@ -1,4 +1,4 @@
-"""The mailbox that answers are read from."""
+"""A mailbox over IMAP: what its server says, and a visit that looks, fetches and waits without changing anything."""
 
 from __future__ import annotations
 
@@ -50,21 +50,46 @@ class ImapAccount:
             raise ValueError("the mailbox's login must be one line")
 
 
+# How far a mailbox has been read, as one number: which mailbox it was, and the last mail in it.
+
+_UID_BITS = 32
+_UID_MASK = (1 << _UID_BITS) - 1
+_VALIDITY_MASK = (1 << 31) - 1  # so that it fits where signed numbers are kept
+
+
+@dataclass(frozen=True, slots=True)
+class MailPosition:
+    """A server that numbers its mails anew says so by another UIDVALIDITY, which is never below an earlier one."""
+
+    validity: int
+    uid: int
+
+    @classmethod
+    def of(cls, number: int) -> MailPosition:
+        return cls(number >> _UID_BITS, number & _UID_MASK)
+
+    @property
+    def number(self) -> int:
+        return (self.validity & _VALIDITY_MASK) << _UID_BITS | (self.uid & _UID_MASK)
+
+    def is_in(self, validity: int) -> bool:
+        return self.validity == validity & _VALIDITY_MASK
+
+
 # What an IMAP server says, line by line, with the bytes it announces in between; bounded.
 
-
-LONGEST_LINE: Final = 2 * 1_048_576  # a search may name a hundred thousand mails
-MOST_BYTES: Final = 50 * 1_048_576
+_LONGEST_LINE: Final = 2 * 1_048_576  # a search may name a hundred thousand mails
+_MOST_BYTES: Final = 50 * 1_048_576
 _MOST_LITERALS: Final = 50
 _LITERAL: Final = re.compile(rb"\{(\d{1,10})\+?\}\r\n\Z")
 
 
-class NotImap(Exception):
+class _NotImap(Exception):
     """The server says what no mail server says, or more than we take."""
 
 
 @dataclass(frozen=True, slots=True)
-class ImapResponse:
+class _ImapResponse:
     """`line` without its end; each literal is left in it as its announcement, `{n}`."""
 
     line: str
@@ -88,31 +113,30 @@ class ImapResponse:
         return re.fullmatch(r"\* \d+ (EXISTS|RECENT)", self.line, re.IGNORECASE) is not None
 
 
-async def read_response(reader: asyncio.StreamReader) -> ImapResponse:
+async def _read_response(reader: asyncio.StreamReader) -> _ImapResponse:
     """Raises NotImap, EOFError or OSError; the caller sets the time limit."""
     pieces = [await _line(reader)]
     literals: list[bytes] = []
     while announced := _LITERAL.search(pieces[-1]):
         wanted = int(announced[1])
-        if wanted + sum(map(len, literals)) > MOST_BYTES or len(literals) >= _MOST_LITERALS:
-            raise NotImap("more bytes than were asked for")
+        if wanted + sum(map(len, literals)) > _MOST_BYTES or len(literals) >= _MOST_LITERALS:
+            raise _NotImap("more bytes than were asked for")
         literals.append(await reader.readexactly(wanted))
         pieces[-1] = pieces[-1].removesuffix(b"\r\n")
         pieces.append(await _line(reader))
-    return ImapResponse(b"".join(pieces).decode("utf-8", "replace").rstrip("\r\n"), tuple(literals))
+    return _ImapResponse(b"".join(pieces).decode("utf-8", "replace").rstrip("\r\n"), tuple(literals))
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readuntil(b"\r\n")
     except asyncio.LimitOverrunError:
-        raise NotImap("a line without an end") from None
+        raise _NotImap("a line without an end") from None
 
 
 # One visit to an IMAP server: look at a mailbox without changing anything in it, fetch, and wait for more.
 
-
-STEP_SECONDS: Final = 30.0
+_STEP_SECONDS: Final = 30.0
 FETCHED_BYTES: Final = 1_048_576  # of a longer mail the rest is not needed: what a person wrote stands first
 _MOST_UNTAGGED: Final = 10_000
 _QUOTABLE: Final = re.compile(r"[\x20-\x7e]*")
@@ -121,10 +145,10 @@ _MOMENT: Final = re.compile(
     r'\bINTERNALDATE " ?(?P<day>\d{1,2})-(?P<month>[a-z]{3})-(?P<year>\d{4}) (?P<time>[\d:]{8}) (?P<zone>[+-]\d{4})"',
     re.IGNORECASE,
 )
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CODE: Final = re.compile(r"\[(UIDVALIDITY|UIDNEXT) (\d{1,10})\]", re.IGNORECASE)
 
-Done = TypeVar("Done")
+_Done = TypeVar("_Done")
 
 
 class LoginRefused(TargetUnavailable):
@@ -205,10 +229,10 @@ class ImapSession:
         tag = await self._step(self._begin_idle())
         deadline = asyncio.get_running_loop().time() + seconds
         while not self.announced and (left := deadline - asyncio.get_running_loop().time()) > 0:
-            await self._step(self._heard(left), left + STEP_SECONDS)
+            await self._step(self._heard(left), left + _STEP_SECONDS)
         await self._step(self._end_idle(tag))
 
-    async def command(self, text: str, *, private: Sequence[str] = ()) -> list[ImapResponse]:
+    async def command(self, text: str, *, private: Sequence[str] = ()) -> list[_ImapResponse]:
         """What the server says until it is done; raises ImapRefused when it does not do it."""
         return await self._step(self._command(text, private))
 
@@ -216,11 +240,11 @@ class ImapSession:
         account = self._account
         context = self._context() if account.tls == "tls" else None
         self._reader, self._writer = await asyncio.open_connection(
-            account.host, account.port, ssl=context, limit=LONGEST_LINE
+            account.host, account.port, ssl=context, limit=_LONGEST_LINE
         )
-        greeting = await read_response(self._reader)
+        greeting = await _read_response(self._reader)
         if greeting.tag != "*" or greeting.status not in ("OK", "PREAUTH"):
-            raise NotImap("no greeting")
+            raise _NotImap("no greeting")
         if account.tls == "starttls":
             await self._command("STARTTLS", ())
             await self._encrypt()
@@ -231,13 +255,13 @@ class ImapSession:
     async def _encrypt(self) -> None:
         """Onto a new reader: what came before the encryption could have been put there by others."""
         assert self._writer is not None  # noqa: S101 - connected
-        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LONGEST_LINE)
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=_LONGEST_LINE)
         protocol = asyncio.StreamReaderProtocol(reader)
         transport = await loop.start_tls(
             self._writer.transport, protocol, self._context(), server_hostname=self._account.host
         )
         if transport is None:
-            raise NotImap("no encryption")
+            raise _NotImap("no encryption")
         protocol.connection_made(transport)
         self._before = self._writer  # one that is forgotten closes what is below it
         self._reader, self._writer = reader, asyncio.StreamWriter(transport, protocol, reader, loop)
@@ -311,7 +335,7 @@ class ImapSession:
         tag = await self._send("IDLE")
         while (said := await self._read()).tag != "+":
             if said.tag == tag:
-                raise NotImap("no waiting")
+                raise _NotImap("no waiting")
         return tag
 
     async def _heard(self, seconds: float) -> None:
@@ -323,7 +347,7 @@ class ImapSession:
         await self._write(b"DONE\r\n")
         await self._until(tag)
 
-    async def _command(self, text: str, private: Sequence[str]) -> list[ImapResponse]:
+    async def _command(self, text: str, private: Sequence[str]) -> list[_ImapResponse]:
         return await self._until(await self._send(" ".join([text, *map(_quoted, private)])))
 
     async def _send(self, text: str) -> str:
@@ -338,26 +362,26 @@ class ImapSession:
         self._writer.write(data)
         await self._writer.drain()
 
-    async def _read(self) -> ImapResponse:
+    async def _read(self) -> _ImapResponse:
         if self._reader is None:
             raise EOFError
-        said = await read_response(self._reader)
+        said = await _read_response(self._reader)
         if said.tag == "*" and said.status == "BYE":
             raise EOFError
         self.announced = self.announced or said.announces_mail
         return said
 
-    async def _until(self, tag: str) -> list[ImapResponse]:
-        said: list[ImapResponse] = []
+    async def _until(self, tag: str) -> list[_ImapResponse]:
+        said: list[_ImapResponse] = []
         while (one := await self._read()).tag != tag:
             if len(said) >= _MOST_UNTAGGED:
-                raise NotImap("no end")
+                raise _NotImap("no end")
             said.append(one)
         if one.status != "OK":
             raise ImapRefused
         return said
 
-    async def _step(self, doing: Coroutine[Any, Any, Done], seconds: float = STEP_SECONDS) -> Done:
+    async def _step(self, doing: Coroutine[Any, Any, _Done], seconds: float = _STEP_SECONDS) -> _Done:
         """Drops the connection unless the step came to an end, whatever stopped it."""
         failure: PostroomError | None = None
         ended = False
@@ -372,7 +396,7 @@ class ImapSession:
             failure = TargetUnavailable("the mail server was silent for too long while we read mail")
         except ssl.SSLCertVerificationError:
             failure = TargetUnavailable(f"the certificate of the mail server {self._account.host} is not valid")
-        except NotImap:
+        except _NotImap:
             failure = TargetUnavailable("the server does not speak IMAP as we know it")
         except (OSError, EOFError, UnicodeError) as error:
             failure = out_of_descriptors(error) or TargetUnavailable(
@@ -394,37 +418,10 @@ def _quoted(text: str) -> str:
 def _moment(line: str) -> int | None:
     """Month names are English, whatever the language of this machine."""
     found = _MOMENT.search(line)
-    if found is None or (month := found["month"].title()) not in _MONTHS:
+    if found is None or (month := found["month"].title()) not in MONTHS:
         return None
-    text = f"{found['year']}-{_MONTHS.index(month) + 1:02}-{int(found['day']):02}T{found['time']}{found['zone']}"
+    text = f"{found['year']}-{MONTHS.index(month) + 1:02}-{int(found['day']):02}T{found['time']}{found['zone']}"
     try:
         return int(datetime.fromisoformat(text).timestamp()) * 1_000_000
     except (ValueError, OverflowError):
         return None
-
-
-# How far a mailbox has been read, as one number: which mailbox it was, and the last mail in it.
-
-
-_UID_BITS = 32
-_UID_MASK = (1 << _UID_BITS) - 1
-_VALIDITY_MASK = (1 << 31) - 1  # so that it fits where signed numbers are kept
-
-
-@dataclass(frozen=True, slots=True)
-class MailPosition:
-    """A server that numbers its mails anew says so by another UIDVALIDITY, which is never below an earlier one."""
-
-    validity: int
-    uid: int
-
-    @classmethod
-    def of(cls, number: int) -> MailPosition:
-        return cls(number >> _UID_BITS, number & _UID_MASK)
-
-    @property
-    def number(self) -> int:
-        return (self.validity & _VALIDITY_MASK) << _UID_BITS | (self.uid & _UID_MASK)
-
-    def is_in(self, validity: int) -> bool:
-        return self.validity == validity & _VALIDITY_MASK

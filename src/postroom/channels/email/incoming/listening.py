@@ -1,4 +1,4 @@
-"""One mail from the mailbox, as what it is to us: a person's words, news of a mail of ours, or nothing."""
+"""Hear what people write by mail: each mail once, in order, as what it is to us."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from postroom.channels.carried_files import with_ending
 from postroom.channels.email.building import domain_of, message_id
 from postroom.channels.email.incoming.imap import (
     FETCHED_BYTES,
+    MONTHS,
     FetchedMail,
     ImapAccount,
     ImapRefused,
@@ -44,6 +45,8 @@ from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.address import folded
 from postroom.message.inbound import Assurance, Flag, InboundEvent, InboundFile, InboundMessage, LateNews, Listened
+
+# One mail as what it is to us: a person's words, news of a mail of ours, or nothing.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,7 @@ class MailReading:
         answered, flags = self.own.answered_by(message), marks(message, sender.address, self.own_addresses)
         proved = is_proved(headers(message, "Authentication-Results"), self.authserv_id, domain_of(sender.address))
         flags = flags if proved else flags | {Flag.UNVERIFIED}
-        written = whole_text(message)
+        written = _whole_text(message)
         text = own_words(written, sender.name, self.own_addresses)
         return InboundMessage(
             channel=self.channel,
@@ -107,7 +110,7 @@ class MailReading:
         return None if delivery_id is None else self.own.message_id(delivery_id)
 
 
-def whole_text(message: Message) -> str:
+def _whole_text(message: Message) -> str:
     """Plain text is preferred: it is what was typed. What is attached is not read."""
     parts = list(parts_of(message))
     for part in (one for one in parts if is_text(one, "plain")):
@@ -118,7 +121,7 @@ def whole_text(message: Message) -> str:
     return html_words(text_of(html))[:LONGEST] if html is not None else ""
 
 
-def brought(mail: FetchedMail, most_bytes: int) -> list[InboundFile]:
+def _brought(mail: FetchedMail, most_bytes: int) -> list[InboundFile]:
     """The files of a whole mail."""
     if len(mail.content) >= most_bytes:
         return [InboundFile(name="the files of this mail", problem=f"it is larger than {most_bytes:,} bytes")]
@@ -147,18 +150,16 @@ def _name(mail: FetchedMail, message: Message) -> str:
     return named or f"{mail.validity}:{mail.uid}"
 
 
-# Hear what people write by mail: each mail once, in order, without touching anything in the mailbox.
-
+# Look into the mailbox again and again, without touching anything in it.
 
 SWEEP_SECONDS: Final = 60.0  # a server may be silent about a mail; it also ends IDLE long before its 29 minutes
 MOST_AT_ONCE: Final = 20
-MOST_MAIL_BYTES: Final = 48 * 1_048_576  # of one whose files are wanted; few servers take more than half of it
-LONGEST_READING_SECONDS: Final = 20.0  # of one mail, which takes some hundredths
-MOST_LOOKED_BACK: Final = 200
+_MOST_MAIL_BYTES: Final = 48 * 1_048_576  # of one whose files are wanted; few servers take more than half of it
+_LONGEST_READING_SECONDS: Final = 20.0  # of one mail, which takes some hundredths
+_MOST_LOOKED_BACK: Final = 200
 _LOOK_BACK: Final = timedelta(days=31)  # a question is open for thirty
 _FIRST_PAUSE: Final = timedelta(seconds=30)
 _LONGEST_PAUSE: Final = timedelta(minutes=15)
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 _STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
 _log = structlog.get_logger("postroom.mail")
@@ -173,10 +174,10 @@ def readable_event(reading: MailReading, mail: FetchedMail) -> InboundEvent | No
         return None
 
 
-async def read_beside(reading: MailReading, mail: FetchedMail) -> InboundEvent | None:
+async def _read_beside(reading: MailReading, mail: FetchedMail) -> InboundEvent | None:
     """Beside the loop, and one that is not read in time is left behind: the next ones are read meanwhile."""
     try:
-        async with asyncio.timeout(LONGEST_READING_SECONDS):
+        async with asyncio.timeout(_LONGEST_READING_SECONDS):
             return await asyncio.to_thread(readable_event, reading, mail)
     except TimeoutError:
         _log.warning("mail.unreadable", uid=mail.uid, error="took too long")
@@ -217,9 +218,9 @@ class MailListening:
         try:
             async with asyncio.timeout(timeout_seconds):
                 session = await self._ready()
-                mail = await session.fetch(int(uid), MOST_MAIL_BYTES) if session.validity == int(validity) else None
+                mail = await session.fetch(int(uid), _MOST_MAIL_BYTES) if session.validity == int(validity) else None
                 if mail is not None:
-                    return await asyncio.to_thread(brought, mail, MOST_MAIL_BYTES)
+                    return await asyncio.to_thread(_brought, mail, _MOST_MAIL_BYTES)
         except ImapRefused:
             pass
         except BaseException:
@@ -291,22 +292,22 @@ class MailListening:
 
     async def _looked_back(self, session: ImapSession) -> Listened:
         last = session.next_uid - 1 if session.next_uid else max([0, *await session.uids("ALL")])
-        found = [uid for uid in await session.uids(self._ours()) if uid <= last][-MOST_LOOKED_BACK:]
-        heard = await self._listened(session, found, MOST_LOOKED_BACK)
+        found = [uid for uid in await session.uids(self._ours()) if uid <= last][-_MOST_LOOKED_BACK:]
+        heard = await self._listened(session, found, _MOST_LOOKED_BACK)
         return Listened(events=heard.events, position=MailPosition(session.validity, last).number)
 
     def _ours(self) -> str:
         since = (self._now().astimezone(UTC) - _LOOK_BACK).date()
         domain = domain_of(self._reading.own.address)
         about = f'OR HEADER In-Reply-To "@{domain}" OR HEADER References "@{domain}"'
-        day = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}"
+        day = f"{since.day}-{MONTHS[since.month - 1]}-{since.year}"
         return f'SINCE {day} {about} HEADER Content-Type "multipart/report"'
 
     async def _listened(self, session: ImapSession, uids: Sequence[int], most: int) -> Listened:
         events: list[InboundEvent] = []
         for uid in uids[:most]:
             mail = await session.fetch(uid)
-            event = await read_beside(self._reading, mail) if mail else None
+            event = await _read_beside(self._reading, mail) if mail else None
             if event is not None:
                 events.append(event)
         position = MailPosition(session.validity, uids[:most][-1]).number if uids else None

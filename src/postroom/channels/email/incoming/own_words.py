@@ -1,4 +1,4 @@
-"""Marks by which a mail is known to be no person's own word: sent by a program, by a list, or passed on."""
+"""The person's own words in a mail, and the marks of one that is no person's own word."""
 
 from __future__ import annotations
 
@@ -13,55 +13,7 @@ from postroom.channels.email.incoming.reading import header, headers, shown
 from postroom.message.address import folded
 from postroom.message.inbound import Flag
 
-_PRECEDENCE: Final = frozenset({"bulk", "list", "junk", "auto_reply"})
-_TELLING: Final = (
-    "List-Id",
-    "X-Autoreply",
-    "X-Autorespond",
-    "X-Autoresponder",
-    "X-Auto-Reply-From",
-    "X-Mail-Autoreply",
-)
-_PROGRAMS: Final = re.compile(
-    r"(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)(?:[+@-].*)", re.IGNORECASE
-)
-_ABSENT: Final = re.compile(
-    r"(?:automatic reply|auto(?:matic)?[- ]?reply|autosvar|auto-?response|out of (?:the )?office|abwesenheit\w*"
-    r"|automatische antwort|automatisch antwoord|réponse automatique|respuesta automática|risposta automatica"
-    r"|resposta automática|автоответ)\b.*",
-    re.IGNORECASE | re.DOTALL,
-)
-_PASSED_ON: Final = re.compile(r"(?:fwd?|wg|tr|rv|enc|i)\s?:.*", re.IGNORECASE | re.DOTALL)
-
-
-def marks(message: Message, address: str, own: Collection[str]) -> frozenset[Flag]:
-    """`own` are our addresses: what comes from them we have sent."""
-    found = {
-        Flag.AUTOMATIC: is_automatic(message) or bool(_PROGRAMS.fullmatch(address)) or folded(address) in own,
-        Flag.FORWARDED: bool(headers(message, "Resent-From")) or _subject_is(message, _PASSED_ON),
-    }
-    return frozenset(flag for flag, is_so in found.items() if is_so)
-
-
-def is_automatic(message: Message) -> bool:
-    """By RFC 3834 and what programs write in its place; the subject alone tells only when it begins with it."""
-    submitted = header(message, "Auto-Submitted").partition(";")[0].strip().lower()
-    return (
-        submitted not in ("", "no")
-        or header(message, "Precedence").lower() in _PRECEDENCE
-        or any(headers(message, name) for name in _TELLING)
-        or any(path.strip() == "<>" for path in headers(message, "Return-Path"))
-        or message.get_content_type() == "multipart/report"
-        or _subject_is(message, _ABSENT)
-    )
-
-
-def _subject_is(message: Message, pattern: re.Pattern[str]) -> bool:
-    return pattern.fullmatch(shown(header(message, "Subject")).strip()) is not None
-
-
-# The person's own words: without what they answer, their signature and what their program adds.
-
+# Without what they answer, their signature and what their program adds.
 
 LONGEST: Final = 65_536
 _MOST_LINES: Final = 5_000
@@ -231,3 +183,52 @@ def _trimmed(lines: list[str]) -> list[str]:
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     return lines
+
+
+# Marks by which a mail is known to be no person's own word: sent by a program, passed on, or in somebody's absence.
+
+_PRECEDENCE: Final = frozenset({"bulk", "list", "junk", "auto_reply"})
+_TELLING: Final = (
+    "List-Id",
+    "X-Autoreply",
+    "X-Autorespond",
+    "X-Autoresponder",
+    "X-Auto-Reply-From",
+    "X-Mail-Autoreply",
+)
+_PROGRAMS: Final = re.compile(
+    r"(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)(?:[+@-].*)", re.IGNORECASE
+)
+_ABSENT: Final = re.compile(
+    r"(?:automatic reply|auto(?:matic)?[- ]?reply|autosvar|auto-?response|out of (?:the )?office|abwesenheit\w*"
+    r"|automatische antwort|automatisch antwoord|réponse automatique|respuesta automática|risposta automatica"
+    r"|resposta automática|автоответ)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_PASSED_ON: Final = re.compile(r"(?:fwd?|wg|tr|rv|enc|i)\s?:.*", re.IGNORECASE | re.DOTALL)
+
+
+def marks(message: Message, address: str, own: Collection[str]) -> frozenset[Flag]:
+    """`own` are our addresses: what comes from them we have sent."""
+    found = {
+        Flag.AUTOMATIC: _is_automatic(message) or bool(_PROGRAMS.fullmatch(address)) or folded(address) in own,
+        Flag.FORWARDED: bool(headers(message, "Resent-From")) or _subject_is(message, _PASSED_ON),
+    }
+    return frozenset(flag for flag, is_so in found.items() if is_so)
+
+
+def _is_automatic(message: Message) -> bool:
+    """By RFC 3834 and what programs write in its place; the subject alone tells only when it begins with it."""
+    submitted = header(message, "Auto-Submitted").partition(";")[0].strip().lower()
+    return (
+        submitted not in ("", "no")
+        or header(message, "Precedence").lower() in _PRECEDENCE
+        or any(headers(message, name) for name in _TELLING)
+        or any(path.strip() == "<>" for path in headers(message, "Return-Path"))
+        or message.get_content_type() == "multipart/report"
+        or _subject_is(message, _ABSENT)
+    )
+
+
+def _subject_is(message: Message, pattern: re.Pattern[str]) -> bool:
+    return pattern.fullmatch(shown(header(message, "Subject")).strip()) is not None

@@ -1,4 +1,4 @@
-"""Whether our own mail server has proved who sent a mail, by the Authentication-Results it wrote (RFC 8601)."""
+"""Who really sent a mail: a person, as our own server proved, or a server that could not deliver one of ours."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from postroom.channels.email.building import MARKED_HEADER
 from postroom.channels.email.incoming.reading import MOST_PARTS, header, headers, is_text, parts_of, sender_of, text_of
 from postroom.message.address import folded
 from postroom.message.inbound import NewsKind
+
+# Whether our own mail server has proved who sent a mail, by the Authentication-Results it wrote.
 
 _MOST: Final = 4_000
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s;"=]+|[;=]')
@@ -105,7 +107,6 @@ def _without_comments(text: str) -> str:
 
 # What a mail server says about a mail of ours that it could not deliver (RFC 3464).
 
-
 _LONGEST_READ: Final = 65_536
 _SYSTEM: Final = re.compile(r"(?:mailer-daemon|postmaster|mail-daemon|mdaemon)@.*", re.IGNORECASE)
 _INFORMAL: Final = re.compile(r"(?<![\d.])(?P<code>[45][0-5]\d)[ -]{1,3}#?(?P<status>[45]\.\d{1,3}\.\d{1,3})?")
@@ -152,7 +153,7 @@ class Bounce:
 def bounce_in(message: Message) -> Bounce | None:
     """None when it is no report, or one of success."""
     if message.get_content_type() != "multipart/report" or not message.is_multipart():
-        return informal_bounce(message)
+        return _informal_bounce(message)
     parts = _parts(message)
     kinds = [(kind, one) for one in _recipients(parts) if (kind := _KINDS.get(header(one, "Action").lower()))]
     if not kinds:
@@ -169,7 +170,7 @@ def bounce_in(message: Message) -> Bounce | None:
     )
 
 
-def informal_bounce(message: Message) -> Bounce | None:
+def _informal_bounce(message: Message) -> Bounce | None:
     """
     Of servers from before RFC 3464: from the mail system itself, with a status and the mail it was about.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.world.channels.recording_server import recording
+from tests.channels.recording_server import recording
 
 from postroom.channels.discord.channel import Discord
 from postroom.channels.ntfy.channel import Ntfy

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import MISSING, SMTP, AuthResult
+from tests.channels.email.incoming.mails import mail
+from tests.channels.email.test_oauth import access, kept
+from tests.channels.email.token_server import USER, TokenServer
 from tests.patience import PATIENCE_SECONDS
 from tests.services.dovecot import Dovecot
 from tests.services.server import ServiceError
-from tests.world.channels.mail_listening.mails import mail
-from tests.world.channels.mail_oauth.test_access import access, kept
-from tests.world.channels.mail_oauth.token_server import USER, TokenServer
 
 from postroom.channels.email.channel import Email
 from postroom.channels.email.incoming.imap import ImapAccount

@@ -16,16 +16,10 @@ from postroom.kernel.values.errors import OutcomeUncertain, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Intent, Message
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
-from postroom.sandbox.server import SANDBOX_TOKEN, Sandbox, serve
+from postroom.sandbox.server import SANDBOX_TOKEN, Sandbox
 
 YES = Button(label="Yes", token="q1:yes", style=ButtonStyle.SUCCESS)
 CARD = Markup(buttons=((YES, Button(label="No", token="q1:no")),))
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Sandbox]:
-    async with serve() as one:
-        yield one
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.fakes.server import Fakes, serve
+from tests.fakes.server import Fakes
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.channels.discord.channel import Discord
@@ -29,12 +29,6 @@ from postroom.message.markup import Button, ButtonStyle, Markup, Revision
 
 YES = Button(label="Yes", token="q1:yes", style=ButtonStyle.SUCCESS)
 CARD = Markup(buttons=((YES, Button(label="No", token="q1:no"), Button(label="Open", url="https://home.example/q1")),))
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Fakes]:
-    async with serve() as one:
-        yield one
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import zipfile
 from datetime import timedelta
 
 import pytest
+from tests.channels.email.incoming.mails import PROVED, mail
+from tests.channels.email.incoming.test_listening import Cut, HandClock, begun, listening, look, texts
 from tests.patience import PATIENCE_SECONDS
 from tests.services.dovecot import Dovecot
-from tests.world.channels.mail_listening.mails import PROVED, mail
-from tests.world.channels.mail_listening.test_listening import Cut, HandClock, begun, listening, look, texts
 
 from postroom.channels.email.incoming.imap import FETCHED_BYTES, FetchedMail
 from postroom.channels.email.incoming.listening import MailReading, readable_event

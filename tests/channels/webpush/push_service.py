@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+from tests.channels.webpush.browser_side import BrowserSide, new_browser, proved
 from tests.patience import PATIENCE_SECONDS
-from tests.world.channels.webpush.browser_side import BrowserSide, new_browser, proved
 
 
 @dataclass(slots=True)

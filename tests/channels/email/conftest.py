@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.world.channels.mail_oauth.token_server import TokenServer, token_server
+from tests.channels.email.token_server import TokenServer, token_server
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.sandbox.client import Client
 from tests.sandbox.hand_clock import HandClock
 
-from postroom.sandbox import ledger as telegram_ledger
-from postroom.sandbox import ledger as update_queue
+from postroom.sandbox import telegram_ledger
 from postroom.sandbox.ledger import SandboxLedger
 
 KEYS = {"inline_keyboard": [[{"text": "Yes", "callback_data": "yes"}]]}
@@ -114,7 +113,7 @@ async def test_an_offset_beyond_the_end_confirms_nothing(client: Client) -> None
 @pytest.mark.requirement("house:sandbox-is-bounded")
 def test_each_chat_keeps_its_last_messages_and_the_queue_its_last_updates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telegram_ledger, "KEPT_PER_CHAT", 150)
-    monkeypatch.setattr(update_queue, "MOST_WAITING", 50)
+    monkeypatch.setattr(telegram_ledger, "MOST_WAITING", 50)
     ledger = SandboxLedger()
     quiet = ledger.telegram.keep(chat_id="7", text="alone", now_us=1)
     first = ledger.telegram.keep(chat_id="42", text="0", now_us=1, reply_markup='{"inline_keyboard": []}')

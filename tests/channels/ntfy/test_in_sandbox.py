@@ -14,9 +14,8 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.clock import FakeClock
-from tests.fakes.server import Fakes, serve
+from tests.fakes.server import Fakes
 from tests.opened_database import opened_database
-from tests.patience import PATIENCE_SECONDS
 from tests.questions.asking_office import MINT, Book, Office, office_on, person
 from tests.questions.card_post import CardPost
 
@@ -49,12 +48,6 @@ async def send():
 
 asyncio.run(send())
 """
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Fakes]:
-    async with asyncio.timeout(PATIENCE_SECONDS), serve() as one:
-        yield one
 
 
 @pytest.fixture

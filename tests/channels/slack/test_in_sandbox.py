@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.fakes.record import FaceMessage
-from tests.fakes.server import Fakes, serve
+from tests.fakes.server import Fakes
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.channels.slack.channel import Slack
@@ -27,12 +27,6 @@ CARD = Markup(
     )
 )
 HOSTILE = "<!channel> *bold* & <https://evil.example|home>"
-
-
-@pytest.fixture
-async def sandbox() -> AsyncIterator[Fakes]:
-    async with serve() as sandbox:
-        yield sandbox
 
 
 def made(sandbox: Fakes) -> Slack:
