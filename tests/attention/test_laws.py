@@ -8,8 +8,8 @@ import pytest
 from tests.attention.rules.test_decide import run
 from tests.work.attention.sample import NIGHT, accepted, at, book, empty
 
-from postroom.attention import laws
 from postroom.attention.model import NoticeState
+from postroom.attention.rules import laws
 from postroom.attention.state import Acked
 
 RULES = book({"quiet_hours": NIGHT, "repeat_seconds": [300]})

@@ -11,7 +11,7 @@ from tests.work.attention.sample import DAY, empty
 from tests.work.attention.whole_simulation import simulate_whole
 
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 
 HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))
 

@@ -11,7 +11,7 @@ from tests.work.attention.test_slow_oracle import engine
 
 from postroom.attention.reading import NoticeAct, notice_markup, plan, read_button
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import changed, simulate
+from postroom.attention.rules.simulate import changed, simulate
 from postroom.attention.state import PolicyChanged
 
 

@@ -7,7 +7,7 @@ from tests.work.attention.histories import History, histories
 from tests.work.attention.sample import empty
 
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import decoded, decoded_event, encoded
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format, Priority

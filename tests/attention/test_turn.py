@@ -24,7 +24,7 @@ from postroom.attention.model import (
 )
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Fact, NoticeAccepted, encoded
 from postroom.attention.turn import ORIGIN, NewNotice, Turn, event_of, frozen_message, state_of
 from postroom.kernel.values.ids import DeliveryId

@@ -17,7 +17,7 @@ from tests.work.attention.sample import HOUR, MINUTE, PERSON, accepted, at, book
 
 from postroom.attention.model import Decision
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import Acked, Fact, PolicyChanged, ReceiptIn, SendOutcome
 
 ASKING = {"repeat_seconds": [300], "escalation": [{"after_seconds": 900, "channel": "email"}]}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Fact
 from tests.app.asked_household import until
 from tests.museum.house import House

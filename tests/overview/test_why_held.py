@@ -10,7 +10,7 @@ from tests.work.attention.sample import HOUR, MINUTE, NIGHT, PERSON, accepted, a
 
 from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeView, SendView
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Acked, Fact, MayArriveTwice, Withdrawn
 from postroom.overview.why_held import _ENDS, why_held, why_notice
 

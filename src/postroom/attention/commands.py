@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from postroom.attention.acts import LONGEST_ABSENCE
+from postroom.attention.rules.policy import LONGEST_ABSENCE
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json, seconds_of
 from postroom.kernel.values.errors import SettingsError

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from postroom.attention import laws as conservation
 from postroom.attention.model import CELLS, Decision, DecisionKind, NoticeCounts, NoticeRow, NoticeState, Policy, Wanted
+from postroom.attention.rules import laws
 from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import AttentionState, Fact, NoticeAccepted, NoticeSend, PolicyChanged, Standing, decoded
 from postroom.attention.turn import NoticeBook, event_of, policy_of, state_of
 from postroom.kernel.values.ids import altered, to_text
@@ -217,7 +217,7 @@ class NoticeReading:
     async def _open_laws(self, person: str) -> list[str]:
         """Of what is open and recent; what looks wrong there is looked at whole."""
         state, book = await self.present(person)
-        broken = conservation.present(state, book, self.book.clock.now_us())
+        broken = laws.present(state, book, self.book.clock.now_us())
         return await self.audit(person) if broken else []
 
     async def audit(self, person: str) -> list[str]:
@@ -226,9 +226,9 @@ class NoticeReading:
         loaded = await self.book.store.read(person, Wanted(everything=True))
         state, rows = state_of(person, loaded), await self.book.store.log(person)
         events, start = [event_of(one) for one in rows], AttentionState(person=person)
-        broken = conservation.kept(state, self.book.policies, events, start, self.book.clock.now_us())
+        broken = laws.kept(state, self.book.policies, events, start, self.book.clock.now_us())
         whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
-        return broken + (conservation.the_log_is_the_state(state, events, start) if whole else [])
+        return broken + (laws.the_log_is_the_state(state, events, start) if whole else [])
 
 
 def _first_law(counts: NoticeCounts) -> list[str]:

@@ -67,12 +67,18 @@ Edit = Callable[[Loaded], NoticeChanges | None]
 
 
 class StoredNotices:
+    """
+    One person's notices are changed by one writer at a time, in whatever process.
+
+    Sends wait here as in an outbox: a lease and a fence let any number of workers empty it.
+    """
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._repeated = Repeated(database)
 
     async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
-        """Read, edit and write as one transaction under the person's lock; the edit may run again."""
+        """Read, edit and write as one transaction under the person's lock; None writes nothing, and the edit may run again."""
 
         def work(connection: Connection) -> None:
             lock_person(connection, person)
@@ -94,12 +100,14 @@ class StoredNotices:
         )
 
     async def zones(self) -> Mapping[str, str]:
+        """Of people who have told theirs."""
         asked = select(people.c.id, people.c.zone).where(people.c.zone.is_not(None))
         return await self._repeated.read(
             "zones", lambda connection: {row.id: row.zone for row in connection.execute(asked)}
         )
 
     async def due(self, now_us: int, limit: int) -> Sequence[str]:
+        """People of whom something is due by itself."""
         people = attention_people.c
         asked = select(people.person).where(people.next_at <= now_us).order_by(people.next_at).limit(limit)
         return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
@@ -220,6 +228,7 @@ class StoredNotices:
         return await self._database.read(lambda connection: [log_of(row) for row in connection.execute(asked)])
 
     async def sent_unjudged(self, places: Collection[tuple[str, str]], since_us: int) -> Sequence[AcceptedNotice]:
+        """Messages of agents to these channels and addresses that left while there was no policy, oldest first."""
         made = delivery_requests.c
         judged = select(notice_sends.c.key).where(notice_sends.c.delivery_id == made.id).exists()
         asked = (
@@ -236,12 +245,13 @@ class StoredNotices:
         return await self._database.read(lambda connection: [_unjudged(row) for row in connection.execute(asked)])
 
     async def in_states(self, person: str, states: Collection[str]) -> int:
+        """How many of a person's are in one of these, without counting the others."""
         table = notices.c
         asked = select(func.count()).where(table.person == person, table.state.in_(sorted(states)))
         return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
 
     async def counts(self, person: str | None) -> NoticeCounts:
-        """Along the index of a person's states, which has all that is asked for."""
+        """Of one person or of all: along the index of a person's states, which has all that is asked for."""
 
         def work(connection: Connection) -> NoticeCounts:
             kept = select(notices.c.agent, notices.c.state, func.count()).group_by(notices.c.agent, notices.c.state)

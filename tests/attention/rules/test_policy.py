@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.work.attention.histories import policies
 from tests.work.attention.sample import PERSON, book, notice
 
-from postroom.attention.attention import asks_for_more
+from postroom.attention.considering import asks_for_more
 from postroom.attention.model import Budget, Collecting, policy_hash, policy_mapping
 from postroom.attention.rules.policy import (
     KEYS,

@@ -16,7 +16,7 @@ from postroom.attention.reading import left_at
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import changed, simulate
+from postroom.attention.rules.simulate import changed, simulate
 from postroom.attention.state import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
 from postroom.message.wishes import URGENCIES, Urgency
 

@@ -13,7 +13,7 @@ from tests.work.attention.slow_oracle import US, Oracle
 
 from postroom.attention.model import Decision, DecisionKind
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.message.wishes import Because
 
 HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))  # ten thousand in the long run

@@ -27,6 +27,7 @@ from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.zones import is_zone
 from postroom.message.wishes import URGENCIES, AcceptedNotice, Urgency, lower, rank
 
+LONGEST_ABSENCE: Final = 366 * 86_400  # seconds
 _KEYS: Final = ("from", "until", "delegate", "let_pass", "categories")
 
 

@@ -1,12 +1,10 @@
-"""Shows for Prometheus whether every notice is accounted for."""
+"""The laws that no notice is lost by, none sent twice and none forgotten: what each finds unaccounted for."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
-
-from prometheus_client import CollectorRegistry, Gauge
 
 from postroom.attention.model import CELLS, OPEN, UNSENT, Decision, DecisionKind, NoticeState
 from postroom.attention.rules.decide import decide
@@ -15,20 +13,6 @@ from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.reasons import Scene, longest_us
 from postroom.attention.state import Acked, AttentionState, Fact, NoticeAccepted, SendKind, SendOutcome, Standing
 from postroom.message.wishes import Because
-
-
-class AttentionMeter:
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._unaccounted = Gauge(
-            "postroom_attention_unaccounted", "Notices that break a law of attention; must be 0", registry=registry
-        )
-
-    def unaccounted(self, count: int) -> None:
-        self._unaccounted.set(count)
-
-
-# The laws that no notice is lost by, none sent twice and none forgotten: what each finds unaccounted for.
-
 
 _K = DecisionKind
 _POLICY: Final = (Because.QUIET, Because.SLOT, Because.COLLECT, Because.BUDGET)
