@@ -11,7 +11,8 @@ from tests.work.attention.sample import NIGHT, PERSON, at, book
 
 from postroom.attention.attention import QuestionTimes, open_deadline, shown_at
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.turn import NoticeBook, encoded
+from postroom.attention.state import encoded
+from postroom.attention.turn import NoticeBook
 from postroom.message.wishes import Urgency
 
 MINUTE = 60_000_000

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="When people are shown what agents have to say, and what will happen to it.", no_args_is_help=True
 )
-
 _OWNER = "owner"
 _NEXT = 5
 Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an alias or an id; the owner by default.")]
@@ -40,6 +39,8 @@ _NOTICE_ID = "The id that the answer of `notify` named."
 Notice = Annotated[str, typer.Argument(metavar="NOTICE", help=_NOTICE_ID)]
 For = Annotated[str | None, typer.Option("--for", help="How long: 30m, 2h, 1d; an hour by default.")]
 Until = Annotated[str | None, typer.Option("--until", help="Until when, such as 2026-01-05T09:00:00+01:00.")]
+Document = dict[str, Any]
+Result = TypeVar("Result")
 
 
 @app.command("show")
@@ -254,11 +255,7 @@ def _say(answer: Any, json: bool, *lines: str) -> None:
         say(line)
 
 
-# The notices a command speaks of: on this machine's database, or of a household elsewhere.
-
-
-Document = dict[str, Any]
-Result = TypeVar("Result")
+# -- The notices a command speaks of: on this machine's database, or of a household elsewhere --
 
 
 class AttentionDesk(Protocol):
@@ -391,8 +388,7 @@ def _told(answer: Document) -> Document:
     return {name: value for name, value in answer.items() if name != "ok"}
 
 
-# What commands say of notices: times in the zone of the one who asks, and reasons in words.
-
+# -- What commands say: times in the zone of the one who asks, and reasons in words --
 
 _WHAT: Final = {
     "hold": "is held",
@@ -460,8 +456,7 @@ def _window(window: Mapping[str, Any]) -> str:
     return f"{window['from']}-{window['until']}{days}"
 
 
-# Policies and their tests as TOML files.
-
+# -- Policies as TOML files --
 
 _MOST_BYTES: Final = 1024 * 1024
 _WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)", re.ASCII)

@@ -9,7 +9,6 @@ from typing import Final, Protocol
 
 import structlog
 
-from postroom.attention.dropme import _AT_A_TIME
 from postroom.attention.model import SendRow, SettledSend, Wanted
 from postroom.attention.state import (
     ApprovalAsked,

@@ -1,4 +1,4 @@
-"""The buttons under a message that a person has to acknowledge, and what each of them stands for."""
+"""What doors and pages see of notices, what is going to happen to them, and whether all of it adds up."""
 
 from __future__ import annotations
 
@@ -21,45 +21,90 @@ from postroom.kernel.values.ids import altered, to_text
 from postroom.message.markup import Button, ButtonStyle, Markup
 from postroom.message.wishes import AttentionWish, HoldReason, Urgency
 
-_SIGNATURE_BYTES: Final = 9
-_TOKEN: Final = re.compile(r"n([olm])([0-9a-f]{32})([\w-]{12})", re.ASCII)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendView:
+    """One delivery that a notice caused; `delivery_id` is None until it was handed over."""
+
+    send: NoticeSend
+    delivery_id: str | None
 
 
-class NoticeAct(StrEnum):
-    OK = "o"
-    LATER = "l"
-    MUTE_TODAY = "m"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeView:
+    """One notice: where it stands, what it was sent as, and every decision about it in order."""
+
+    standing: Standing
+    sends: tuple[SendView, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.standing.notice.id
+
+    @property
+    def person(self) -> str:
+        return self.standing.notice.person
+
+    @property
+    def agent(self) -> str:
+        return self.standing.notice.agent
+
+    @property
+    def channel(self) -> str:
+        return self.standing.notice.channel
+
+    @property
+    def text(self) -> str:
+        return self.standing.notice.text
+
+    @property
+    def created_us(self) -> int:
+        return self.standing.notice.created_us
+
+    @property
+    def state(self) -> NoticeState:
+        return self.standing.state
+
+    @property
+    def cell(self) -> str:
+        return next(name for name, states in CELLS.items() if self.standing.state in states)
+
+    @property
+    def urgency(self) -> Urgency:
+        """As it counts here; what its agent asked for is `standing.notice.urgency`."""
+        return self.standing.urgency
+
+    @property
+    def until_us(self) -> int | None:
+        return self.standing.until_us
+
+    @property
+    def reasons(self) -> tuple[HoldReason, ...]:
+        return self.standing.reasons
 
 
-_LABELS: Final = {NoticeAct.OK: "OK", NoticeAct.LATER: "Later", NoticeAct.MUTE_TODAY: "Mute today"}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionFigures:
+    """`accepted` is the sum of the cells and of the states; `unaccounted` says which law is broken, and is empty."""
+
+    accepted: int
+    cells: Mapping[str, int]
+    states: Mapping[str, int]
+    by_agent: Mapping[str, int]
+    unaccounted: tuple[str, ...] = ()
 
 
-def has_buttons(wish: AttentionWish | None) -> bool:
-    return wish is not None and (wish.needs_ack or wish.urgency is Urgency.CRITICAL)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What was, what would have been, and the difference in words; no words when nothing differs."""
+
+    before: SimulatedRun
+    after: SimulatedRun
+    words: tuple[str, ...]
 
 
-def notice_markup(key: bytes, notice_id: str) -> Markup:
-    """The same notice always has the same buttons, so one that is sent again after a crash is the same message."""
-    styles = {NoticeAct.OK: ButtonStyle.SUCCESS}
-    row = [Button(label=_LABELS[act], token=_token(key, act, notice_id), style=styles.get(act)) for act in NoticeAct]
-    return Markup(buttons=(tuple(row),))
-
-
-def read_button(key: bytes, token: str) -> tuple[NoticeAct, str] | None:
-    """None for what is no button of ours, and for one that this household did not make."""
-    if (found := _TOKEN.fullmatch(token)) is None:
-        return None
-    act, notice_id = NoticeAct(found[1]), found[2]
-    return (act, notice_id) if hmac.compare_digest(_token(key, act, notice_id), token) else None
-
-
-def _token(key: bytes, act: NoticeAct, notice_id: str) -> str:
-    digest = hmac.new(key, f"{act}\x1f{notice_id}".encode(), hashlib.sha256).digest()
-    return f"n{act}{notice_id}{base64.urlsafe_b64encode(digest[:_SIGNATURE_BYTES]).decode()}"
-
-
-# What will happen to a person's notices if no one does anything.
-
+# -- What will happen if no one does anything --
 
 _K = DecisionKind
 _UNSENT: Final = "it is read, withdrawn, snoozed or muted before"
@@ -114,8 +159,7 @@ def _unless(decision: Decision) -> str | None:
             return None
 
 
-# What is known of notices, as doors and pages are shown it, and whether all of it adds up.
-
+# -- Reading --
 
 _LEAVES: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE, DecisionKind.CLOSE_DIGEST)
 _OTHERWISE: Final = {
@@ -270,86 +314,40 @@ def _count(many: int, name: str) -> str:
     return f"{abs(many)} {name}{'' if abs(many) == 1 else 's'}"
 
 
-# What doors and pages see of notices, and of what is going to happen to them.
+# -- The buttons under a message that a person has to acknowledge, and what each of them stands for --
+
+_SIGNATURE_BYTES: Final = 9
+_TOKEN: Final = re.compile(r"n([olm])([0-9a-f]{32})([\w-]{12})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendView:
-    """One delivery that a notice caused; `delivery_id` is None until it was handed over."""
-
-    send: NoticeSend
-    delivery_id: str | None
+class NoticeAct(StrEnum):
+    OK = "o"
+    LATER = "l"
+    MUTE_TODAY = "m"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeView:
-    """One notice: where it stands, what it was sent as, and every decision about it in order."""
-
-    standing: Standing
-    sends: tuple[SendView, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-
-    @property
-    def id(self) -> str:
-        return self.standing.notice.id
-
-    @property
-    def person(self) -> str:
-        return self.standing.notice.person
-
-    @property
-    def agent(self) -> str:
-        return self.standing.notice.agent
-
-    @property
-    def channel(self) -> str:
-        return self.standing.notice.channel
-
-    @property
-    def text(self) -> str:
-        return self.standing.notice.text
-
-    @property
-    def created_us(self) -> int:
-        return self.standing.notice.created_us
-
-    @property
-    def state(self) -> NoticeState:
-        return self.standing.state
-
-    @property
-    def cell(self) -> str:
-        return next(name for name, states in CELLS.items() if self.standing.state in states)
-
-    @property
-    def urgency(self) -> Urgency:
-        """As it counts here; what its agent asked for is `standing.notice.urgency`."""
-        return self.standing.urgency
-
-    @property
-    def until_us(self) -> int | None:
-        return self.standing.until_us
-
-    @property
-    def reasons(self) -> tuple[HoldReason, ...]:
-        return self.standing.reasons
+_LABELS: Final = {NoticeAct.OK: "OK", NoticeAct.LATER: "Later", NoticeAct.MUTE_TODAY: "Mute today"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionFigures:
-    """`accepted` is the sum of the cells and of the states; `unaccounted` says which law is broken, and is empty."""
-
-    accepted: int
-    cells: Mapping[str, int]
-    states: Mapping[str, int]
-    by_agent: Mapping[str, int]
-    unaccounted: tuple[str, ...] = ()
+def has_buttons(wish: AttentionWish | None) -> bool:
+    return wish is not None and (wish.needs_ack or wish.urgency is Urgency.CRITICAL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """What was, what would have been, and the difference in words; no words when nothing differs."""
+def notice_markup(key: bytes, notice_id: str) -> Markup:
+    """The same notice always has the same buttons, so one that is sent again after a crash is the same message."""
+    styles = {NoticeAct.OK: ButtonStyle.SUCCESS}
+    row = [Button(label=_LABELS[act], token=_token(key, act, notice_id), style=styles.get(act)) for act in NoticeAct]
+    return Markup(buttons=(tuple(row),))
 
-    before: SimulatedRun
-    after: SimulatedRun
-    words: tuple[str, ...]
+
+def read_button(key: bytes, token: str) -> tuple[NoticeAct, str] | None:
+    """None for what is no button of ours, and for one that this household did not make."""
+    if (found := _TOKEN.fullmatch(token)) is None:
+        return None
+    act, notice_id = NoticeAct(found[1]), found[2]
+    return (act, notice_id) if hmac.compare_digest(_token(key, act, notice_id), token) else None
+
+
+def _token(key: bytes, act: NoticeAct, notice_id: str) -> str:
+    digest = hmac.new(key, f"{act}\x1f{notice_id}".encode(), hashlib.sha256).digest()
+    return f"n{act}{notice_id}{base64.urlsafe_b64encode(digest[:_SIGNATURE_BYTES]).decode()}"

@@ -63,7 +63,143 @@ _REPLACED: Final = '"replaced":true'  # as the codec writes it
 _NOT_APPROVED: Final = ("rejected", "expired")
 _MOST_REPLAYED: Final = 5_000
 _LINE: Final = 200
+_SEED: Final = 0x617474656E74  # keeps these locks apart from any others
+_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
+_MOST_NAMED: Final = 500
+_WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
 Edit = Callable[[Loaded], NoticeChanges | None]
+
+
+# -- Tables: notices and their sends, what people want of them, and the log it all follows from --
+
+OPEN = text("open")
+PENDING = text("pending")
+CLOSED = text("NOT open")
+HANDED_OVER = text("NOT pending")
+ACCEPTED = "NoticeAccepted"
+IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
+_FACT = text("notice IS NULL")
+_DUE = text("next_at IS NOT NULL")
+_KEYED = text("key IS NOT NULL")
+attention_people = Table(
+    "attention_people",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("policy", Text),
+    Column("rest", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("next_at", BigInteger),
+    partial_index("ix_attention_people_next_at", "next_at", where=_DUE),
+    schema=SHARED,
+)
+notices = Table(
+    "notices",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("key", Text),
+    Column("state", Text, nullable=False),
+    Column("open", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("standing", Text, nullable=False),
+    Column("outgoing", Text, nullable=False),
+    CheckConstraint(one_of("state", NoticeState), name="state"),
+    Index("ix_notices_person_created_at", "person", "created_at", "id"),
+    Index("ix_notices_person_state", "person", "state", "agent"),
+    Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
+    Index("ix_notices_request_id", "request_id"),
+    partial_index("ix_notices_closed", "created_at", where=CLOSED),
+    partial_index("ix_notices_open", "person", where=OPEN),
+    partial_index("ix_notices_key", "person", "agent", "key", where=_KEYED),
+    schema=SHARED,
+)
+notice_sends = Table(
+    "notice_sends",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("pending", Boolean, nullable=False),
+    Column("delivery_id", Text),
+    Column("request_id", Text, nullable=False),
+    Column("send", Text, nullable=False),
+    Column("outgoing", Text, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("fence", Integer, nullable=False),
+    Index("ix_notice_sends_person_at", "person", "at"),
+    Index("ix_notice_sends_delivery_id", "delivery_id"),
+    partial_index("ix_notice_sends_handed_over", "at", where=HANDED_OVER),
+    partial_index("ix_notice_sends_pending", "person", where=PENDING),
+    schema=SHARED,
+)
+digests = Table(
+    "digests",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    schema=SHARED,
+)
+attention_log = Table(
+    "attention_log",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("notice", Text),
+    Column("body", Text, nullable=False),
+    Index("ix_attention_log_notice", "notice", "seq"),
+    Index("ix_attention_log_person_at", "person", "at"),
+    partial_index("ix_attention_log_accepted", "person", where=IS_ACCEPTED),
+    partial_index("ix_attention_log_facts", "notice", "at", where=_FACT),
+    schema=SHARED,
+)
+
+
+# -- Rows, read and written; columns are named here alone --
+
+
+def person_of(row: Row[Any]) -> PersonRow:
+    return read(PersonRow, row, next_us=row.next_at)
+
+
+def person_values(one: PersonRow) -> dict[str, Any]:
+    return {"person": one.person, "policy": one.policy, "rest": one.rest, "seq": one.seq, "next_at": one.next_us}
+
+
+def notice_of(row: Row[Any]) -> NoticeRow:
+    return read(NoticeRow, row, created_us=row.created_at, path=())
+
+
+def notice_values(one: NoticeRow) -> dict[str, Any]:
+    return values(one, without=("created_us", "path"), created_at=one.created_us)
+
+
+def send_of(row: Row[Any]) -> SendRow:
+    return read(SendRow, row, lease_us=row.lease_until)
+
+
+def send_values(one: SendRow) -> dict[str, Any]:
+    return values(one, without=("lease_us",), lease_until=one.lease_us)
+
+
+def digest_of(row: Row[Any]) -> DigestRow:
+    return DigestRow(id=row.id, person=row.person, digest=row.digest)
+
+
+def log_of(row: Row[Any]) -> LogRow:
+    return read(LogRow, row)
+
+
+def log_values(one: LogRow) -> dict[str, Any]:
+    return values(one)
+
+
+# -- What is asked, and the one way to change it --
 
 
 class StoredNotices:
@@ -78,7 +214,7 @@ class StoredNotices:
         self._repeated = Repeated(database)
 
     async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
-        """Read, edit and write as one transaction under the person's lock; None writes nothing, and the edit may run again."""
+        """Read, edit and write as one transaction under the lock; the edit may run again, and None writes nothing."""
 
         def work(connection: Connection) -> None:
             lock_person(connection, person)
@@ -288,14 +424,14 @@ def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Sel
     return asked.order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit)
 
 
-def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
-    row = connection.execute(select(notices).where(notices.c.id == notice_id)).first()
-    return notice_of(row) if row else None
-
-
 def _older(last: NoticeRow) -> ColumnElement[bool]:
     table = notices.c
     return or_(table.created_at < last.created_us, and_(table.created_at == last.created_us, table.id < last.id))
+
+
+def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
+    row = connection.execute(select(notices).where(notices.c.id == notice_id)).first()
+    return notice_of(row) if row else None
 
 
 def _unjudged(row: Any) -> AcceptedNotice:
@@ -324,52 +460,7 @@ def _settled(row: Any) -> SettledSend:
     )
 
 
-# Rows of attention, read and written; columns are named here alone.
-
-
-def person_of(row: Row[Any]) -> PersonRow:
-    return read(PersonRow, row, next_us=row.next_at)
-
-
-def person_values(one: PersonRow) -> dict[str, Any]:
-    return {"person": one.person, "policy": one.policy, "rest": one.rest, "seq": one.seq, "next_at": one.next_us}
-
-
-def notice_of(row: Row[Any]) -> NoticeRow:
-    return read(NoticeRow, row, created_us=row.created_at, path=())
-
-
-def notice_values(one: NoticeRow) -> dict[str, Any]:
-    return values(one, without=("created_us", "path"), created_at=one.created_us)
-
-
-def send_of(row: Row[Any]) -> SendRow:
-    return read(SendRow, row, lease_us=row.lease_until)
-
-
-def send_values(one: SendRow) -> dict[str, Any]:
-    return values(one, without=("lease_us",), lease_until=one.lease_us)
-
-
-def digest_of(row: Row[Any]) -> DigestRow:
-    return DigestRow(id=row.id, person=row.person, digest=row.digest)
-
-
-def log_of(row: Row[Any]) -> LogRow:
-    return read(LogRow, row)
-
-
-def log_values(one: LogRow) -> dict[str, Any]:
-    return values(one)
-
-
-# The single steps that one change of a person's notices is made of.
-
-
-_SEED: Final = 0x617474656E74  # keeps these locks apart from any others
-_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
-_MOST_NAMED: Final = 500
-_WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
+# -- The single steps that one change is made of --
 
 
 def lock_person(connection: Connection, person: str) -> None:
@@ -498,99 +589,3 @@ def _move(connection: Connection, notice: NoticeRow) -> None:
 
 def _insert_once(connection: Connection, table: Table, values: dict[str, Any]) -> None:
     connection.execute(insert_for(connection, table).values(values).on_conflict_do_nothing())
-
-
-# Notices and their sends, what people want of them, and the log it all follows from.
-
-
-OPEN = text("open")
-PENDING = text("pending")
-CLOSED = text("NOT open")
-HANDED_OVER = text("NOT pending")
-ACCEPTED = "NoticeAccepted"
-IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
-_FACT = text("notice IS NULL")
-_DUE = text("next_at IS NOT NULL")
-_KEYED = text("key IS NOT NULL")
-
-attention_people = Table(
-    "attention_people",
-    metadata,
-    Column("person", Text, primary_key=True),
-    Column("policy", Text),
-    Column("rest", Text, nullable=False),
-    Column("seq", BigInteger, nullable=False),
-    Column("next_at", BigInteger),
-    partial_index("ix_attention_people_next_at", "next_at", where=_DUE),
-    schema=SHARED,
-)
-
-notices = Table(
-    "notices",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("key", Text),
-    Column("state", Text, nullable=False),
-    Column("open", Boolean, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("request_id", Text, nullable=False),
-    Column("standing", Text, nullable=False),
-    Column("outgoing", Text, nullable=False),
-    CheckConstraint(one_of("state", NoticeState), name="state"),
-    Index("ix_notices_person_created_at", "person", "created_at", "id"),
-    Index("ix_notices_person_state", "person", "state", "agent"),
-    Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
-    Index("ix_notices_request_id", "request_id"),
-    partial_index("ix_notices_closed", "created_at", where=CLOSED),
-    partial_index("ix_notices_open", "person", where=OPEN),
-    partial_index("ix_notices_key", "person", "agent", "key", where=_KEYED),
-    schema=SHARED,
-)
-
-notice_sends = Table(
-    "notice_sends",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("pending", Boolean, nullable=False),
-    Column("delivery_id", Text),
-    Column("request_id", Text, nullable=False),
-    Column("send", Text, nullable=False),
-    Column("outgoing", Text, nullable=False),
-    Column("lease_until", BigInteger),
-    Column("fence", Integer, nullable=False),
-    Index("ix_notice_sends_person_at", "person", "at"),
-    Index("ix_notice_sends_delivery_id", "delivery_id"),
-    partial_index("ix_notice_sends_handed_over", "at", where=HANDED_OVER),
-    partial_index("ix_notice_sends_pending", "person", where=PENDING),
-    schema=SHARED,
-)
-
-digests = Table(
-    "digests",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    schema=SHARED,
-)
-
-attention_log = Table(
-    "attention_log",
-    metadata,
-    Column("person", Text, primary_key=True),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("at", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("notice", Text),
-    Column("body", Text, nullable=False),
-    Index("ix_attention_log_notice", "notice", "seq"),
-    Index("ix_attention_log_person_at", "person", "at"),
-    partial_index("ix_attention_log_accepted", "person", where=IS_ACCEPTED),
-    partial_index("ix_attention_log_facts", "notice", "at", where=_FACT),
-    schema=SHARED,
-)

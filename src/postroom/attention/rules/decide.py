@@ -39,7 +39,12 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import Because, HoldReason, Urgency, derived_id, rank
 
-# Where a notice goes when it leaves, and what has to be said with it.
+_K = DecisionKind
+_MOST_PASSES: Final = 1000
+_FIRST: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE)
+
+
+# -- Where a notice goes when it leaves, and what has to be said with it --
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +110,8 @@ def detour(scene: Scene, send: NoticeSend) -> Detour | None:
     return None
 
 
-_K = DecisionKind
-_MOST_PASSES: Final = 1000
+# -- The decision --
+
 Groups = dict[tuple[str, str], list[Leaving]]
 
 
@@ -314,10 +319,7 @@ def _late(digest: Digest) -> tuple[HoldReason, ...]:
     return (HoldReason(Because.LATE),) if digest.late else ()
 
 
-# Which message a later one may change where it stands, instead of being one more.
-
-
-_FIRST: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE)
+# -- Which message a later one may change where it stands, instead of being one more --
 
 
 def revised(state: AttentionState, decision: Decision, rows: Mapping[str, SendRow]) -> DeliveryId | None:

@@ -1,4 +1,4 @@
-"""What follows when a notice that needs an answer has none: repeat it, take it further, or give up."""
+"""What a fact or a decision makes of the state, and what follows when a notice that needs an answer has none."""
 
 from __future__ import annotations
 
@@ -34,6 +34,311 @@ from postroom.attention.state import (
 )
 from postroom.kernel.values.ids import altered, seconds
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency, rank
+
+TOMBSTONE_US: Final = seconds(72 * 3600)
+RETRY_US = seconds(60)
+_LABELS: Final = ("agent", "thread", "category")
+AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
+
+
+# -- Facts --
+
+
+def fold(state: AttentionState, event: fact.Fact | Decision) -> AttentionState:
+    """Pure. A fact about a notice that is not there, or that can no longer make that move, changes nothing."""
+    after = fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
+    return after if after.clock_us >= event.at_us else altered(after, clock_us=event.at_us)
+
+
+def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
+    match event:
+        case fact.NoticeAccepted():
+            return _accepted(state, event)
+        case fact.Acked() | fact.Snoozed() | fact.ApprovalAsked() | fact.ApprovalGiven():
+            return _about_one(state, event)
+        case fact.Withdrawn():
+            return _withdrawn(state, event)
+        case fact.Muted() | fact.Unmuted():
+            return altered(state, silences=_silences(state, event))
+        case fact.AwaySet():
+            return altered(state, absences=_absences(state, event))
+        case fact.ReceiptIn():
+            return fold_receipt(state, event)
+        case fact.Returned():
+            return fold_return(state, event)
+        case fact.MayArriveTwice():
+            return fold_twice(state, event)
+        case fact.ChannelDown():
+            return altered(state, down={event.channel: event.at_us, **state.down})
+        case fact.ChannelUp():
+            return altered(state, down={name: at for name, at in state.down.items() if name != event.channel})
+        case fact.PolicyChanged():
+            return state
+        case _:
+            assert_never(event)
+
+
+def _accepted(state: AttentionState, event: fact.NoticeAccepted) -> AttentionState:
+    if event.notice.id in state.notices:
+        return state
+    standing = Standing(notice=event.notice, urgency=event.notice.urgency)
+    return altered(state, notices={**state.notices, event.notice.id: standing})
+
+
+def _about_one(state: AttentionState, event: AboutOne) -> AttentionState:
+    standing = state.notices.get(event.notice)
+    if standing is None:
+        return state
+    return altered(state, notices={**state.notices, event.notice: altered(standing, **_changes(standing, event))})
+
+
+def _changes(standing: Standing, event: AboutOne) -> Mapping[str, Any]:
+    match event:
+        case fact.Acked() if may(standing.state, NoticeMove.ACKNOWLEDGE):
+            return {**_move(standing, NoticeMove.ACKNOWLEDGE), "acked_us": event.at_us}
+        case fact.Snoozed() if may(standing.state, NoticeMove.SNOOZE):
+            return _snoozed(standing, event)
+        case fact.ApprovalAsked() if standing.state in UNSENT:
+            return {"parked": True}
+        case fact.ApprovalGiven() if standing.parked and standing.state in UNSENT:
+            return {"parked": False} if event.approved else _move(standing, NoticeMove.REFUSE)
+        case _:
+            return {}
+
+
+def _move(standing: Standing, move: NoticeMove) -> dict[str, Any]:
+    return {"state": moved(standing.state, move), "until_us": None, "reasons": ()}
+
+
+def _left(standing: Standing) -> bool:
+    return standing.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
+
+
+def _snoozed(standing: Standing, event: fact.Snoozed) -> dict[str, Any]:
+    """What had left starts over, with the steps it has taken behind it."""
+    over = {"round": standing.round + 1, "repeats": 0, "tried": (), "digest": None}
+    over |= dict.fromkeys(("first_us", "last_us", "step_us", "step_send", "repeat_send"))
+    return {
+        **_move(standing, NoticeMove.SNOOZE),
+        **(over if _left(standing) else {}),
+        "snoozed": True,
+        "snoozed_until_us": event.until_us,
+        "until_us": event.until_us,
+        "reasons": (HoldReason(Because.SNOOZE, event.until_us),),
+        "over_us": None,
+    }
+
+
+def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
+    """One agent cannot withdraw what another wrote. A key that is not known yet is remembered."""
+    own = [one for one in state.notices.values() if one.notice.agent == event.agent]
+    by_key = event.notice is None and event.key is not None
+    meant = [one for one in own if (one.notice.key == event.key if by_key else one.notice.id == event.notice)]
+    if by_key and event.key is not None and not meant:
+        until = event.expires_us or event.at_us + TOMBSTONE_US
+        return altered(state, tombstones={**state.tombstones, (event.agent, event.key): until})
+    return altered(state, notices={**state.notices, **{one.notice.id: _taken_back(one) for one in meant}})
+
+
+def _taken_back(standing: Standing) -> Standing:
+    if may(standing.state, NoticeMove.WITHDRAW):
+        return altered(standing, **_move(standing, NoticeMove.WITHDRAW))
+    leaving = standing.state in ON_ITS_WAY or _left(standing)
+    return altered(standing, recall=True) if leaving else standing
+
+
+def _silences(state: AttentionState, event: fact.Muted | fact.Unmuted) -> tuple[Silence, ...]:
+    what = (event.agent, event.thread, event.category)
+    others = tuple(one for one in state.silences if not one.is_of(*what))
+    if isinstance(event, fact.Unmuted) or what == (None, None, None):
+        return others
+    before = next((one for one in state.silences if one.is_of(*what)), Silence())  # what it kept still has to be told
+    return (*others, altered(before, **dict(zip(_LABELS, what, strict=True)), until_us=event.until_us))
+
+
+def _absences(state: AttentionState, event: fact.AwaySet) -> tuple[Any, ...]:
+    """What is over stays known: holding counts from its end."""
+    begun = (one for one in state.absences if one.start_us < event.at_us)
+    past = tuple(replace(one, end_us=min(one.end_us, event.at_us)) for one in begun)
+    return (*past, event.absence) if event.absence is not None else past
+
+
+# -- Decisions --
+
+_K = DecisionKind
+_MOVES: Final = {
+    _K.HOLD: NoticeMove.HOLD,
+    _K.JOIN_DIGEST: NoticeMove.HOLD,
+    _K.RELEASE: NoticeMove.RELEASE,
+    _K.DELEGATE: NoticeMove.RELEASE,
+    _K.CLOSE_DIGEST: NoticeMove.COLLECT,
+    _K.MERGE: NoticeMove.MERGE,
+    _K.MUTE: NoticeMove.MUTE,
+    _K.EXPIRE: NoticeMove.EXPIRE,
+    _K.WITHDRAW: NoticeMove.WITHDRAW,
+    _K.GIVE_UP: NoticeMove.GIVE_UP,
+    _K.FAIL: NoticeMove.FAIL,
+    _K.CORRECT: NoticeMove.RECALL,
+}
+_SENDS: Final = {
+    _K.RELEASE: SendKind.NOTICE,
+    _K.DELEGATE: SendKind.NOTICE,
+    _K.CLOSE_DIGEST: SendKind.DIGEST,
+    _K.REPEAT: SendKind.REPEAT,
+    _K.ESCALATE: SendKind.STEP,
+    _K.CORRECT: SendKind.CORRECTION,
+}
+
+
+def fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
+    """Folded once: a decision whose number is behind the notice's own changes nothing."""
+    standing = state.notices.get(decision.notice)
+    if standing is None or decision.seq <= standing.seq:
+        return state
+    after = altered(standing, seq=decision.seq, **_moved(standing, decision), **_details(standing, decision))
+    notices = {**state.notices, decision.notice: after}
+    if decision.kind is _K.MUTE:
+        silences = counted(state.silences, standing.notice, decision.at_us)
+        return altered(state, notices=notices, silences=silences)
+    if decision.send is None:
+        return altered(state, notices=notices)
+    digests = {**state.digests, decision.digest.id: decision.digest} if decision.digest else state.digests
+    used = {**state.slots_used, **dict(decision.slots)}
+    return altered(state, notices=notices, sends=_sends(state, standing, decision), digests=digests, slots_used=used)
+
+
+def _moved(standing: Standing, decision: Decision) -> dict[str, Any]:
+    move = _MOVES.get(decision.kind)
+    if move is None:
+        return {}
+    return {"state": moved(standing.state, move), "until_us": decision.until_us, "reasons": decision.reasons}
+
+
+def _details(standing: Standing, decision: Decision) -> dict[str, Any]:
+    match decision.kind:
+        case _K.HOLD | _K.JOIN_DIGEST:
+            over = any(one.reason is Because.BUDGET for one in decision.reasons)
+            return {"urgency": decision.urgency, "over_us": (standing.over_us or decision.at_us) if over else None}
+        case _K.RELEASE | _K.DELEGATE:
+            tried = (*standing.tried, decision.channel)
+            return {"urgency": decision.urgency, "send": decision.send, "step_send": decision.send, "tried": tried}
+        case _K.CLOSE_DIGEST:
+            tried = (*standing.tried, decision.channel)
+            sent = decision.send
+            return {"urgency": decision.urgency, "send": sent, "digest": sent, "tried": tried}
+        case _K.MERGE:
+            return {"into": decision.into}
+        case _K.REPEAT:
+            return {"repeats": standing.repeats + 1, "repeat_send": decision.send}
+        case _K.ESCALATE:
+            step = {"step_send": decision.send} if decision.send else {}
+            return {"steps": (*standing.steps, decision.step), **step}
+        case _:
+            return {}
+
+
+def _sends(state: AttentionState, standing: Standing, decision: Decision) -> dict[str, NoticeSend]:
+    key = decision.send or ""
+    alone = decision.kind in (_K.RELEASE, _K.DELEGATE) and decision.urgency is Urgency.NORMAL
+    send = NoticeSend(
+        key=key,
+        kind=_SENDS[decision.kind],
+        at_us=decision.at_us,
+        notices=decision.digest.members if decision.digest else (decision.notice,),
+        person=decision.person or state.person,
+        channel=decision.channel or standing.notice.channel,
+        agent=standing.notice.agent,
+        thread=standing.notice.thread,
+        urgency=decision.urgency,
+        leading=alone and not standing.notice.needs_ack and decision.replaces is None,
+    )
+    before, old = state.sends, state.sends.get(decision.replaces or "")
+    if old is not None:
+        before = {**before, old.key: altered(old, replaced=True)}
+    return {**before, key: before.get(key, send)}
+
+
+# -- Receipts: what becomes of notices when their send arrived, failed, or came back --
+
+
+def fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
+    """The first receipt of a send counts."""
+    send = state.sends.get(event.send)
+    if send is None or not send.pending:
+        return state
+    settled = altered(send, outcome=event.outcome, receipt_us=event.at_us)
+    changed = {name: _received(state.notices[name], settled) for name in send.notices if name in state.notices}
+    return altered(state, sends={**state.sends, send.key: settled}, notices={**state.notices, **changed})
+
+
+def _received(standing: Standing, send: NoticeSend) -> Standing:
+    changes: dict[str, Any] = {}
+    if send.outcome in (SendOutcome.OK, SendOutcome.UNCERTAIN):
+        changes |= _arrived(standing, send)
+    if send.key in (standing.step_send, standing.repeat_send) and standing.first_us is not None:
+        changes["last_us"] = send.receipt_us
+        changes |= {"step_us": send.receipt_us} if send.key == standing.step_send else {}
+    return altered(standing, **changes)
+
+
+def _arrived(standing: Standing, send: NoticeSend) -> dict[str, Any]:
+    """A send that was replaced may arrive all the same; then the notice has arrived."""
+    changes: dict[str, Any] = {"uncertain": standing.uncertain or send.outcome is SendOutcome.UNCERTAIN}
+    if send.kind is not SendKind.CORRECTION:
+        changes["reached"] = tuple(dict.fromkeys((*standing.reached, (send.person, send.channel))))
+    expected = {SendKind.NOTICE: NoticeState.RELEASED, SendKind.DIGEST: NoticeState.DIGESTING}
+    if standing.state is expected.get(send.kind):
+        asks = standing.asks and send.kind is SendKind.NOTICE
+        move = NoticeMove.ARRIVE_ASKING if asks else NoticeMove.ARRIVE
+        at = send.receipt_us
+        changes |= {"state": moved(standing.state, move), "first_us": at, "last_us": at, "step_us": at}
+    return changes
+
+
+def fold_return(state: AttentionState, event: Returned) -> AttentionState:
+    """What was never handed over waits again; a repeat or a step counts as one that failed."""
+    send = state.sends.get(event.send)
+    if send is None or not send.pending:
+        return state
+    if send.kind not in (SendKind.NOTICE, SendKind.DIGEST):
+        return fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
+    mine = [state.notices[name] for name in send.notices if name in state.notices]
+    back = {one.notice.id: _given_back(one, event) for one in mine if one.send == send.key and _on_its_way(one)}
+    returned = altered(send, returned=True)
+    return altered(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
+
+
+def fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
+    send, standing = state.sends.get(event.send), state.notices.get(event.notice)
+    if send is None or standing is None:
+        return state
+    marked = {event.notice: altered(standing, uncertain=True)}
+    return altered(
+        state,
+        sends={**state.sends, send.key: altered(send, twice=True)},
+        notices={**state.notices, **marked},
+    )
+
+
+def _on_its_way(standing: Standing) -> bool:
+    return standing.state in (NoticeState.RELEASED, NoticeState.DIGESTING)
+
+
+def _given_back(standing: Standing, event: Returned) -> Standing:
+    until = event.until_us if event.until_us is not None else event.at_us + RETRY_US
+    return altered(
+        standing,
+        state=moved(standing.state, NoticeMove.RETURN),
+        round=standing.round + 1,
+        digest=None,
+        tried=(),
+        returned_until_us=until,
+        until_us=until,
+        reasons=(HoldReason(Because.RETURNED, until),),
+    )
+
+
+# -- What follows without an answer: repeat it, take it further, or give up --
 
 REPEATED_FOR_US: Final = seconds(3 * 3600)
 LAST_CHANCE_US: Final = seconds(600)  # for the one who was reached last
@@ -129,316 +434,7 @@ def _give_up(scene: Scene) -> FollowUp | None:
     return FollowUp(expires, DecisionKind.GIVE_UP, Because.EXPIRED) if expires is not None else None
 
 
-# What a fact or a decision makes of the state.
-
-
-_LABELS: Final = ("agent", "thread", "category")
-TOMBSTONE_US: Final = seconds(72 * 3600)
-
-
-def fold(state: AttentionState, event: fact.Fact | Decision) -> AttentionState:
-    """Pure. A fact about a notice that is not there, or that can no longer make that move, changes nothing."""
-    after = fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
-    return after if after.clock_us >= event.at_us else altered(after, clock_us=event.at_us)
-
-
-def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
-    match event:
-        case fact.NoticeAccepted():
-            return _accepted(state, event)
-        case fact.Acked() | fact.Snoozed() | fact.ApprovalAsked() | fact.ApprovalGiven():
-            return _about_one(state, event)
-        case fact.Withdrawn():
-            return _withdrawn(state, event)
-        case fact.Muted() | fact.Unmuted():
-            return altered(state, silences=_silences(state, event))
-        case fact.AwaySet():
-            return altered(state, absences=_absences(state, event))
-        case fact.ReceiptIn():
-            return fold_receipt(state, event)
-        case fact.Returned():
-            return fold_return(state, event)
-        case fact.MayArriveTwice():
-            return fold_twice(state, event)
-        case fact.ChannelDown():
-            return altered(state, down={event.channel: event.at_us, **state.down})
-        case fact.ChannelUp():
-            return altered(state, down={name: at for name, at in state.down.items() if name != event.channel})
-        case fact.PolicyChanged():
-            return state
-        case _:
-            assert_never(event)
-
-
-def _accepted(state: AttentionState, event: fact.NoticeAccepted) -> AttentionState:
-    if event.notice.id in state.notices:
-        return state
-    standing = Standing(notice=event.notice, urgency=event.notice.urgency)
-    return altered(state, notices={**state.notices, event.notice.id: standing})
-
-
-AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
-
-
-def _about_one(state: AttentionState, event: AboutOne) -> AttentionState:
-    standing = state.notices.get(event.notice)
-    if standing is None:
-        return state
-    return altered(state, notices={**state.notices, event.notice: altered(standing, **_changes(standing, event))})
-
-
-def _changes(standing: Standing, event: AboutOne) -> Mapping[str, Any]:
-    match event:
-        case fact.Acked() if may(standing.state, NoticeMove.ACKNOWLEDGE):
-            return {**_move(standing, NoticeMove.ACKNOWLEDGE), "acked_us": event.at_us}
-        case fact.Snoozed() if may(standing.state, NoticeMove.SNOOZE):
-            return _snoozed(standing, event)
-        case fact.ApprovalAsked() if standing.state in UNSENT:
-            return {"parked": True}
-        case fact.ApprovalGiven() if standing.parked and standing.state in UNSENT:
-            return {"parked": False} if event.approved else _move(standing, NoticeMove.REFUSE)
-        case _:
-            return {}
-
-
-def _move(standing: Standing, move: NoticeMove) -> dict[str, Any]:
-    return {"state": moved(standing.state, move), "until_us": None, "reasons": ()}
-
-
-def _left(standing: Standing) -> bool:
-    return standing.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
-
-
-def _snoozed(standing: Standing, event: fact.Snoozed) -> dict[str, Any]:
-    """What had left starts over, with the steps it has taken behind it."""
-    over = {"round": standing.round + 1, "repeats": 0, "tried": (), "digest": None}
-    over |= dict.fromkeys(("first_us", "last_us", "step_us", "step_send", "repeat_send"))
-    return {
-        **_move(standing, NoticeMove.SNOOZE),
-        **(over if _left(standing) else {}),
-        "snoozed": True,
-        "snoozed_until_us": event.until_us,
-        "until_us": event.until_us,
-        "reasons": (HoldReason(Because.SNOOZE, event.until_us),),
-        "over_us": None,
-    }
-
-
-def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
-    """One agent cannot withdraw what another wrote. A key that is not known yet is remembered."""
-    own = [one for one in state.notices.values() if one.notice.agent == event.agent]
-    by_key = event.notice is None and event.key is not None
-    meant = [one for one in own if (one.notice.key == event.key if by_key else one.notice.id == event.notice)]
-    if by_key and event.key is not None and not meant:
-        until = event.expires_us or event.at_us + TOMBSTONE_US
-        return altered(state, tombstones={**state.tombstones, (event.agent, event.key): until})
-    return altered(state, notices={**state.notices, **{one.notice.id: _taken_back(one) for one in meant}})
-
-
-def _taken_back(standing: Standing) -> Standing:
-    if may(standing.state, NoticeMove.WITHDRAW):
-        return altered(standing, **_move(standing, NoticeMove.WITHDRAW))
-    leaving = standing.state in ON_ITS_WAY or _left(standing)
-    return altered(standing, recall=True) if leaving else standing
-
-
-def _silences(state: AttentionState, event: fact.Muted | fact.Unmuted) -> tuple[Silence, ...]:
-    what = (event.agent, event.thread, event.category)
-    others = tuple(one for one in state.silences if not one.is_of(*what))
-    if isinstance(event, fact.Unmuted) or what == (None, None, None):
-        return others
-    before = next((one for one in state.silences if one.is_of(*what)), Silence())  # what it kept still has to be told
-    return (*others, altered(before, **dict(zip(_LABELS, what, strict=True)), until_us=event.until_us))
-
-
-def _absences(state: AttentionState, event: fact.AwaySet) -> tuple[Any, ...]:
-    """What is over stays known: holding counts from its end."""
-    begun = (one for one in state.absences if one.start_us < event.at_us)
-    past = tuple(replace(one, end_us=min(one.end_us, event.at_us)) for one in begun)
-    return (*past, event.absence) if event.absence is not None else past
-
-
-# What a decision makes of the state.
-
-
-_K = DecisionKind
-_MOVES: Final = {
-    _K.HOLD: NoticeMove.HOLD,
-    _K.JOIN_DIGEST: NoticeMove.HOLD,
-    _K.RELEASE: NoticeMove.RELEASE,
-    _K.DELEGATE: NoticeMove.RELEASE,
-    _K.CLOSE_DIGEST: NoticeMove.COLLECT,
-    _K.MERGE: NoticeMove.MERGE,
-    _K.MUTE: NoticeMove.MUTE,
-    _K.EXPIRE: NoticeMove.EXPIRE,
-    _K.WITHDRAW: NoticeMove.WITHDRAW,
-    _K.GIVE_UP: NoticeMove.GIVE_UP,
-    _K.FAIL: NoticeMove.FAIL,
-    _K.CORRECT: NoticeMove.RECALL,
-}
-_SENDS: Final = {
-    _K.RELEASE: SendKind.NOTICE,
-    _K.DELEGATE: SendKind.NOTICE,
-    _K.CLOSE_DIGEST: SendKind.DIGEST,
-    _K.REPEAT: SendKind.REPEAT,
-    _K.ESCALATE: SendKind.STEP,
-    _K.CORRECT: SendKind.CORRECTION,
-}
-
-
-def fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
-    """Folded once: a decision whose number is behind the notice's own changes nothing."""
-    standing = state.notices.get(decision.notice)
-    if standing is None or decision.seq <= standing.seq:
-        return state
-    after = altered(standing, seq=decision.seq, **_moved(standing, decision), **_details(standing, decision))
-    notices = {**state.notices, decision.notice: after}
-    if decision.kind is _K.MUTE:
-        silences = counted(state.silences, standing.notice, decision.at_us)
-        return altered(state, notices=notices, silences=silences)
-    if decision.send is None:
-        return altered(state, notices=notices)
-    digests = {**state.digests, decision.digest.id: decision.digest} if decision.digest else state.digests
-    used = {**state.slots_used, **dict(decision.slots)}
-    return altered(state, notices=notices, sends=_sends(state, standing, decision), digests=digests, slots_used=used)
-
-
-def _moved(standing: Standing, decision: Decision) -> dict[str, Any]:
-    move = _MOVES.get(decision.kind)
-    if move is None:
-        return {}
-    return {"state": moved(standing.state, move), "until_us": decision.until_us, "reasons": decision.reasons}
-
-
-def _details(standing: Standing, decision: Decision) -> dict[str, Any]:
-    match decision.kind:
-        case _K.HOLD | _K.JOIN_DIGEST:
-            over = any(one.reason is Because.BUDGET for one in decision.reasons)
-            return {"urgency": decision.urgency, "over_us": (standing.over_us or decision.at_us) if over else None}
-        case _K.RELEASE | _K.DELEGATE:
-            tried = (*standing.tried, decision.channel)
-            return {"urgency": decision.urgency, "send": decision.send, "step_send": decision.send, "tried": tried}
-        case _K.CLOSE_DIGEST:
-            tried = (*standing.tried, decision.channel)
-            sent = decision.send
-            return {"urgency": decision.urgency, "send": sent, "digest": sent, "tried": tried}
-        case _K.MERGE:
-            return {"into": decision.into}
-        case _K.REPEAT:
-            return {"repeats": standing.repeats + 1, "repeat_send": decision.send}
-        case _K.ESCALATE:
-            step = {"step_send": decision.send} if decision.send else {}
-            return {"steps": (*standing.steps, decision.step), **step}
-        case _:
-            return {}
-
-
-def _sends(state: AttentionState, standing: Standing, decision: Decision) -> dict[str, NoticeSend]:
-    key = decision.send or ""
-    alone = decision.kind in (_K.RELEASE, _K.DELEGATE) and decision.urgency is Urgency.NORMAL
-    send = NoticeSend(
-        key=key,
-        kind=_SENDS[decision.kind],
-        at_us=decision.at_us,
-        notices=decision.digest.members if decision.digest else (decision.notice,),
-        person=decision.person or state.person,
-        channel=decision.channel or standing.notice.channel,
-        agent=standing.notice.agent,
-        thread=standing.notice.thread,
-        urgency=decision.urgency,
-        leading=alone and not standing.notice.needs_ack and decision.replaces is None,
-    )
-    before, old = state.sends, state.sends.get(decision.replaces or "")
-    if old is not None:
-        before = {**before, old.key: altered(old, replaced=True)}
-    return {**before, key: before.get(key, send)}
-
-
-# What becomes of notices when their send arrived, failed, or came back.
-
-
-RETRY_US = seconds(60)
-
-
-def fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
-    """The first receipt of a send counts."""
-    send = state.sends.get(event.send)
-    if send is None or not send.pending:
-        return state
-    settled = altered(send, outcome=event.outcome, receipt_us=event.at_us)
-    changed = {name: _received(state.notices[name], settled) for name in send.notices if name in state.notices}
-    return altered(state, sends={**state.sends, send.key: settled}, notices={**state.notices, **changed})
-
-
-def _received(standing: Standing, send: NoticeSend) -> Standing:
-    changes: dict[str, Any] = {}
-    if send.outcome in (SendOutcome.OK, SendOutcome.UNCERTAIN):
-        changes |= _arrived(standing, send)
-    if send.key in (standing.step_send, standing.repeat_send) and standing.first_us is not None:
-        changes["last_us"] = send.receipt_us
-        changes |= {"step_us": send.receipt_us} if send.key == standing.step_send else {}
-    return altered(standing, **changes)
-
-
-def _arrived(standing: Standing, send: NoticeSend) -> dict[str, Any]:
-    """A send that was replaced may arrive all the same; then the notice has arrived."""
-    changes: dict[str, Any] = {"uncertain": standing.uncertain or send.outcome is SendOutcome.UNCERTAIN}
-    if send.kind is not SendKind.CORRECTION:
-        changes["reached"] = tuple(dict.fromkeys((*standing.reached, (send.person, send.channel))))
-    expected = {SendKind.NOTICE: NoticeState.RELEASED, SendKind.DIGEST: NoticeState.DIGESTING}
-    if standing.state is expected.get(send.kind):
-        asks = standing.asks and send.kind is SendKind.NOTICE
-        move = NoticeMove.ARRIVE_ASKING if asks else NoticeMove.ARRIVE
-        at = send.receipt_us
-        changes |= {"state": moved(standing.state, move), "first_us": at, "last_us": at, "step_us": at}
-    return changes
-
-
-def fold_return(state: AttentionState, event: Returned) -> AttentionState:
-    """What was never handed over waits again; a repeat or a step counts as one that failed."""
-    send = state.sends.get(event.send)
-    if send is None or not send.pending:
-        return state
-    if send.kind not in (SendKind.NOTICE, SendKind.DIGEST):
-        return fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
-    mine = [state.notices[name] for name in send.notices if name in state.notices]
-    back = {one.notice.id: _given_back(one, event) for one in mine if one.send == send.key and _on_its_way(one)}
-    returned = altered(send, returned=True)
-    return altered(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
-
-
-def fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
-    send, standing = state.sends.get(event.send), state.notices.get(event.notice)
-    if send is None or standing is None:
-        return state
-    marked = {event.notice: altered(standing, uncertain=True)}
-    return altered(
-        state,
-        sends={**state.sends, send.key: altered(send, twice=True)},
-        notices={**state.notices, **marked},
-    )
-
-
-def _on_its_way(standing: Standing) -> bool:
-    return standing.state in (NoticeState.RELEASED, NoticeState.DIGESTING)
-
-
-def _given_back(standing: Standing, event: Returned) -> Standing:
-    until = event.until_us if event.until_us is not None else event.at_us + RETRY_US
-    return altered(
-        standing,
-        state=moved(standing.state, NoticeMove.RETURN),
-        round=standing.round + 1,
-        digest=None,
-        tried=(),
-        returned_until_us=until,
-        until_us=until,
-        reasons=(HoldReason(Because.RETURNED, until),),
-    )
-
-
-# Which other notice makes one superfluous: it says the same, or it is newer.
-
+# -- Which other notice makes one superfluous: it says the same, or it is newer --
 
 _LEFT: Final = frozenset({NoticeState.SENT, NoticeState.DIGESTED, NoticeState.ACKNOWLEDGED})
 _COUNTS: Final = OPEN | _LEFT | {NoticeState.UNANSWERED}

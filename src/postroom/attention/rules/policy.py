@@ -1,4 +1,4 @@
-"""When a person is away, and who stands in."""
+"""What a household or a person wants of notices, and when they are away: written, read, and made one."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from postroom.kernel.values.fields import Fields, printable
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.zones import is_zone
 from postroom.message.wishes import URGENCIES, AcceptedNotice, Urgency, lower, rank
+
+# -- When a person is away, and who stands in --
 
 LONGEST_ABSENCE: Final = 366 * 86_400  # seconds
 _KEYS: Final = ("from", "until", "delegate", "let_pass", "categories")
@@ -121,8 +123,7 @@ def _delegate_of(absences: tuple[Absence, ...], during: Absence) -> str | None:
     return next((one.delegate for one in meeting if one.delegate is not None), None)
 
 
-# Read a policy that somebody wrote, with everything that is wrong with it.
-
+# -- A policy that somebody wrote, read with everything that is wrong with it --
 
 KEYS: Final = tuple(Policy.__dataclass_fields__)
 DAY_SECONDS: Final = 86_400
@@ -340,8 +341,7 @@ class _Reader:
                 )
 
 
-# What counts for one person: the household's policy and the person's own, made one.
-
+# -- What counts for one person: the household's policy and the person's own, made one --
 
 THREE_SLOTS: Final = (time(8), time(12, 30), time(18))
 MANDATORY: Final = ("security", "approvals")

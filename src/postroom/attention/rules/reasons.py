@@ -1,4 +1,4 @@
-"""How often one agent may interrupt a person: in a sliding hour, and in the person's local day."""
+"""Why a notice may not be shown at a moment, and the first moment at which nothing speaks against it."""
 
 from __future__ import annotations
 
@@ -16,69 +16,9 @@ from postroom.kernel.values.zones import instant, known_zone
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency
 
 HOUR_US: Final = seconds(3600)
+PATIENCE_US: Final = seconds(120)
+MUTES: Final = "attention.mutes"  # who tells of it; no butler's name has a dot
 _COUNTED: Final = (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
-
-
-def frees_at(state: AttentionState, rules: Rules, agent: str, at_us: int) -> int | None:
-    """When the agent may interrupt again, or None when it may at this moment."""
-    past = sorted(moment for moment in _interruptions(state, agent) if moment <= at_us)
-    hour = _hour_frees(past, rules.budget.per_hour, at_us)
-    day = _day_frees(past, rules, at_us)
-    return max((moment for moment in (hour, day) if moment is not None), default=None)
-
-
-def _interruptions(state: AttentionState, agent: str) -> list[int]:
-    """Each notice counts once, by the moment it left; digests, repeats and steps do not count."""
-    sends = (one for one in state.sends.values() if one.kind is SendKind.NOTICE and one.agent == agent)
-    return [one.at_us for one in sends if one.urgency in _COUNTED and not one.returned and not one.replaced]
-
-
-def _hour_frees(past: list[int], limit: int | None, at_us: int) -> int | None:
-    recent = [moment for moment in past if moment > at_us - HOUR_US]
-    if limit is None or len(recent) < limit:
-        return None
-    return recent[-limit] + HOUR_US if limit else at_us + HOUR_US
-
-
-def _day_frees(past: list[int], rules: Rules, at_us: int) -> int | None:
-    """Counted by the moments that lie in the local day as it is now, so a journey does not start it twice."""
-    limit, zone = rules.budget.per_day, known_zone(rules.zone)
-    if limit is None:
-        return None
-    today = to_datetime(at_us).astimezone(zone).date()
-    start, end = (to_us(instant(today + timedelta(days=days), time(0), zone, last=False)) for days in (0, 1))
-    return end if sum(1 for moment in past if moment >= start) >= limit else None
-
-
-# What happens to a notice whose agent has used up what it may interrupt.
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """Without a `wait` it is sent all the same, and marked."""
-
-    wait: Wait | None
-
-
-def over_budget(scene: Scene, now_us: int) -> Over | None:
-    """Asked once, when nothing else holds it: afterwards it leaves at its slot, or when the budget frees."""
-    standing = scene.standing
-    counted = scene.urgency in (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
-    if not counted or standing.over_us is not None or slot_reached(scene, now_us) is not None:
-        return None
-    if frees_at(scene.state, scene.rules, standing.notice.agent, now_us) is None:
-        return None
-    if scene.urgency is Urgency.TIME_SENSITIVE or standing.notice.needs_ack or longest_us(scene, now_us) <= now_us:
-        return Over(None)
-    if at_slot(scene, now_us):
-        return None
-    wait = waits(replace(scene, standing=replace(standing, over_us=now_us)), now_us)
-    return Over(wait if wait.free_us != now_us else None)
-
-
-# Why a notice may not be shown at a moment, and the first moment at which nothing speaks against it.
-
-
 _MOST_STEPS: Final = 200
 _DIGESTED: Final = frozenset({Because.SLOT, Because.COLLECT, Because.BUDGET})
 
@@ -263,10 +203,7 @@ def _next_change(scene: Scene, at_us: int) -> int | None:
     return min((moment for moment in ends if moment > at_us), default=None)
 
 
-# Which channel a notice leaves by: its own, or another when that one is down.
-
-
-PATIENCE_US: Final = seconds(120)
+# -- Which channel it leaves by: its own, or another when that one is down --
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +229,64 @@ def another(state: AttentionState, rules: Rules, tried: tuple[str, ...]) -> str 
     return next((one for one in rules.fallback if one not in tried and one not in state.down), None)
 
 
-# What a person muted, and what they hear when that ends.
+# -- How often one agent may interrupt a person: in a sliding hour, and in the person's local day --
 
 
-MUTES: Final = "attention.mutes"  # who tells of it; no butler's name has a dot
+def frees_at(state: AttentionState, rules: Rules, agent: str, at_us: int) -> int | None:
+    """When the agent may interrupt again, or None when it may at this moment."""
+    past = sorted(moment for moment in _interruptions(state, agent) if moment <= at_us)
+    hour = _hour_frees(past, rules.budget.per_hour, at_us)
+    day = _day_frees(past, rules, at_us)
+    return max((moment for moment in (hour, day) if moment is not None), default=None)
+
+
+def _interruptions(state: AttentionState, agent: str) -> list[int]:
+    """Each notice counts once, by the moment it left; digests, repeats and steps do not count."""
+    sends = (one for one in state.sends.values() if one.kind is SendKind.NOTICE and one.agent == agent)
+    return [one.at_us for one in sends if one.urgency in _COUNTED and not one.returned and not one.replaced]
+
+
+def _hour_frees(past: list[int], limit: int | None, at_us: int) -> int | None:
+    recent = [moment for moment in past if moment > at_us - HOUR_US]
+    if limit is None or len(recent) < limit:
+        return None
+    return recent[-limit] + HOUR_US if limit else at_us + HOUR_US
+
+
+def _day_frees(past: list[int], rules: Rules, at_us: int) -> int | None:
+    """Counted by the moments that lie in the local day as it is now, so a journey does not start it twice."""
+    limit, zone = rules.budget.per_day, known_zone(rules.zone)
+    if limit is None:
+        return None
+    today = to_datetime(at_us).astimezone(zone).date()
+    start, end = (to_us(instant(today + timedelta(days=days), time(0), zone, last=False)) for days in (0, 1))
+    return end if sum(1 for moment in past if moment >= start) >= limit else None
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Without a `wait` it is sent all the same, and marked."""
+
+    wait: Wait | None
+
+
+def over_budget(scene: Scene, now_us: int) -> Over | None:
+    """Asked once, when nothing else holds it: afterwards it leaves at its slot, or when the budget frees."""
+    standing = scene.standing
+    counted = scene.urgency in (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
+    if not counted or standing.over_us is not None or slot_reached(scene, now_us) is not None:
+        return None
+    if frees_at(scene.state, scene.rules, standing.notice.agent, now_us) is None:
+        return None
+    if scene.urgency is Urgency.TIME_SENSITIVE or standing.notice.needs_ack or longest_us(scene, now_us) <= now_us:
+        return Over(None)
+    if at_slot(scene, now_us):
+        return None
+    wait = waits(replace(scene, standing=replace(standing, over_us=now_us)), now_us)
+    return Over(wait if wait.free_us != now_us else None)
+
+
+# -- What a person muted, and what they hear when that ends --
 
 
 def silenced(scene: Scene, now_us: int) -> Silence | None:
