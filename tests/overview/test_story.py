@@ -20,7 +20,8 @@ from postroom.delivery.store.tables import circuit_states
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Message
-from postroom.overview.story import DryRun, note, recent_ids, surroundings
+from postroom.overview.dry_run import DryRun
+from postroom.overview.story import note, recent_ids, surroundings
 
 
 async def test_a_channel_that_stumbles_is_told_without_the_words_it_stumbled_over(

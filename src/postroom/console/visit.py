@@ -1,4 +1,4 @@
-"""The console's cookies: for its own paths, for no script, and for no other site's requests."""
+"""One request of a person who is signed in: its cookies, its form, and the page that answers it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,18 @@ NOTICE: Final = "postroom_notice"
 THEME: Final = "postroom_theme"
 BROWSER: Final = "postroom_browser"  # a secret of this browser alone: a link it asked for works here and nowhere else
 WANTED: Final = "postroom_wanted"
+TOKEN_FIELD: Final = "form_token"  # noqa: S105  # the name of a field, not a secret
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 _NOTICE_SECONDS: Final = 60
 _BROWSER_SECONDS: Final = 3600
 _LONGEST_NOTICE: Final = 500
-
+_MOST_FIELDS: Final = 2_000
+_TYPE: Final = "application/x-www-form-urlencoded"
+_FIRST_PAGE: Final = ("Go to the first page", f"{ROOT}/")
 Tone = Literal["good", "bad"]
+
+
+# -- Cookies: for the console's own paths, for no script, and for no other site's requests --
 
 
 def keep_session(response: Response, request: Request, secret: str) -> None:
@@ -97,12 +103,7 @@ def _set(response: Response, request: Request, name: str, value: str, seconds: i
     response.set_cookie(name, value, max_age=seconds, path=ROOT, secure=secure, httponly=True, samesite="strict")
 
 
-# What a page sends back: urlencoded fields, and proof that the page was ours.
-
-
-_MOST_FIELDS: Final = 2_000
-_TYPE: Final = "application/x-www-form-urlencoded"
-TOKEN_FIELD: Final = "form_token"  # noqa: S105  # the name of a field, not a secret
+# -- Forms: urlencoded fields, and proof that the page was ours --
 
 
 class FormRefused(Exception):
@@ -151,27 +152,7 @@ def check_token(form: Form, session_secret: str) -> None:
         raise FormRefused("This form belongs to another session, so nothing was done. Open the page again.")
 
 
-# A page of one sentence, for whoever cannot be shown another.
-
-
-_FIRST_PAGE: Final = ("Go to the first page", f"{ROOT}/")
-
-
-def message(
-    templates: Templates,
-    request: Request,
-    title: str,
-    text: str,
-    *,
-    status: int = 200,
-    way: tuple[str, str] = _FIRST_PAGE,
-) -> Response:
-    """`way` are the words and the address of the one link that leads on."""
-    shown = templates.render("message.html", title=title, text=text, way=way, theme=theme_of(request))
-    return HTMLResponse(shown, status_code=status)
-
-
-# Turns values into pages: everything escaped, nothing silently missing.
+# -- Templates: values become pages, everything escaped, nothing silently missing --
 
 
 class Templates:
@@ -202,7 +183,21 @@ class Templates:
             return self.environment.get_template(template).render(**values)
 
 
-# One request of a person who is signed in, and the pages that answer it.
+def message(
+    templates: Templates,
+    request: Request,
+    title: str,
+    text: str,
+    *,
+    status: int = 200,
+    way: tuple[str, str] = _FIRST_PAGE,
+) -> Response:
+    """`way` are the words and the address of the one link that leads on."""
+    shown = templates.render("message.html", title=title, text=text, way=way, theme=theme_of(request))
+    return HTMLResponse(shown, status_code=status)
+
+
+# -- A visit, and the pages that answer it --
 
 
 def anybody(_who: Principal) -> bool:

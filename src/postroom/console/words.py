@@ -1,4 +1,4 @@
-"""Markdown on a page: as it will look, and its links apart from it, so that none can be followed unseen."""
+"""How figures, moments, states and texts are said on a page: the filters of every template."""
 
 from __future__ import annotations
 
@@ -25,144 +25,10 @@ from postroom.kernel.values.zones import duration, known_zone, relative, zone_wo
 from postroom.message.attachment import size_words
 from postroom.message.delivery import AttemptResult, Status
 
-
-def formatted(text: str) -> Markup:
-    """Headings are only bold here: a page has its own."""
-    rich = parse(text).without(lambda span: span.style is SpanStyle.LINK)
-    return Markup(html_of(rich, headings=False))  # noqa: S704  every character of it is escaped there
-
-
-def shown_links(text: str) -> Sequence[ShownLink]:
-    return links_in(parse(text))
-
-
-# Text in pieces, so that a page can mark every character that does not look like what it is.
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Plain text, or one character by its name; `text` is then empty unless it only looks like another letter."""
-
-    text: str
-    name: str = ""
-
-
-def pieces(text: str) -> Sequence[Piece]:
-    """What is invisible or turns the reading direction never reaches the page itself."""
-    shown: list[Piece] = []
-    last = 0
-    for found in findings(text):
-        if found.position > last:
-            shown.append(Piece(text[last : found.position]))
-        letter = found.character if found.kind is Hidden.LOOK_ALIKE else ""
-        shown.append(Piece(letter, found.name))
-        last = found.position + 1
-    return [*shown, Piece(text[last:])] if last < len(text) else shown
-
-
-# Links in messages that may be followed from a page: only the web, and never to another place than is said.
-
-
-_ADDRESS: Final = re.compile(r"https?://[^\s<>\"'`]+", re.IGNORECASE)
-_ENDS: Final = ".,;:!?…*_~|"
-_PAIRS: Final = {")": "(", "]": "[", "}": "{", "»": "«", "”": "“", "’": "‘"}
-_NEVER: Final = re.compile(r"[\s\\<>\"'`^{}|]")
-_HOST: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.?")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LONGEST: Final = 2_000
-_MOST: Final = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SafeLink:
-    """`host` is where `href` really leads; strange when its letters are not those that a reader would take them for."""
-
-    href: str
-    host: str
-    is_strange: bool
-
-    @property
-    def words(self) -> str:
-        return f"{self.host}, a name in unusual letters" if self.is_strange else self.host
-
-
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    """A piece of a text; the pieces together are the text, character by character."""
-
-    text: str
-    link: SafeLink | None = None
-
-
-def link_parts(text: str) -> Sequence[TextPart]:
-    parts, last = list[TextPart](), 0
-    for start, end, link in _found(text):
-        parts += [TextPart(text[last:start]), TextPart(text[start:end], link)]
-        last = end
-    return [part for part in (*parts, TextPart(text[last:])) if part.text]
-
-
-def safe_link(target: str) -> SafeLink | None:
-    """None for what must not be followed from here: another scheme, a name before an @, hidden characters."""
-    if len(target) > _LONGEST or _NEVER.search(target) or _hides(target):
-        return None
-    try:
-        parts = urlsplit(target)
-        host, port = _ascii_host(parts), parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in ("http", "https") or "@" in parts.netloc or not host:
-        return None
-    place = f"[{host}]" if ":" in host else host
-    href = parts._replace(netloc=place if port is None else f"{place}:{port}").geturl()
-    strange = host != (parts.hostname or "") or any(label.startswith("xn--") for label in host.split("."))
-    return SafeLink(href=href, host=place, is_strange=strange)
-
-
-def _found(text: str) -> Iterator[tuple[int, int, SafeLink]]:
-    many = 0
-    for match in _ADDRESS.finditer(text):
-        written = _without_end(match[0][: _LONGEST + 1])
-        link = safe_link(written) if len(match[0]) <= _LONGEST else None
-        if link is not None and many < _MOST:
-            many += 1
-            yield match.start(), match.start() + len(written), link
-
-
-def _without_end(written: str) -> str:
-    """Without what belongs to the sentence around it: a full stop, or a bracket that was opened before."""
-    while written:
-        last = written[-1]
-        opened = _PAIRS.get(last)
-        closes = opened is not None and written.count(last) > written.count(opened)
-        if last not in _ENDS and not closes:
-            break
-        written = written[:-1]
-    return written
-
-
-def _hides(target: str) -> bool:
-    return any(one.kind is not Hidden.LOOK_ALIKE for one in findings(target))
-
-
-def _ascii_host(parts: SplitResult) -> str | None:
-    """As browsers and name servers are given it; raises ValueError for what is none."""
-    host = parts.hostname or ""
-    if ":" in host:
-        return str(ipaddress.IPv6Address(host))
-    plain = host if host.isascii() else host.encode("idna").decode("ascii").lower()
-    if len(plain) > 253 or not _HOST.fullmatch(plain):
-        return None
-    last = plain.rstrip(".").rpartition(".")[2]
-    return str(ipaddress.IPv4Address(plain)) if _NUMBER.fullmatch(last) else plain
-
-
-# How figures, moments and states are said on a page.
-
+# -- Figures, moments and states --
 
 NOT_AVAILABLE: Final = "not available"
 _ZONE: Final = ContextVar("zone", default="UTC")
-
 # The word a person reads and the tone that colours it; colour never stands alone.
 STATES: Final[dict[str, tuple[str, str]]] = {
     Status.AWAITING_APPROVAL: ("Awaiting approval", "ask"),
@@ -261,6 +127,141 @@ def channel_word(name: str) -> str:
 def plural(many: int, one: str, more: str = "") -> str:
     return one if many == 1 else more or f"{one}s"
 
+
+# -- Markdown: as it will look, and its links apart from it, so that none can be followed unseen --
+
+
+def formatted(text: str) -> Markup:
+    """Headings are only bold here: a page has its own."""
+    rich = parse(text).without(lambda span: span.style is SpanStyle.LINK)
+    return Markup(html_of(rich, headings=False))  # noqa: S704  every character of it is escaped there
+
+
+def shown_links(text: str) -> Sequence[ShownLink]:
+    return links_in(parse(text))
+
+
+# -- Text in pieces, so that a page can mark every character that does not look like what it is --
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Plain text, or one character by its name; `text` is then empty unless it only looks like another letter."""
+
+    text: str
+    name: str = ""
+
+
+def pieces(text: str) -> Sequence[Piece]:
+    """What is invisible or turns the reading direction never reaches the page itself."""
+    shown: list[Piece] = []
+    last = 0
+    for found in findings(text):
+        if found.position > last:
+            shown.append(Piece(text[last : found.position]))
+        letter = found.character if found.kind is Hidden.LOOK_ALIKE else ""
+        shown.append(Piece(letter, found.name))
+        last = found.position + 1
+    return [*shown, Piece(text[last:])] if last < len(text) else shown
+
+
+# -- Links in messages that may be followed: only the web, and never to another place than is said --
+
+_ADDRESS: Final = re.compile(r"https?://[^\s<>\"'`]+", re.IGNORECASE)
+_ENDS: Final = ".,;:!?…*_~|"
+_PAIRS: Final = {")": "(", "]": "[", "}": "{", "»": "«", "”": "“", "’": "‘"}
+_NEVER: Final = re.compile(r"[\s\\<>\"'`^{}|]")
+_HOST: Final = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.?")
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_LONGEST: Final = 2_000
+_MOST: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafeLink:
+    """`host` is where `href` really leads; strange when its letters are not those that a reader would take them for."""
+
+    href: str
+    host: str
+    is_strange: bool
+
+    @property
+    def words(self) -> str:
+        return f"{self.host}, a name in unusual letters" if self.is_strange else self.host
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A piece of a text; the pieces together are the text, character by character."""
+
+    text: str
+    link: SafeLink | None = None
+
+
+def link_parts(text: str) -> Sequence[TextPart]:
+    parts, last = list[TextPart](), 0
+    for start, end, link in _found(text):
+        parts += [TextPart(text[last:start]), TextPart(text[start:end], link)]
+        last = end
+    return [part for part in (*parts, TextPart(text[last:])) if part.text]
+
+
+def safe_link(target: str) -> SafeLink | None:
+    """None for what must not be followed from here: another scheme, a name before an @, hidden characters."""
+    if len(target) > _LONGEST or _NEVER.search(target) or _hides(target):
+        return None
+    try:
+        parts = urlsplit(target)
+        host, port = _ascii_host(parts), parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or "@" in parts.netloc or not host:
+        return None
+    place = f"[{host}]" if ":" in host else host
+    href = parts._replace(netloc=place if port is None else f"{place}:{port}").geturl()
+    strange = host != (parts.hostname or "") or any(label.startswith("xn--") for label in host.split("."))
+    return SafeLink(href=href, host=place, is_strange=strange)
+
+
+def _found(text: str) -> Iterator[tuple[int, int, SafeLink]]:
+    many = 0
+    for match in _ADDRESS.finditer(text):
+        written = _without_end(match[0][: _LONGEST + 1])
+        link = safe_link(written) if len(match[0]) <= _LONGEST else None
+        if link is not None and many < _MOST:
+            many += 1
+            yield match.start(), match.start() + len(written), link
+
+
+def _without_end(written: str) -> str:
+    """Without what belongs to the sentence around it: a full stop, or a bracket that was opened before."""
+    while written:
+        last = written[-1]
+        opened = _PAIRS.get(last)
+        closes = opened is not None and written.count(last) > written.count(opened)
+        if last not in _ENDS and not closes:
+            break
+        written = written[:-1]
+    return written
+
+
+def _hides(target: str) -> bool:
+    return any(one.kind is not Hidden.LOOK_ALIKE for one in findings(target))
+
+
+def _ascii_host(parts: SplitResult) -> str | None:
+    """As browsers and name servers are given it; raises ValueError for what is none."""
+    host = parts.hostname or ""
+    if ":" in host:
+        return str(ipaddress.IPv6Address(host))
+    plain = host if host.isascii() else host.encode("idna").decode("ascii").lower()
+    if len(plain) > 253 or not _HOST.fullmatch(plain):
+        return None
+    last = plain.rstrip(".").rpartition(".")[2]
+    return str(ipaddress.IPv4Address(plain)) if _NUMBER.fullmatch(last) else plain
+
+
+# -- Every word of the templates --
 
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "state_word": state_word,

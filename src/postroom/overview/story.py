@@ -1,4 +1,4 @@
-"""Say what would become of a request, without doing anything."""
+"""What happened to a message, and why, found by an id or the beginning of one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,10 @@ from typing import Any, Final, Protocol
 from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, bindparam, func, or_, select, text
 
 from postroom.approvals.store.tables import approval_events, pending_actions
-from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState
 from postroom.attention.store import notice_sends, notices
-from postroom.delivery.accept import Acceptance, Forecast
-from postroom.delivery.plane import may_be_held
 from postroom.delivery.reading.file import DeliveryQuery, readable
 from postroom.delivery.reading.search import SUMMARY
-from postroom.delivery.rules import limits
-from postroom.delivery.rules.limits import AdmissionDecision
 from postroom.delivery.store.rows import corrections_around
 from postroom.delivery.store.tables import (
     IS_RARE,
@@ -38,117 +33,398 @@ from postroom.inbox.model import Notification, Preferences
 from postroom.inbox.store.notes import notification_of, wishes_of
 from postroom.inbox.store.waiting import deferred_emails, notifications
 from postroom.kernel.database.engine import Database
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.errors import (
-    FieldError,
-    InternalError,
-    PostroomError,
-    SettingsError,
-    TargetUnavailable,
-    ValidationError,
-    error_object,
-    field_list,
-)
+from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import nearest
 from postroom.kernel.values.ids import to_text
-from postroom.message.channel import KnownChannels
 from postroom.message.delivery import Intent, Priority, Status
-from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, answer_to
-from postroom.message.wire import parse_notify
-from postroom.message.wishes import because
+from postroom.message.outgoing import AnswerStatus, answer_to
 from postroom.overview.why import Around, why, why_refused
 from postroom.people.store.rows import closed_at
-
-
-def validate(envelope: object, known_channels: KnownChannels) -> dict[str, Any]:
-    """The validator every door uses; nothing but the envelope is looked at."""
-    try:
-        parse_notify(envelope, known_channels)
-    except ValidationError as error:
-        return {"valid": False, "errors": _listed(error)}
-    return {"valid": True, "errors": []}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun:
-    """Acceptance that does not commit, and what it would have said."""
-
-    acceptance: Acceptance
-    known_channels: KnownChannels
-    clock: Clock
-    mint: Callable[[int], str]
-    attention: Attention | None = None
-
-    async def run(self, envelope: object) -> dict[str, Any]:
-        try:
-            outgoing = await self.acceptance.placed(parse_notify(envelope, self.known_channels))
-        except ValidationError as error:
-            return _invalid(error)
-        told = {"intent": str(outgoing.intent), "channel_adapter": f"{outgoing.channel}.{limits.SCOPE}"}
-        request_id = outgoing.context.request_id if outgoing.context else self.mint(self.clock.now_us())
-        try:
-            forecast = await self.acceptance.forecast(outgoing, request_id=request_id)
-            held = await self._held(outgoing, request_id)
-        except ValidationError as error:
-            return _invalid(error) | told
-        except (TargetUnavailable, InternalError) as error:
-            return {"valid": True, "errors": []} | told | _verdict(error)
-        return {"valid": True, "errors": []} | told | _shown(forecast) | held
-
-    async def _held(self, outgoing: Outgoing, request_id: str) -> dict[str, Any]:
-        if self.attention is None or not may_be_held(outgoing):
-            return {}
-        outcome = await self.attention.forecast(outgoing, request_id)
-        return {"would_be_held": held_words(outcome)} if outcome is not None else {}
-
-
-def held_words(outcome: Outcome) -> dict[str, Any]:
-    until = to_text(outcome.until_us) if outcome.until_us is not None else None
-    when = f"would be held until {until}" if until is not None else "would not be shown"
-    return {"until": until, "reasons": list(outcome.reasons), "words": f"{when}: {because(outcome.reasons)}"}
-
-
-def _shown(forecast: Forecast) -> dict[str, Any]:
-    """A request that was made before gets the first one's answer and asks nothing of the limits."""
-    known, judgement = forecast.known, forecast.judgement
-    return {
-        "target_identity": forecast.draft.new.target_identity,
-        "rate_limit_headroom": _headroom(judgement.decision),
-        "in_flight": judgement.decision.in_flight if judgement.decision else None,
-        "circuit": str(judgement.circuit.state),
-        "duplicate_of": {"delivery_id": known.id, "status": str(known.status)} if known else None,
-        "may_need_approval": forecast.needs_approval,
-    } | _verdict(judgement.error if known is None else None)
-
-
-def _headroom(decision: AdmissionDecision | None) -> dict[str, float]:
-    """Tokens left in each tier; a send or a reaction takes one, a reply less."""
-    return {str(tier.type): tier.available for tier in decision.headroom} if decision else {}
-
-
-def _verdict(error: PostroomError | None) -> dict[str, Any]:
-    if error is None:
-        return {"would_be_admitted": True}
-    return {"would_be_admitted": False, "refusal": error_object(error)}
-
-
-def _invalid(error: ValidationError) -> dict[str, Any]:
-    return {"valid": False, "errors": _listed(error)} | _verdict(error)
-
-
-def _listed(error: ValidationError) -> list[dict[str, str]]:
-    return field_list(error.fields or [FieldError("delivery", error.message, "not_deliverable")])
-
-
-# What happened to a message, and why, found by an id or the beginning of one.
-
 
 _REMEMBERED: Final = 500
 _SHORTEST_PREFIX: Final = 4
 _MOST_CANDIDATES: Final = 8
-
+_OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
+_requests, _attempts, _refusals = delivery_requests.c, delivery_attempts.c, delivery_refusals.c
+_notices, _notes = notices.c, notifications.c
 Trace = dict[str, Any]  # as people and programs are shown it: hops, deliveries, refusals
 Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what its reader wants, and its e-mail copy
+Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
+Row = Mapping[Any, Any]
+Hop = dict[str, Any]
+_SENDS: Final = select(notice_sends.c.delivery_id, notice_sends.c.send).order_by(notice_sends.c.at)
+_PLACES: tuple[Place, ...] = (
+    (_requests.id, _requests.request_id, _requests.origin_butler),
+    (_requests.request_id, _requests.request_id, _requests.origin_butler),
+    (_refusals.request_id, _refusals.request_id, _refusals.origin_butler),
+    (_notices.request_id, _notices.request_id, _notices.agent),
+    (_notes.id, _notes.id, None),
+)
+
+
+# -- One delivery, its attempts, or pages of deliveries --
+
+
+class StoredDeliveries:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def delivery(self, delivery_id: str) -> dict[str, Any] | None:
+        return await self._database.read(partial(delivery, delivery_id=delivery_id))
+
+    async def attempts(self, delivery_id: str) -> Sequence[dict[str, Any]] | None:
+        return await self._database.read(partial(attempts, delivery_id=delivery_id))
+
+    async def approval(self, delivery_id: str) -> dict[str, Any] | None:
+        return await self._database.read(partial(approval_of, delivery_id=delivery_id))
+
+    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
+        return await self._database.read(partial(news, delivery_id=delivery_id))
+
+    async def search(self, query: DeliveryQuery) -> Sequence[dict[str, Any]]:
+        return await self._database.read(partial(search, query=query))
+
+    async def trace(self, request_id: str) -> dict[str, Any]:
+        return await self._database.read(partial(trace, request_id=request_id))
+
+
+def delivery(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+    """No content: that is for the trace."""
+    wanted = select(*SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before).where(
+        _requests.id == delivery_id
+    )
+    row = connection.execute(wanted).mappings().first()
+    if row is None:
+        return None
+    shown = readable(row)
+    not_before = shown.pop("not_before")
+    latest = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
+    last = connection.execute(latest.order_by(_attempts.attempt_number.desc()).limit(1)).mappings().first()
+    quarantined = select(delivery_dead_letter.c.id).where(delivery_dead_letter.c.delivery_request_id == delivery_id)
+    return shown | {
+        "next_attempt_at": not_before if row["status"] == Status.PENDING else None,
+        "dead_letter_id": connection.execute(quarantined).scalar(),
+        "latest_attempt": readable(last) if last else None,
+    }
+
+
+def attempts(connection: Connection, delivery_id: str) -> list[dict[str, Any]] | None:
+    made = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
+    rows = connection.execute(made.order_by(_attempts.attempt_number)).mappings().all()
+    if not rows and connection.execute(select(_requests.id).where(_requests.id == delivery_id)).first() is None:
+        return None
+    return [readable(row) for row in rows]
+
+
+def news(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
+    table = delivery_news.c
+    asked = select(delivery_news).where(table.delivery_request_id == delivery_id).order_by(table.at, table.event_id)
+    return [readable(row) for row in connection.execute(asked).mappings()]
+
+
+def search(connection: Connection, query: DeliveryQuery) -> list[dict[str, Any]]:
+    return [readable(row) for row in connection.execute(_matching(query)).mappings()]
+
+
+def _matching(query: DeliveryQuery) -> Select[Any]:
+    """An id is a time, so newest first is simply downward by id."""
+    found = select(*SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
+    for column, value in (
+        (_requests.origin_butler, query.origin_butler),
+        (_requests.channel, query.channel),
+        (_requests.intent, query.intent),
+    ):
+        if value is not None:
+            found = found.where(column == str(value))
+    if query.status is not None:
+        found = found.where(*_in_status(query.status))
+    if query.since_us is not None:
+        found = found.where(_requests.created_at >= query.since_us)
+    if query.until_us is not None:
+        found = found.where(_requests.created_at <= query.until_us)
+    if query.page.before is not None:
+        found = found.where(_requests.id < query.page.before)
+    return found
+
+
+def _in_status(status: Status) -> list[ColumnElement[bool]]:
+    """Written out, and for a rare one with the condition of its index: only then can the index be used."""
+    written = _requests.status == bindparam("status", str(status), literal_execute=True)
+    return [written, IS_RARE] if status in RARE else [written]  # type: ignore[list-item]  # text is a condition, too
+
+
+# -- What stands around one delivery: its approval, its channel's circuit, and what must go first --
+
+
+def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
+    return {
+        "approval": approval_of(connection, delivery_id),
+        "circuit": _circuit(connection, channel),
+        "ahead": _ahead(connection, delivery_id),
+        **corrections_around(connection, delivery_id),
+        "closed": _closed(connection, delivery_id),
+    }
+
+
+def approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+    row = _action(connection, delivery_id)
+    return _approval(row) if row is not None else None
+
+
+def _action(connection: Connection, delivery_id: str) -> RowMapping | None:
+    return connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
+
+
+def _approval(row: RowMapping) -> dict[str, Any]:
+    return {
+        "status": row["status"],
+        "expires_at": to_text(row["expires_at"]),
+        "decided_by": row["decided_by"],
+        "decided_at": to_text(row["decided_at"]) if row["decided_at"] is not None else None,
+        "reason": row["decision_reason"],
+    }
+
+
+def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
+    row = connection.execute(select(circuit_states).where(circuit_states.c.channel == channel)).mappings().first()
+    if row is None:
+        return None
+    return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
+
+
+def _closed(connection: Connection, delivery_id: str) -> str | None:
+    """Why nothing more is sent to the address this one went to."""
+    sent = connection.execute(select(_requests.channel, _requests.address).where(_requests.id == delivery_id)).first()
+    found = closed_at(connection, sent.channel, sent.address) if sent else None
+    return found.sentence if found and found.is_closed else None
+
+
+def _ahead(connection: Connection, delivery_id: str) -> int:
+    """Messages to one address leave in the order of their ids."""
+    order_key = select(_requests.order_key).where(_requests.id == delivery_id).scalar_subquery()
+    asked = select(func.count()).where(_requests.order_key == order_key, _requests.id < delivery_id, _OPEN)
+    return int(connection.execute(asked).scalar_one())
+
+
+def note(
+    connection: Connection, notification_id: str
+) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
+    """A note in somebody's inbox, what its reader wants now, and the row of its e-mail copy."""
+    row = connection.execute(select(notifications).where(notifications.c.id == notification_id)).mappings().first()
+    if row is None:
+        return None
+    asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
+    copy = connection.execute(asked).mappings().first()
+    preferences = wishes_of(connection, row["user_id"])
+    return notification_of(row), preferences, dict(copy) if copy is not None else None
+
+
+def recent_ids(connection: Connection, limit: int) -> list[str]:
+    """Of deliveries and of the requests behind them, newest first."""
+    asked = select(_requests.id, _requests.request_id).order_by(_requests.id.desc()).limit(limit)
+    return [name for row in connection.execute(asked) for name in row]
+
+
+# -- Ids that begin alike, and the request that each of them belongs to --
+
+
+def ids_with_prefix(connection: Connection, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
+    """Some of them, newest first, each with its request; with an `origin`, only what that sender has sent."""
+    found = dict(pair for place in _PLACES for pair in _pairs(connection, place, prefix, origin, most))
+    return dict(sorted(found.items(), reverse=True)[:most])
+
+
+def _pairs(
+    connection: Connection, place: Place, prefix: str, origin: str | None, most: int
+) -> Iterator[tuple[str, str]]:
+    """By likeness and not by range: what comes after what depends on the server's language."""
+    identifier, request, sender = place
+    asked = select(identifier, request).where(identifier.startswith(prefix, autoescape=True)).distinct()
+    if origin is not None:
+        if sender is None:
+            return
+        asked = asked.where(sender == origin)
+    for row in connection.execute(asked.order_by(identifier.desc()).limit(most)):
+        yield row[0], row[1]
+
+
+# -- Who called which part of the household for a request, and when, as its deliveries, notices and refusals tell --
+
+
+def hops(connection: Connection, request_id: str, deliveries: Sequence[Row], refusals: Iterable[Row]) -> list[Hop]:
+    """Oldest first. What became a notice was handed in then, however often and whenever it left."""
+    waited = {row["id"]: row for row in _notices_of(connection, request_id) if _asked(row).get("handed_by")}
+    left, carried = dict[str, Row](), set[str]()
+    by_id = {row["id"]: row for row in deliveries if row["handed_by"]}
+    for delivery_id, send in connection.execute(_SENDS.where(notice_sends.c.delivery_id.in_(by_id))):
+        for notice in waited.keys() & set(json.loads(send)["notices"]):
+            carried.add(delivery_id)
+            left.setdefault(notice, by_id[delivery_id])
+    found = [_waited(row, left.get(name)) for name, row in waited.items()]
+    found += [_sent(row) for name, row in by_id.items() if name not in carried]
+    found += [_refused(row) for row in refusals if row["handed_by"]]
+    return sorted(found, key=lambda one: str(one["created_at"]))
+
+
+def _notices_of(connection: Connection, request_id: str) -> Iterable[Row]:
+    return connection.execute(select(notices).where(notices.c.request_id == request_id)).mappings()
+
+
+def _asked(notice: Row) -> dict[str, Any]:
+    asked: dict[str, Any] = json.loads(notice["outgoing"] or "{}")
+    return asked
+
+
+def _sent(row: Row) -> Hop:
+    return _hop(row, row["origin_butler"], row["handed_by"]) | {
+        "status": str(answer_to(Status(row["status"]))),
+        "delivery_id": row["id"],
+        "error_class": row["terminal_error_class"],
+        "error_message": row["terminal_error_message"],
+    }
+
+
+def _waited(row: Row, delivery: Row | None) -> Hop:
+    if delivery is not None:
+        return _sent(delivery) | {"created_at": to_text(row["created_at"])}
+    asked, muted = _asked(row), row["state"] == NoticeState.MUTED
+    told = {"channel": asked["channel"], "intent": asked.get("intent", str(Intent.SEND))}
+    status = AnswerStatus.MUTED if muted else AnswerStatus.DEFERRED
+    return _hop(row, row["agent"], asked["handed_by"]) | told | {"status": str(status)}
+
+
+def _refused(row: Row) -> Hop:
+    return _hop(row, row["origin_butler"], row["handed_by"]) | {
+        "status": str(AnswerStatus.ERROR),
+        "error_class": row["error_class"],
+        "error_message": row["error_message"],
+    }
+
+
+def _hop(row: Row, source: str, part: str) -> Hop:
+    return {
+        "request_id": row["request_id"],
+        "source_butler": source,
+        "part": part,
+        "channel": row.get("channel") or None,
+        "intent": row.get("intent") or None,
+        "delivery_id": None,
+        "error_class": None,
+        "error_message": None,
+        "created_at": to_text(row["created_at"]),
+    }
+
+
+# -- Everything the ledger knows about one request, in the order it happened --
+
+
+def request_ids(connection: Connection, identifier: str) -> list[str]:
+    """A request id, or the request behind a delivery id."""
+    table = delivery_requests.c
+    found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
+    ids = list(connection.execute(found).scalars())
+    return ids or [identifier]
+
+
+def trace(connection: Connection, request_id: str) -> dict[str, Any]:
+    """Oldest first. Replays belong to the request of the delivery they repeat."""
+    rows = _rows(connection, _by_request(delivery_requests, request_id))
+    attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
+    receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
+    news = _kept(connection, delivery_news, delivery_news.c.at, request_id)
+    replies = _kept(connection, delivery_replies, delivery_replies.c.at, request_id)
+    letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
+    deliveries = [
+        _traced_delivery(
+            row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None)
+        )
+        | _corrected(connection, row["id"])
+        | {"replies": replies[row["id"]]}
+        for row in rows
+    ]
+    refusals = _rows(connection, _by_request(delivery_refusals, request_id))
+    return {
+        "request_id": request_id,
+        "hops": hops(connection, request_id, rows, refusals),
+        "deliveries": deliveries,
+        "delivery_count": len(deliveries),
+        "refusals": [readable(row) for row in refusals if row["limit_type"]],
+    }
+
+
+def _traced_delivery(row: Mapping[Any, Any], attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
+    return readable(row) | {
+        "delivery_id": row["id"],
+        "request_envelope": json.loads(row["request_envelope"]),
+        "attempts": attempts,
+        "receipts": receipts,
+        "news": news,
+        "dead_letter": letter,
+    }
+
+
+def _corrected(connection: Connection, delivery_id: str) -> dict[str, Any]:
+    """Nothing for nearly all."""
+    return {name: value for name, value in corrections_around(connection, delivery_id).items() if value}
+
+
+def _kept(connection: Connection, table: Any, order: Any, request_id: str) -> dict[str, list[dict[str, Any]]]:
+    """What one table holds about each delivery of the request."""
+    belongs = table.c.delivery_request_id == delivery_requests.c.id
+    found = select(table).join(delivery_requests, belongs).where(delivery_requests.c.request_id == request_id)
+    kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in _rows(connection, found.order_by(order)):
+        kept[row["delivery_request_id"]].append(readable(row))
+    return kept
+
+
+def _by_request(table: Any, request_id: str) -> Select[Any]:
+    return select(table).where(table.c.request_id == request_id).order_by(table.c.created_at, table.c.id)
+
+
+def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
+    return list(connection.execute(statement).mappings())
+
+
+# -- One delivery with everything that was written down about it --
+
+
+def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+    row = _row(connection, delivery_id)
+    if row is None:
+        return None
+    record = trace(connection, row["request_id"])
+    mine = next(one for one in record["deliveries"] if one["delivery_id"] == delivery_id)
+    action = _action(connection, delivery_id)
+    return {
+        "delivery": mine | {"attempts": row["attempts"]},
+        "attempts": mine["attempts"],
+        "siblings": [one for one in record["deliveries"] if one["delivery_id"] != delivery_id],
+        "hops": record["hops"],
+        "refusals": record["refusals"],
+        "approval": _approval(action) | {"risk": action["risk"]} if action is not None else None,
+        "approval_events": _approval_events(connection, delivery_id),
+        "ahead": _ahead(connection, delivery_id),
+        **corrections_around(connection, delivery_id),
+    }
+
+
+def _row(connection: Connection, delivery_id: str) -> RowMapping | None:
+    wanted = select(_requests.request_id, _requests.attempts).where(_requests.id == delivery_id)
+    return connection.execute(wanted).mappings().first()
+
+
+def _approval_events(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
+    events = approval_events.c
+    found = select(events.event_type, events.actor, events.reason, events.occurred_at)
+    rows = connection.execute(found.where(events.action_id == delivery_id).order_by(events.occurred_at, events.id))
+    return [
+        {"type": row.event_type, "actor": row.actor, "reason": row.reason, "at": to_text(row.occurred_at)}
+        for row in rows
+    ]
+
+
+# -- What an id means, for a reader: its trace, and a reason for each thing it stands for --
 
 
 class NothingKnown(SettingsError):
@@ -160,6 +436,12 @@ class SeveralMeant(SettingsError):
 
     def __init__(self, prefix: str, ids: Iterable[str]) -> None:
         super().__init__(f"'{prefix}' is the beginning of several ids; give more of it. There are {', '.join(ids)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryReason:
+    id: str
+    why: str
 
 
 class History(Protocol):
@@ -176,10 +458,24 @@ class History(Protocol):
     def recent_ids(self, limit: int) -> list[str]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryReason:
-    id: str
-    why: str
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    connection: Connection
+
+    def trace(self, identifier: str) -> dict[str, Any]:
+        return trace(self.connection, request_ids(self.connection, identifier)[0])
+
+    def note(self, identifier: str) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
+        return note(self.connection, identifier)
+
+    def around(self, delivery_id: str, channel: str) -> dict[str, Any]:
+        return surroundings(self.connection, delivery_id, channel)
+
+    def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
+        return ids_with_prefix(self.connection, prefix, origin=origin, most=most)
+
+    def recent_ids(self, limit: int) -> list[str]:
+        return recent_ids(self.connection, limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,427 +575,3 @@ def _known(history: History, identifier: str, origin: str | None) -> Trace:
         f"Nothing is known of '{identifier}'{f', did you mean {meant}?' if meant else '.'} {latest} "
         "Give the id of a delivery, a request, a notification or a question."
     )
-
-
-# What stands around one delivery: its approval, its channel's circuit, and what must go first.
-
-
-_OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
-_ROWS = delivery_requests.c
-
-
-def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
-    return {
-        "approval": approval_of(connection, delivery_id),
-        "circuit": _circuit(connection, channel),
-        "ahead": _ahead(connection, delivery_id),
-        **corrections_around(connection, delivery_id),
-        "closed": _closed(connection, delivery_id),
-    }
-
-
-def note(
-    connection: Connection, notification_id: str
-) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
-    """A note in somebody's inbox, what its reader wants now, and the row of its e-mail copy."""
-    row = connection.execute(select(notifications).where(notifications.c.id == notification_id)).mappings().first()
-    if row is None:
-        return None
-    asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
-    copy = connection.execute(asked).mappings().first()
-    preferences = wishes_of(connection, row["user_id"])
-    return notification_of(row), preferences, dict(copy) if copy is not None else None
-
-
-def recent_ids(connection: Connection, limit: int) -> list[str]:
-    """Of deliveries and of the requests behind them, newest first."""
-    asked = select(_ROWS.id, _ROWS.request_id).order_by(_ROWS.id.desc()).limit(limit)
-    return [name for row in connection.execute(asked) for name in row]
-
-
-def approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
-    if row is None:
-        return None
-    return {
-        "status": row["status"],
-        "expires_at": to_text(row["expires_at"]),
-        "decided_by": row["decided_by"],
-        "decided_at": to_text(row["decided_at"]) if row["decided_at"] is not None else None,
-        "reason": row["decision_reason"],
-    }
-
-
-def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
-    row = connection.execute(select(circuit_states).where(circuit_states.c.channel == channel)).mappings().first()
-    if row is None:
-        return None
-    return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
-
-
-def _closed(connection: Connection, delivery_id: str) -> str | None:
-    """Why nothing more is sent to the address this one went to."""
-    sent = connection.execute(select(_ROWS.channel, _ROWS.address).where(_ROWS.id == delivery_id)).first()
-    found = closed_at(connection, sent.channel, sent.address) if sent else None
-    return found.sentence if found and found.is_closed else None
-
-
-def _ahead(connection: Connection, delivery_id: str) -> int:
-    """Messages to one address leave in the order of their ids."""
-    order_key = select(_ROWS.order_key).where(_ROWS.id == delivery_id).scalar_subquery()
-    asked = select(func.count()).where(_ROWS.order_key == order_key, _ROWS.id < delivery_id, _OPEN)
-    return int(connection.execute(asked).scalar_one())
-
-
-# The record as one connection sees it: what happened to a message, and what stands around it.
-
-
-@dataclass(frozen=True, slots=True)
-class StoredHistory:
-    connection: Connection
-
-    def trace(self, identifier: str) -> dict[str, Any]:
-        return trace(self.connection, request_ids(self.connection, identifier)[0])
-
-    def note(self, identifier: str) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
-        return note(self.connection, identifier)
-
-    def around(self, delivery_id: str, channel: str) -> dict[str, Any]:
-        return surroundings(self.connection, delivery_id, channel)
-
-    def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
-        return ids_with_prefix(self.connection, prefix, origin=origin, most=most)
-
-    def recent_ids(self, limit: int) -> list[str]:
-        return recent_ids(self.connection, limit)
-
-
-# Ids that begin alike, and the request that each of them belongs to.
-
-
-Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
-
-_ledger, _refusals = delivery_requests.c, delivery_refusals.c
-_notices, _notes = notices.c, notifications.c
-_PLACES: tuple[Place, ...] = (
-    (_ledger.id, _ledger.request_id, _ledger.origin_butler),
-    (_ledger.request_id, _ledger.request_id, _ledger.origin_butler),
-    (_refusals.request_id, _refusals.request_id, _refusals.origin_butler),
-    (_notices.request_id, _notices.request_id, _notices.agent),
-    (_notes.id, _notes.id, None),
-)
-
-
-def ids_with_prefix(connection: Connection, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
-    """Some of them, newest first, each with its request; with an `origin`, only what that sender has sent."""
-    found = dict(pair for place in _PLACES for pair in _pairs(connection, place, prefix, origin, most))
-    return dict(sorted(found.items(), reverse=True)[:most])
-
-
-def _pairs(
-    connection: Connection, place: Place, prefix: str, origin: str | None, most: int
-) -> Iterator[tuple[str, str]]:
-    """By likeness and not by range: what comes after what depends on the server's language."""
-    identifier, request, sender = place
-    asked = select(identifier, request).where(identifier.startswith(prefix, autoescape=True)).distinct()
-    if origin is not None:
-        if sender is None:
-            return
-        asked = asked.where(sender == origin)
-    for row in connection.execute(asked.order_by(identifier.desc()).limit(most)):
-        yield row[0], row[1]
-
-
-# Deliveries as a reader sees them: one by id, its attempts, or pages of them.
-
-
-_requests = delivery_requests.c
-_attempts = delivery_attempts.c
-
-
-class StoredDeliveries:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def delivery(self, delivery_id: str) -> dict[str, Any] | None:
-        return await self._database.read(partial(delivery, delivery_id=delivery_id))
-
-    async def attempts(self, delivery_id: str) -> Sequence[dict[str, Any]] | None:
-        return await self._database.read(partial(attempts, delivery_id=delivery_id))
-
-    async def approval(self, delivery_id: str) -> dict[str, Any] | None:
-        return await self._database.read(partial(approval_of, delivery_id=delivery_id))
-
-    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
-        return await self._database.read(partial(news, delivery_id=delivery_id))
-
-    async def search(self, query: DeliveryQuery) -> Sequence[dict[str, Any]]:
-        return await self._database.read(partial(search, query=query))
-
-    async def trace(self, request_id: str) -> dict[str, Any]:
-        return await self._database.read(partial(trace, request_id=request_id))
-
-
-def delivery(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    """No content: that is for the trace."""
-    wanted = select(*SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before).where(
-        _requests.id == delivery_id
-    )
-    row = connection.execute(wanted).mappings().first()
-    if row is None:
-        return None
-    shown = readable(row)
-    not_before = shown.pop("not_before")
-    latest = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
-    last = connection.execute(latest.order_by(_attempts.attempt_number.desc()).limit(1)).mappings().first()
-    quarantined = select(delivery_dead_letter.c.id).where(delivery_dead_letter.c.delivery_request_id == delivery_id)
-    return shown | {
-        "next_attempt_at": not_before if row["status"] == Status.PENDING else None,
-        "dead_letter_id": connection.execute(quarantined).scalar(),
-        "latest_attempt": readable(last) if last else None,
-    }
-
-
-def attempts(connection: Connection, delivery_id: str) -> list[dict[str, Any]] | None:
-    made = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
-    rows = connection.execute(made.order_by(_attempts.attempt_number)).mappings().all()
-    if not rows and connection.execute(select(_requests.id).where(_requests.id == delivery_id)).first() is None:
-        return None
-    return [readable(row) for row in rows]
-
-
-def news(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
-    table = delivery_news.c
-    asked = select(delivery_news).where(table.delivery_request_id == delivery_id).order_by(table.at, table.event_id)
-    return [readable(row) for row in connection.execute(asked).mappings()]
-
-
-def search(connection: Connection, query: DeliveryQuery) -> list[dict[str, Any]]:
-    return [readable(row) for row in connection.execute(_matching(query)).mappings()]
-
-
-def _matching(query: DeliveryQuery) -> Select[Any]:
-    """An id is a time, so newest first is simply downward by id."""
-    found = select(*SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
-    for column, value in (
-        (_requests.origin_butler, query.origin_butler),
-        (_requests.channel, query.channel),
-        (_requests.intent, query.intent),
-    ):
-        if value is not None:
-            found = found.where(column == str(value))
-    if query.status is not None:
-        found = found.where(*_in_status(query.status))
-    if query.since_us is not None:
-        found = found.where(_requests.created_at >= query.since_us)
-    if query.until_us is not None:
-        found = found.where(_requests.created_at <= query.until_us)
-    if query.page.before is not None:
-        found = found.where(_requests.id < query.page.before)
-    return found
-
-
-def _in_status(status: Status) -> list[ColumnElement[bool]]:
-    """Written out, and for a rare one with the condition of its index: only then can the index be used."""
-    written = _requests.status == bindparam("status", str(status), literal_execute=True)
-    return [written, IS_RARE] if status in RARE else [written]  # type: ignore[list-item]  # text is a condition, too
-
-
-# One delivery with everything that was written down about it.
-
-_STORY_OPEN = text("status IN ('pending', 'in_progress')")
-
-
-def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = _row(connection, delivery_id)
-    if row is None:
-        return None
-    record = trace(connection, row["request_id"])
-    mine = next(one for one in record["deliveries"] if one["delivery_id"] == delivery_id)
-    return {
-        "delivery": mine | {"attempts": row["attempts"]},
-        "attempts": mine["attempts"],
-        "siblings": [one for one in record["deliveries"] if one["delivery_id"] != delivery_id],
-        "hops": record["hops"],
-        "refusals": record["refusals"],
-        "approval": _approval(connection, delivery_id),
-        "approval_events": _approval_events(connection, delivery_id),
-        "ahead": _story_ahead(connection, delivery_id, row["order_key"]),
-        **corrections_around(connection, delivery_id),
-    }
-
-
-def _row(connection: Connection, delivery_id: str) -> RowMapping | None:
-    wanted = select(_requests.request_id, _requests.attempts, _requests.order_key).where(_requests.id == delivery_id)
-    return connection.execute(wanted).mappings().first()
-
-
-def _approval(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).first()
-    if row is None:
-        return None
-    return {
-        "status": row.status,
-        "expires_at": to_text(row.expires_at),
-        "decided_by": row.decided_by,
-        "decided_at": to_text(row.decided_at) if row.decided_at is not None else None,
-        "reason": row.decision_reason,
-        "risk": row.risk,
-    }
-
-
-def _approval_events(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
-    events = approval_events.c
-    found = select(events.event_type, events.actor, events.reason, events.occurred_at)
-    rows = connection.execute(found.where(events.action_id == delivery_id).order_by(events.occurred_at, events.id))
-    return [
-        {"type": row.event_type, "actor": row.actor, "reason": row.reason, "at": to_text(row.occurred_at)}
-        for row in rows
-    ]
-
-
-def _story_ahead(connection: Connection, delivery_id: str, order_key: str) -> int:
-    earlier = select(func.count()).select_from(delivery_requests)
-    earlier = earlier.where(_requests.order_key == order_key, _requests.id < delivery_id, _STORY_OPEN)
-    return int(connection.execute(earlier).scalar_one())
-
-
-# Everything the ledger knows about one request, in the order it happened.
-
-
-def request_ids(connection: Connection, identifier: str) -> list[str]:
-    """A request id, or the request behind a delivery id."""
-    table = delivery_requests.c
-    found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
-    ids = list(connection.execute(found).scalars())
-    return ids or [identifier]
-
-
-def trace(connection: Connection, request_id: str) -> dict[str, Any]:
-    """Oldest first. Replays belong to the request of the delivery they repeat."""
-    rows = _rows(connection, _by_request(delivery_requests, request_id))
-    attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
-    receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
-    news = _kept(connection, delivery_news, delivery_news.c.at, request_id)
-    replies = _kept(connection, delivery_replies, delivery_replies.c.at, request_id)
-    letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
-    deliveries = [
-        _as_traced(row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None))
-        | _corrected(connection, row["id"])
-        | {"replies": replies[row["id"]]}
-        for row in rows
-    ]
-    refusals = _rows(connection, _by_request(delivery_refusals, request_id))
-    return {
-        "request_id": request_id,
-        "hops": hops(connection, request_id, rows, refusals),
-        "deliveries": deliveries,
-        "delivery_count": len(deliveries),
-        "refusals": [readable(row) for row in refusals if row["limit_type"]],
-    }
-
-
-def _as_traced(row: Mapping[Any, Any], attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
-    return readable(row) | {
-        "delivery_id": row["id"],
-        "request_envelope": json.loads(row["request_envelope"]),
-        "attempts": attempts,
-        "receipts": receipts,
-        "news": news,
-        "dead_letter": letter,
-    }
-
-
-def _corrected(connection: Connection, delivery_id: str) -> dict[str, Any]:
-    """Nothing for nearly all."""
-    return {name: value for name, value in corrections_around(connection, delivery_id).items() if value}
-
-
-def _kept(connection: Connection, table: Any, order: Any, request_id: str) -> dict[str, list[dict[str, Any]]]:
-    """What one table holds about each delivery of the request."""
-    belongs = table.c.delivery_request_id == delivery_requests.c.id
-    found = select(table).join(delivery_requests, belongs).where(delivery_requests.c.request_id == request_id)
-    kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(connection, found.order_by(order)):
-        kept[row["delivery_request_id"]].append(readable(row))
-    return kept
-
-
-def _by_request(table: Any, request_id: str) -> Select[Any]:
-    return select(table).where(table.c.request_id == request_id).order_by(table.c.created_at, table.c.id)
-
-
-def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
-    return list(connection.execute(statement).mappings())
-
-
-# Who called which part of the household for a request, and when, as its deliveries, notices and refusals tell.
-
-
-Row = Mapping[Any, Any]
-Hop = dict[str, Any]
-_SENDS: Final = select(notice_sends.c.delivery_id, notice_sends.c.send).order_by(notice_sends.c.at)
-
-
-def hops(connection: Connection, request_id: str, deliveries: Sequence[Row], refusals: Iterable[Row]) -> list[Hop]:
-    """Oldest first. What became a notice was handed in then, however often and whenever it left."""
-    waited = {row["id"]: row for row in _hops_notices(connection, request_id) if _asked(row).get("handed_by")}
-    left, carried = dict[str, Row](), set[str]()
-    by_id = {row["id"]: row for row in deliveries if row["handed_by"]}
-    for delivery_id, send in connection.execute(_SENDS.where(notice_sends.c.delivery_id.in_(by_id))):
-        for notice in waited.keys() & set(json.loads(send)["notices"]):
-            carried.add(delivery_id)
-            left.setdefault(notice, by_id[delivery_id])
-    found = [_waited(row, left.get(name)) for name, row in waited.items()]
-    found += [_sent(row) for name, row in by_id.items() if name not in carried]
-    found += [_refused(row) for row in refusals if row["handed_by"]]
-    return sorted(found, key=lambda one: str(one["created_at"]))
-
-
-def _hops_notices(connection: Connection, request_id: str) -> Iterable[Row]:
-    return connection.execute(select(notices).where(notices.c.request_id == request_id)).mappings()
-
-
-def _asked(notice: Row) -> dict[str, Any]:
-    asked: dict[str, Any] = json.loads(notice["outgoing"] or "{}")
-    return asked
-
-
-def _sent(row: Row) -> Hop:
-    return _hop(row, row["origin_butler"], row["handed_by"]) | {
-        "status": str(answer_to(Status(row["status"]))),
-        "delivery_id": row["id"],
-        "error_class": row["terminal_error_class"],
-        "error_message": row["terminal_error_message"],
-    }
-
-
-def _waited(row: Row, delivery: Row | None) -> Hop:
-    if delivery is not None:
-        return _sent(delivery) | {"created_at": to_text(row["created_at"])}
-    asked, muted = _asked(row), row["state"] == NoticeState.MUTED
-    told = {"channel": asked["channel"], "intent": asked.get("intent", str(Intent.SEND))}
-    status = AnswerStatus.MUTED if muted else AnswerStatus.DEFERRED
-    return _hop(row, row["agent"], asked["handed_by"]) | told | {"status": str(status)}
-
-
-def _refused(row: Row) -> Hop:
-    return _hop(row, row["origin_butler"], row["handed_by"]) | {
-        "status": str(AnswerStatus.ERROR),
-        "error_class": row["error_class"],
-        "error_message": row["error_message"],
-    }
-
-
-def _hop(row: Row, source: str, part: str) -> Hop:
-    return {
-        "request_id": row["request_id"],
-        "source_butler": source,
-        "part": part,
-        "channel": row.get("channel") or None,
-        "intent": row.get("intent") or None,
-        "delivery_id": None,
-        "error_class": None,
-        "error_message": None,
-        "created_at": to_text(row["created_at"]),
-    }

@@ -1,4 +1,4 @@
-"""Why a notice is where it is: who held it, until when, and what became of it, in plain sentences."""
+"""Why a notice, a note, a question or what a person wrote is where it is, in plain sentences."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ from postroom.questions.model import (
 from postroom.questions.rules.cards import about_line, asked_line, asker_name, one_line
 from postroom.questions.rules.reading import answer_words
 from postroom.questions.waiting import QuestionStory
+
+
+# -- A notice: who held it, until when, and what became of it --
+
 
 _K, _S = DecisionKind, NoticeState
 REASONS: Final = {
@@ -141,7 +145,7 @@ def _because(reasons: Iterable[HoldReason]) -> str:
     return " and ".join(dict.fromkeys(REASONS[one.reason] for one in reasons))
 
 
-# Why a message that a person wrote went where it went, in one paragraph.
+# -- Why a message that a person wrote went where it went, in one paragraph --
 
 
 _STATES: Final = {
@@ -184,7 +188,7 @@ def inbound_document(kept: KeptMessage, name: str | None) -> dict[str, Any]:
     }
 
 
-# Why a note is where it is, and its e-mail copy, in one paragraph of plain English.
+# -- Why a note is where it is, and its e-mail copy, in one paragraph of plain English --
 
 
 Row = Mapping[str, Any]
@@ -276,7 +280,7 @@ def _waiting(note: Notification, copy: Row, decide: Callable[[Notification], Ver
             assert_never(verdict)
 
 
-# Why a question is where it is: whom it asks, where they saw it, and what became of it, in plain sentences.
+# -- Why a question is where it is: whom it asks, where they saw it, and what became of it, in plain sentences --
 
 
 _MOST: Final = 200
