@@ -79,7 +79,7 @@ class WhoMay:
         return self.decides(caller) and (caller.is_owner or caller.name in people)
 
 
-def no_such_notice() -> Refused:
+def _no_such_notice() -> Refused:
     return Refused(Code.NOT_FOUND, "there is no such notice")
 
 
@@ -262,7 +262,7 @@ class AttentionActs:
     async def _seen(self, caller: Principal, notice_id: str) -> NoticeView:
         view = await self.attention.notice(notice_id)
         if view is None or not self.may.see(caller, view):
-            raise no_such_notice()
+            raise _no_such_notice()
         return view
 
     async def _theirs(self, caller: Principal, notice_id: str) -> NoticeView:
@@ -282,19 +282,19 @@ AGENTS_TOOLS: Final = ("withdraw",)
 _CHANGES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-ACK: Final = "Say that the person has seen a notice. Only with the person's own token; an agent's is refused."
+_ACK: Final = "Say that the person has seen a notice. Only with the person's own token; an agent's is refused."
 SNOOZE: Final = (
     "Show a notice later: `until`, or after `for_seconds`; an hour by default. Only with the person's own token."
 )
-MUTE: Final = (
+_MUTE: Final = (
     "Show nothing of an `agent`, a `thread` or a `category`: `until`, or for `for_seconds`; an hour by default. "
     "Only with the person's own token."
 )
-AWAY: Final = (
+_AWAY: Final = (
     "The person is away `until` then: notices wait, or go to the `delegate`. `back` ends it. "
     "Only with the person's own token."
 )
-WITHDRAW: Final = (
+_WITHDRAW: Final = (
     "Take back a message of your own that is no longer true: by its `notice_id`, or all that you sent with "
     "`supersedes` = `key`. What was not shown yet never is; what was shown is corrected where the channel can."
 )
@@ -344,7 +344,7 @@ def _add_notice_tools(server: MCPServer[Any], parts: AttentionToolParts) -> None
         when = given_only({"until": until, "for_seconds": for_seconds})
         return _done(notice=await parts.acts.snooze(parts.who(context), _needed("notice_id", notice_id), when))
 
-    server.add_tool(ack, description=ACK, annotations=_CHANGES)
+    server.add_tool(ack, description=_ACK, annotations=_CHANGES)
     server.add_tool(snooze, description=SNOOZE, annotations=_CHANGES)
 
 
@@ -374,8 +374,8 @@ def _add_person_tools(server: MCPServer[Any], parts: AttentionToolParts) -> None
         what = given_only({"until": until, "delegate": delegate, "let_pass": let_pass, "back": back})
         return _done(**await parts.acts.away(parts.who(context), _optional("person", person), what))
 
-    server.add_tool(mute, description=MUTE, annotations=_CHANGES)
-    server.add_tool(away, description=AWAY, annotations=_CHANGES)
+    server.add_tool(mute, description=_MUTE, annotations=_CHANGES)
+    server.add_tool(away, description=_AWAY, annotations=_CHANGES)
 
 
 def _add_withdraw(server: MCPServer[Any], parts: AttentionToolParts) -> None:
@@ -388,7 +388,7 @@ def _add_withdraw(server: MCPServer[Any], parts: AttentionToolParts) -> None:
             return _done(notices=[await parts.acts.withdraw(parts.who(context), one)])
         return _done(notices=await parts.acts.withdraw_key(parts.who(context), several or ""))
 
-    server.add_tool(withdraw, description=WITHDRAW, annotations=_CHANGES)
+    server.add_tool(withdraw, description=_WITHDRAW, annotations=_CHANGES)
 
 
 def _done(**answer: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wishes import AcceptedNotice, Urgency
 
 MOST_LISTED: Final = 100
-WEEK_US: Final = seconds(7 * 86_400)
+_WEEK_US: Final = seconds(7 * 86_400)
 _PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
 
 
@@ -217,7 +217,7 @@ class Attention:
 
     async def preview(self, person: str, policy: Policy | None) -> tuple[str, ...]:
         """In words, what this policy would have changed over the last week."""
-        return (await self.simulate(person, policy, self.book.clock.now_us() - WEEK_US)).words
+        return (await self.simulate(person, policy, self.book.clock.now_us() - _WEEK_US)).words
 
     async def simulate(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
         named = await self._checked(person, policy) if policy is not None else None
@@ -267,16 +267,16 @@ def _something(agent: str | None, thread: str | None, category: str | None) -> N
 
 # -- The people whom policies, rotations and absences name, and who of them is not there --
 
-Named = tuple[str, str]  # the field as it is written, and who stands in it
+_Named = tuple[str, str]  # the field as it is written, and who stands in it
 
 
-def in_policy(policy: Policy | None, rotations: Mapping[str, Rotation], path: str = "") -> Iterator[Named]:
+def in_policy(policy: Policy | None, rotations: Mapping[str, Rotation], path: str = "") -> Iterator[_Named]:
     for place, step in enumerate(policy.escalation or () if policy is not None else ()):
         if step.person is not None and step.person not in rotations:
             yield f"{path}escalation.{place}.person", step.person
 
 
-def in_rotations(rotations: Mapping[str, Rotation], path: str) -> Iterator[Named]:
+def in_rotations(rotations: Mapping[str, Rotation], path: str) -> Iterator[_Named]:
     for name, rotation in rotations.items():
         for place, person in enumerate(rotation.people):
             yield f"{path}{name}.people.{place}", person
@@ -284,11 +284,11 @@ def in_rotations(rotations: Mapping[str, Rotation], path: str) -> Iterator[Named
             yield f"{path}{name}.overrides.{place}.person", person
 
 
-def in_absences(absences: Iterable[Absence], path: str) -> Iterator[Named]:
+def in_absences(absences: Iterable[Absence], path: str) -> Iterator[_Named]:
     return ((f"{path}delegate", one.delegate) for one in absences if one.delegate is not None)
 
 
-async def missing(people: KnowsPeople, named: Iterable[Named]) -> list[FieldError]:
+async def missing(people: KnowsPeople, named: Iterable[_Named]) -> list[FieldError]:
     unknown = [(field, name) for field, name in named if await people.called(name) is None]
     return [
         FieldError(field, f"{name!r} names no one person that is known here", "unknown_person")
@@ -323,10 +323,10 @@ class NoticeOutcomes:
     async def of(self, sender: str, notice_id: str) -> Outcome | None:
         """None for what is not the sender's, as for what never was."""
         view = await self.attention.notice(notice_id)
-        return outcome_of_notice(view) if view is not None and view.agent == sender else None
+        return _outcome_of_notice(view) if view is not None and view.agent == sender else None
 
 
-def outcome_of_notice(view: NoticeView) -> Outcome:
+def _outcome_of_notice(view: NoticeView) -> Outcome:
     """What is not shown yet is deferred, and what another notice stands for: its reasons say which."""
     status, failed = _ANSWERS.get(view.state, _A.DEFERRED), _FAILED.get(view.state)
     return Outcome(

@@ -57,7 +57,7 @@ def notice_id(key: str) -> str:
     return derived_id("notice", key)[:_ID]
 
 
-def new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> NewNotice:
+def _new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> NewNotice:
     outgoing, wish = drafted.outgoing, drafted.outgoing.wish or _NO_WISH
     notice = AcceptedNotice(
         id=notice_id(drafted.key),
@@ -119,7 +119,7 @@ class Considering:
         if name not in turn.state.notices:
             if _is_neutral(turn, drafted):
                 return None
-            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
+            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
             turn.judge()
         standing = turn.state.notices[name]
         return _held(standing, request_id) if standing.send is None else None
@@ -132,7 +132,7 @@ class Considering:
         def step(turn: Turn) -> NoticeChanges | None:
             if name in turn.state.notices:
                 return None
-            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
+            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
             turn.take(Snoozed(at_us=turn.moment_us, notice=name, until_us=until_us))
             turn.judge()
             return turn.changes()
@@ -171,7 +171,7 @@ class Considering:
             sent.clear()
             if name in turn.state.notices or _is_neutral(turn, drafted):
                 return None
-            changes = self._step(turn, new_notice(drafted, person, request_id, turn.moment_us))
+            changes = self._step(turn, _new_notice(drafted, person, request_id, turn.moment_us))
             sent.extend(one for one in changes.sends if one.lease_us is not None)
             return changes
 

@@ -37,7 +37,7 @@ LEASE_SECONDS: Final = 15.0  # handing over twice does no harm, so it need not o
 _AGAIN_SECONDS: Final = 60.0
 _AT_A_TIME: Final = 50
 _log = structlog.get_logger("postroom.attention")
-Down = Callable[[], Awaitable[frozenset[str]]]
+_Down = Callable[[], Awaitable[frozenset[str]]]
 
 
 # -- What became of a delivery, as facts about its notices --
@@ -47,7 +47,7 @@ def of(turn: Turn, key: str, outcome: SendOutcome) -> Fact:
     return ReceiptIn(at_us=turn.moment_us, send=key, outcome=outcome)
 
 
-def returned(turn: Turn, key: str, until_us: int) -> Fact:
+def _returned(turn: Turn, key: str, until_us: int) -> Fact:
     return Returned(at_us=turn.moment_us, send=key, until_us=until_us)
 
 
@@ -89,7 +89,7 @@ def _receipt(turn: Turn, one: SettledSend) -> Iterable[Fact]:
 def _given_up(turn: Turn, send: NoticeSend, *, withdrawn: bool) -> Iterable[Fact]:
     """It was never sent, and a person or its sender said that it should not be: it takes no other way."""
     at = turn.moment_us
-    yield returned(turn, send.key, at)
+    yield _returned(turn, send.key, at)
     for name in send.notices:
         if withdrawn:
             yield Withdrawn(at_us=at, agent=turn.state.notices[name].notice.agent, notice=name)
@@ -146,7 +146,7 @@ class Carrier:
             amended = await self.amends.amend(outgoing, request_id=request_id, wait_seconds=wait_seconds)
             if amended is not None:
                 return amended
-        return await self.way_out.submit(anew(outgoing), request_id=request_id, wait_seconds=wait_seconds)
+        return await self.way_out.submit(_anew(outgoing), request_id=request_id, wait_seconds=wait_seconds)
 
     async def _overtaken(self, row: SendRow) -> None:
         found = await self.amends.under(decoded(Outgoing, row.outgoing))
@@ -172,14 +172,14 @@ class Carrier:
             await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.FAILED)])
             return
         pause = seconds(error.retry_after_seconds or _AGAIN_SECONDS)
-        await self._tell(row.person, row.key, lambda turn: [returned(turn, row.key, turn.moment_us + pause)])
+        await self._tell(row.person, row.key, lambda turn: [_returned(turn, row.key, turn.moment_us + pause)])
 
     async def settle(self, ended: Sequence[SettledSend]) -> None:
         """Receipts of deliveries that ended later; what could not be changed where it stands is sent as a message."""
         refused = {one.key: outgoing for one in ended if (outgoing := _not_amended(one)) is not None}
         for one in ended:
             if one.key in refused:
-                await self.queue.send_anew(one.key, one.delivery_id, encoded(anew(refused[one.key])))
+                await self.queue.send_anew(one.key, one.delivery_id, encoded(_anew(refused[one.key])))
         rest = [one for one in ended if one.key not in refused]
         for person in dict.fromkeys(one.person for one in rest):
             mine = [one for one in rest if one.person == person]
@@ -197,7 +197,7 @@ class Carrier:
         await self.book.change(person, facts, wanted=Wanted(sends=(key,)))
 
 
-def anew(outgoing: Outgoing) -> Outgoing:
+def _anew(outgoing: Outgoing) -> Outgoing:
     """As a message of its own."""
     return replace(outgoing, revises=None, deletes=False) if outgoing.revises is not None else outgoing
 
@@ -224,7 +224,7 @@ class Keeper:
     book: NoticeBook
     queue: StoredNotices
     carrier: Carrier
-    channels_down: Down
+    channels_down: _Down
     _told: frozenset[str] | None = field(init=False, default=None)  # at first no one was: channels may have come back
 
     async def look(self) -> int:

@@ -127,7 +127,7 @@ def may(state: NoticeState, move: NoticeMove) -> bool:
 
 # -- Several notices as one message, frozen when it is decided --
 
-LATE_US: Final = seconds(15 * 60)
+_LATE_US: Final = seconds(15 * 60)
 MOST_CHARACTERS: Final = 50_000  # of one digest; how many messages that is, its channel knows
 _FIRST: Final = 10  # lines of which each agent has its share
 _LONGEST: Final = 4_000  # characters; what says more, or is more than words, is a message of its own
@@ -161,7 +161,7 @@ def frozen(members: Sequence[Member], *, person: str, channel: str, at_us: int, 
         person=person,
         channel=channel,
         members=tuple(one.notice.id for one in _in_order(members)),
-        late=at_us - due_us >= LATE_US,
+        late=at_us - due_us >= _LATE_US,
     )
 
 

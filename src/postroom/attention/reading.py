@@ -170,7 +170,7 @@ _OTHERWISE: Final = {
     DecisionKind.EXPIRE: "expired notice",
     DecisionKind.GIVE_UP: "unanswered notice",
 }
-NOTHING_TO_TRY: Final = "No message came in these days, so there is nothing to try it on."
+_NOTHING_TO_TRY: Final = "No message came in these days, so there is nothing to try it on."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +230,7 @@ class NoticeReading:
         book = replace(self.book.policies, people={**others, **own})
         after = self._run(person, told, book)
         tried = any(isinstance(one, NoticeAccepted) for one in told)
-        words = _difference(before, after) if tried else (NOTHING_TO_TRY,)
+        words = _difference(before, after) if tried else (_NOTHING_TO_TRY,)
         return Comparison(before=before, after=after, words=words)
 
     def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:

@@ -18,11 +18,11 @@ from postroom.message.wire import MAX_NAME_CHARACTERS
 from postroom.message.wishes import URGENCIES
 
 REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
-LONGEST_REPLAY: Final = 90 * 86_400
-NoticeId = Annotated[str, Path(min_length=1, max_length=64)]
+_LONGEST_REPLAY: Final = 90 * 86_400
+_NoticeId = Annotated[str, Path(min_length=1, max_length=64)]
 PersonId = Annotated[str, Path(min_length=1, max_length=128, description="`owner` is the owner.")]
 Limit = Annotated[int, Query(ge=1, le=100)]
-Replay = Annotated[int, Query(ge=1, le=LONGEST_REPLAY, description="How far back; a week by default.")]
+_Replay = Annotated[int, Query(ge=1, le=_LONGEST_REPLAY, description="How far back; a week by default.")]
 _ROOT: Final = "/v1/people/{person_id}"
 
 
@@ -177,15 +177,15 @@ def _schemas_length(most: int) -> dict[str, Any]:
 
 
 _SCHEMAS_WHAT: Final = dict.fromkeys(("agent", "thread", "category"), _TEXT)
-WITHDRAW_BODY: Final = _object(("key",), key={**_TEXT, "maxLength": MAX_NAME_CHARACTERS})
-SNOOZE_BODY: Final = _object(until=_UNTIL, for_seconds=_schemas_length(LONGEST_SNOOZE))
-MUTE_BODY: Final = _object(
+_WITHDRAW_BODY: Final = _object(("key",), key={**_TEXT, "maxLength": MAX_NAME_CHARACTERS})
+_SNOOZE_BODY: Final = _object(until=_UNTIL, for_seconds=_schemas_length(LONGEST_SNOOZE))
+_MUTE_BODY: Final = _object(
     **_SCHEMAS_WHAT,
     until={**_UNTIL, "description": f"RFC 3339 with an offset; of an agent also `{UNTIL_UNMUTED}`."},
     for_seconds=_schemas_length(LONGEST_MUTE),
 )
-UNMUTE_BODY: Final = _object(**_SCHEMAS_WHAT)
-AWAY_BODY: Final = _object(
+_UNMUTE_BODY: Final = _object(**_SCHEMAS_WHAT)
+_AWAY_BODY: Final = _object(
     back={"type": "boolean", "description": "Alone: no longer away."},
     **{"from": {**_UNTIL, "description": "RFC 3339 with an offset; now by default."}},
     until=_UNTIL,
@@ -254,7 +254,7 @@ def _add_reading(router: APIRouter, acts: AttentionActs) -> None:
         operation_id="getNotice",
         summary="One notice, with every decision about it; of an agent its own",
     )
-    async def one(notice_id: NoticeId, caller: Caller) -> WholeNoticeAnswer:
+    async def one(notice_id: _NoticeId, caller: Caller) -> WholeNoticeAnswer:
         return WholeNoticeAnswer(ok=True, notice=await acts.notice(caller, notice_id))  # type: ignore[arg-type]
 
     @router.get(
@@ -262,7 +262,7 @@ def _add_reading(router: APIRouter, acts: AttentionActs) -> None:
         operation_id="planNotice",
         summary="What will happen to a notice if no one does anything",
     )
-    async def plan(notice_id: NoticeId, caller: Caller) -> PlanAnswer:
+    async def plan(notice_id: _NoticeId, caller: Caller) -> PlanAnswer:
         return PlanAnswer(plan=await acts.notice_plan(caller, notice_id))  # type: ignore[arg-type]
 
 
@@ -273,17 +273,17 @@ def _add_acting(router: APIRouter, acts: AttentionActs) -> None:
         summary="Say that you have seen it, as the person it is for; twice is fine",
         openapi_extra=body(_EMPTY, required=False),
     )
-    async def ack(request: Request, notice_id: NoticeId, caller: Caller) -> NoticeAnswer:
-        nothing_but(await read_body(request))
+    async def ack(request: Request, notice_id: _NoticeId, caller: Caller) -> NoticeAnswer:
+        _nothing_but(await read_body(request))
         return _answer(await acts.ack(caller, notice_id))
 
     @router.post(
         "/v1/notices/{notice_id}/snooze",
         operation_id="snoozeNotice",
         summary="Show it later, as the person it is for; an hour, unless it says otherwise",
-        openapi_extra=body(SNOOZE_BODY, required=False),
+        openapi_extra=body(_SNOOZE_BODY, required=False),
     )
-    async def snooze(request: Request, notice_id: NoticeId, caller: Caller) -> NoticeAnswer:
+    async def snooze(request: Request, notice_id: _NoticeId, caller: Caller) -> NoticeAnswer:
         return _answer(await acts.snooze(caller, notice_id, await read_body(request)))
 
     @router.post(
@@ -292,15 +292,15 @@ def _add_acting(router: APIRouter, acts: AttentionActs) -> None:
         summary="Take a notice of your own back; one that has left is recalled where the channel can",
         openapi_extra=body(_EMPTY, required=False),
     )
-    async def withdraw(request: Request, notice_id: NoticeId, caller: Caller) -> NoticeAnswer:
-        nothing_but(await read_body(request))
+    async def withdraw(request: Request, notice_id: _NoticeId, caller: Caller) -> NoticeAnswer:
+        _nothing_but(await read_body(request))
         return _answer(await acts.withdraw(caller, notice_id))
 
     @router.post(
         "/v1/notices/withdraw",
         operation_id="withdrawNotices",
         summary="Take back all that you sent with `supersedes` = `key`, also what has not come yet",
-        openapi_extra=body(WITHDRAW_BODY),
+        openapi_extra=body(_WITHDRAW_BODY),
     )
     async def withdraw_key(request: Request, caller: Caller) -> NoticesAnswer:
         found = await acts.withdraw_key(caller, read_key(await read_body(request)))
@@ -311,7 +311,7 @@ def _answer(notice: dict[str, Any]) -> NoticeAnswer:
     return NoticeAnswer(ok=True, notice=NoticeBody(**notice))
 
 
-def nothing_but(body: Any) -> None:
+def _nothing_but(body: Any) -> None:
     if body != {}:
         raise ValidationError.of([FieldError("body", "must be empty", "unknown_field")])
 
@@ -371,7 +371,7 @@ def _add_looking(router: APIRouter, acts: AttentionActs) -> None:
         openapi_extra=body(POLICY),
     )
     async def preview(
-        request: Request, person_id: PersonId, caller: Caller, replay_seconds: Replay = WEEK_SECONDS
+        request: Request, person_id: PersonId, caller: Caller, replay_seconds: _Replay = WEEK_SECONDS
     ) -> PreviewAnswer:
         shown = await acts.preview(caller, person_id, await _policy(request), replay_seconds)
         return PreviewAnswer(ok=True, **shown)
@@ -398,7 +398,7 @@ def _add_silence(router: APIRouter, acts: AttentionActs) -> None:
         f"{_ROOT}/mute",
         operation_id="mute",
         summary="Show nothing of an agent, a thread or a category for a while; an hour by default",
-        openapi_extra=body(MUTE_BODY),
+        openapi_extra=body(_MUTE_BODY),
     )
     async def mute(request: Request, person_id: PersonId, caller: Caller) -> MutedAnswer:
         return MutedAnswer(ok=True, **await acts.mute(caller, person_id, await read_body(request)))
@@ -407,7 +407,7 @@ def _add_silence(router: APIRouter, acts: AttentionActs) -> None:
         f"{_ROOT}/unmute",
         operation_id="unmute",
         summary="Let an agent, a thread or a category speak again",
-        openapi_extra=body(UNMUTE_BODY),
+        openapi_extra=body(_UNMUTE_BODY),
     )
     async def unmute(request: Request, person_id: PersonId, caller: Caller) -> UnmutedAnswer:
         return UnmutedAnswer(ok=True, **await acts.unmute(caller, person_id, await read_body(request)))
@@ -416,7 +416,7 @@ def _add_silence(router: APIRouter, acts: AttentionActs) -> None:
         f"{_ROOT}/away",
         operation_id="setAway",
         summary="Be away: notices wait, or go to the person who stands in",
-        openapi_extra=body(AWAY_BODY),
+        openapi_extra=body(_AWAY_BODY),
     )
     async def away(request: Request, person_id: PersonId, caller: Caller) -> AwayAnswer:
         return AwayAnswer(ok=True, **await acts.away(caller, person_id, await read_body(request)))

@@ -279,16 +279,16 @@ class Silence:
 
     def covers(self, notice: AcceptedNotice, at_us: int) -> bool:
         lasts = self.until_us is None or self.until_us > at_us
-        is_from = self.agent is None or same_sender(self.agent, notice.agent)
+        is_from = self.agent is None or _same_sender(self.agent, notice.agent)
         labels = ((self.thread, notice.thread), (self.category, notice.category))
         return lasts and is_from and all(wanted is None or wanted == label for wanted, label in labels)
 
     def is_of(self, agent: str | None, thread: str | None, category: str | None) -> bool:
         """Whether this is what is muted again, or unmuted."""
-        return same_sender(self.agent, agent) and (self.thread, self.category) == (thread, category)
+        return _same_sender(self.agent, agent) and (self.thread, self.category) == (thread, category)
 
 
-def same_sender(one: str | None, other: str | None) -> bool:
+def _same_sender(one: str | None, other: str | None) -> bool:
     """People write `ci` where the household keeps `program:ci`."""
     if one is None or other is None or one == other:
         return one == other
@@ -332,7 +332,7 @@ class AttentionState:
 
 Value = TypeVar("Value")
 Read = Callable[[Any], Any]
-EVENTS: Final[Mapping[str, type[Any]]] = {
+_EVENTS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind for kind in (*get_args(Fact), Decision)
 }  # by the name under which they are in the log
 _write = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
@@ -349,7 +349,7 @@ def decoded(kind: type[Value], text: str) -> Value:
 
 
 def decoded_event(kind: str, text: str) -> Fact | Decision:
-    event: Fact | Decision = decoded(EVENTS[kind], text)
+    event: Fact | Decision = decoded(_EVENTS[kind], text)
     return event
 
 

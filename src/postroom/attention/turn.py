@@ -54,7 +54,7 @@ from postroom.message.wishes import AcceptedNotice, Urgency, derived_id
 
 ORIGIN: Final = "attention"  # in whose name several agents speak at once
 _MAIL: Final = "email"
-REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
+_REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
 _MARGIN_US: Final = seconds(60)
 _FRESH_US: Final = seconds(1)
 
@@ -93,11 +93,11 @@ def read_policy(text: str | None) -> Policy | None:
     return decoded(Policy, text) if text is not None else None
 
 
-def rest_text(state: AttentionState) -> str:
+def _rest_text(state: AttentionState) -> str:
     return encoded(Rest(**{one.name: getattr(state, one.name) for one in fields(Rest)}))
 
 
-def notice_row(standing: Standing, *, path: tuple[str, ...] = ()) -> NoticeRow:
+def _notice_row(standing: Standing, *, path: tuple[str, ...] = ()) -> NoticeRow:
     notice = standing.notice
     return NoticeRow(
         id=notice.id,
@@ -112,7 +112,7 @@ def notice_row(standing: Standing, *, path: tuple[str, ...] = ()) -> NoticeRow:
     )
 
 
-def send_row(person: str, send: NoticeSend, *, outgoing: str = "", request_id: str = "") -> SendRow:
+def _send_row(person: str, send: NoticeSend, *, outgoing: str = "", request_id: str = "") -> SendRow:
     return SendRow(
         key=send.key,
         person=person,
@@ -124,11 +124,11 @@ def send_row(person: str, send: NoticeSend, *, outgoing: str = "", request_id: s
     )
 
 
-def digest_row(person: str, digest: Digest) -> DigestRow:
+def _digest_row(person: str, digest: Digest) -> DigestRow:
     return DigestRow(id=digest.id, person=person, digest=encoded(digest))
 
 
-def log_row(person: str, seq: int, event: Fact | Decision) -> LogRow:
+def _log_row(person: str, seq: int, event: Fact | Decision) -> LogRow:
     return LogRow(
         person=person,
         seq=seq,
@@ -302,14 +302,14 @@ class Turn:
             person=PersonRow(
                 person=self.person,
                 policy=encoded(self.policy) if self.policy is not None else None,
-                rest=rest_text(self.state),
+                rest=_rest_text(self.state),
                 seq=seq + len(self._events),
                 next_us=self._next_us,
             ),
             notices=tuple(self._notices()),
             sends=tuple(sends),
-            digests=tuple(digest_row(self.person, one) for one in self._digests()),
-            log=tuple(log_row(self.person, seq + place, one) for place, one in enumerate(self._events, start=1)),
+            digests=tuple(_digest_row(self.person, one) for one in self._digests()),
+            log=tuple(_log_row(self.person, seq + place, one) for place, one in enumerate(self._events, start=1)),
         )
 
     def _fold(self, event: Fact | Decision) -> None:
@@ -327,7 +327,7 @@ class Turn:
         return [one for one in rows if before.get(one.id) != one.standing]
 
     def _row(self, standing: Standing, path: tuple[str, ...]) -> NoticeRow:
-        row, new = notice_row(standing, path=path), self._new.get(standing.notice.id)
+        row, new = _notice_row(standing, path=path), self._new.get(standing.notice.id)
         if new is None:
             return row
         return replace(row, fingerprint=new.fingerprint, request_id=new.request_id, outgoing=encoded(new.outgoing))
@@ -335,7 +335,7 @@ class Turn:
     def _sends(self) -> list[SendRow]:
         before = {one.key: one.send for one in self.loaded.sends}
         frozen = self._frozen()
-        rows = [frozen.get(key) or send_row(self.person, one) for key, one in self.state.sends.items()]
+        rows = [frozen.get(key) or _send_row(self.person, one) for key, one in self.state.sends.items()]
         return [one for one in rows if before.get(one.key) != one.send]
 
     def _frozen(self) -> dict[str, SendRow]:
@@ -349,7 +349,7 @@ class Turn:
             outgoing = frozen_message(self.state, decision, messages, revises)
             several = decision.digest is not None and len(decision.digest.members) > 1
             request = key if several else self._request_of(decision.notice)
-            made[key] = send_row(self.person, self.state.sends[key], outgoing=encoded(outgoing), request_id=request)
+            made[key] = _send_row(self.person, self.state.sends[key], outgoing=encoded(outgoing), request_id=request)
         return made
 
     def _messages(self) -> _Messages:
@@ -523,7 +523,7 @@ class NoticeBook:
         return turn
 
     def wanted(self, person: str, more: Wanted | None = None) -> Wanted:
-        looked_back = max(REMEMBERED_US, self.policies.rules(person).duplicate_us + _MARGIN_US)
+        looked_back = max(_REMEMBERED_US, self.policies.rules(person).duplicate_us + _MARGIN_US)
         return replace(more or Wanted(), since_us=self.clock.now_us() - looked_back)
 
     def _reading(self, name: str, text: str | None) -> tuple[str | None, Policy | None]:

@@ -16,9 +16,9 @@ from postroom.message.wire import MAX_NAME_CHARACTERS
 
 MINUTE: Final = 60
 HOUR: Final = 3600
-DAY: Final = 86_400
-LONGEST_SNOOZE: Final = 90 * DAY
-LONGEST_MUTE: Final = 30 * DAY
+_DAY: Final = 86_400
+LONGEST_SNOOZE: Final = 90 * _DAY
+LONGEST_MUTE: Final = 30 * _DAY
 UNTIL_UNMUTED: Final = "unmuted"
 _WHAT: Final = ("agent", "thread", "category")
 _NAME: Final = 200
@@ -110,7 +110,7 @@ def _moment(given: Fields, now_us: int, most: int) -> int:
         given.complain("until", "must be an RFC 3339 time with an offset", "invalid")
         return now_us
     if not now_us < until_us <= now_us + seconds(most):
-        given.complain("until", f"must lie in the future, {most // DAY} days ahead at most", "out_of_range")
+        given.complain("until", f"must lie in the future, {most // _DAY} days ahead at most", "out_of_range")
     return until_us
 
 

@@ -16,7 +16,7 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
 from postroom.people.signing_in.rules import ConsoleSession, OpenSession, SignIn
 
-LOOK_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 3.0  # a messenger that is away must not hold up what the ledger knows
 _UNSEEN_US: Final = seconds(10.0)  # between reading a page and hearing from it
 _OVERLAP_US: Final = 10_000_000
@@ -88,7 +88,7 @@ class Changes:
             self._known[topic] = pulse or self._known.get(topic, pulse)
         for ear in self._ears:
             ear.is_new = False
-        return self._clock.now_us() + seconds(LOOK_SECONDS)
+        return self._clock.now_us() + seconds(_LOOK_SECONDS)
 
     def _tell(self, topic: str, pulse: tuple[Any, ...], now_us: int) -> None:
         """A page just opened may have been read a moment before the newest change."""

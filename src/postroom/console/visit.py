@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SESSION: Final = "postroom_console"
-NOTICE: Final = "postroom_notice"
-THEME: Final = "postroom_theme"
-BROWSER: Final = "postroom_browser"  # a secret of this browser alone: a link it asked for works here and nowhere else
-WANTED: Final = "postroom_wanted"
+_NOTICE: Final = "postroom_notice"
+_THEME: Final = "postroom_theme"
+_BROWSER: Final = "postroom_browser"  # a secret of this browser alone: a link it asked for works here and nowhere else
+_WANTED: Final = "postroom_wanted"
 TOKEN_FIELD: Final = "form_token"  # noqa: S105  # the name of a field, not a secret
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 _NOTICE_SECONDS: Final = 60
@@ -51,50 +51,50 @@ def session_secret(request: Request) -> str:
     return request.cookies.get(SESSION, "")
 
 
-def leave_notice(response: Response, request: Request, text: str, tone: Tone) -> None:
+def _leave_notice(response: Response, request: Request, text: str, tone: Tone) -> None:
     """One sentence for the page that comes next."""
-    _set(response, request, NOTICE, f"{tone}.{quote(text[:_LONGEST_NOTICE], safe='')}", _NOTICE_SECONDS)
+    _set(response, request, _NOTICE, f"{tone}.{quote(text[:_LONGEST_NOTICE], safe='')}", _NOTICE_SECONDS)
 
 
-def take_notice(request: Request) -> tuple[str, str] | None:
-    tone, _, text = request.cookies.get(NOTICE, "").partition(".")
+def _take_notice(request: Request) -> tuple[str, str] | None:
+    tone, _, text = request.cookies.get(_NOTICE, "").partition(".")
     return (tone if tone == "good" else "bad", unquote(text)) if text else None
 
 
-def drop_notice(response: Response, request: Request) -> None:
-    _set(response, request, NOTICE, "", 0)
+def _drop_notice(response: Response, request: Request) -> None:
+    _set(response, request, _NOTICE, "", 0)
 
 
 def did_nothing(response: Response) -> bool:
     """Whether the page that comes next is told of a failure."""
     return any(
-        name == b"set-cookie" and value.startswith(f"{NOTICE}=bad.".encode()) for name, value in response.raw_headers
+        name == b"set-cookie" and value.startswith(f"{_NOTICE}=bad.".encode()) for name, value in response.raw_headers
     )
 
 
 def browser_secret(request: Request) -> str:
-    return request.cookies.get(BROWSER, "")[:128]
+    return request.cookies.get(_BROWSER, "")[:128]
 
 
 def keep_browser(response: Response, request: Request, secret: str) -> None:
-    _set(response, request, BROWSER, secret, _BROWSER_SECONDS)
+    _set(response, request, _BROWSER, secret, _BROWSER_SECONDS)
 
 
 def wanted_page(request: Request) -> str:
     """Where this browser wanted to go when it asked for a link."""
-    return unquote(request.cookies.get(WANTED, ""))
+    return unquote(request.cookies.get(_WANTED, ""))
 
 
 def keep_wanted(response: Response, request: Request, path: str) -> None:
-    _set(response, request, WANTED, quote(path, safe=""), _BROWSER_SECONDS if path else 0)
+    _set(response, request, _WANTED, quote(path, safe=""), _BROWSER_SECONDS if path else 0)
 
 
 def keep_theme(response: Response, request: Request, theme: str) -> None:
-    _set(response, request, THEME, theme, _YEAR_SECONDS)
+    _set(response, request, _THEME, theme, _YEAR_SECONDS)
 
 
 def theme_of(request: Request) -> str:
-    chosen = request.cookies.get(THEME, "")
+    chosen = request.cookies.get(_THEME, "")
     return chosen if chosen in ("light", "dark") else "auto"
 
 
@@ -123,7 +123,7 @@ class Form:
 
 
 async def read_form(request: Request) -> Form:
-    check_origin(request)
+    _check_origin(request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
         raise FormRefused("This is not a form of the console.")
     try:
@@ -133,7 +133,7 @@ async def read_form(request: Request) -> Form:
     return Form(tuple((name, value.replace("\0", "")) for name, value in pairs))
 
 
-def check_origin(request: Request) -> None:
+def _check_origin(request: Request) -> None:
     """
     Browsers say where a form comes from; only our own pages may send one.
 
@@ -205,7 +205,7 @@ def anybody(_who: Principal) -> bool:
     return True
 
 
-def operator_only(who: Principal) -> bool:
+def _operator_only(who: Principal) -> bool:
     return who.role is Role.OPERATOR
 
 
@@ -237,7 +237,7 @@ class Visit:
 
     @property
     def is_operator(self) -> bool:
-        return operator_only(self.principal)
+        return _operator_only(self.principal)
 
     @property
     def query(self) -> dict[str, str]:
@@ -254,7 +254,7 @@ class Visit:
         return await self.book.names(self.principal, places, ids)
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        notice = take_notice(self.request)
+        notice = _take_notice(self.request)
         shown = self.templates.render(
             template,
             told_in=self.zone,
@@ -271,14 +271,14 @@ class Visit:
         )
         response = HTMLResponse(shown, status_code=status)
         if notice:
-            drop_notice(response, self.request)
+            _drop_notice(response, self.request)
         return response
 
     def go(self, path: str, notice: str = "", tone: Tone = "good") -> Response:
         """After an act: to a page that can be loaded again without acting again."""
         response = RedirectResponse(ROOT + path, status_code=303)
         if notice:
-            leave_notice(response, self.request, notice, tone)
+            _leave_notice(response, self.request, notice, tone)
         return response
 
 
@@ -292,7 +292,7 @@ class ConsolePage:
     path: str
     handler: Handler
     method: Literal["GET", "POST"] = "GET"
-    open_to: Callable[[Principal], bool] = operator_only
+    open_to: Callable[[Principal], bool] = _operator_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from postroom.message.delivery import AttemptResult, Status
 
 # -- Figures, moments and states --
 
-NOT_AVAILABLE: Final = "not available"
+_NOT_AVAILABLE: Final = "not available"
 _ZONE: Final = ContextVar("zone", default="UTC")
 # The word a person reads and the tone that colours it; colour never stands alone.
 STATES: Final[dict[str, tuple[str, str]]] = {
@@ -58,11 +58,11 @@ def state_tone(state: str) -> str:
 def figure(value: int | None, most: int = MOST_COUNTED) -> str:
     """A source that did not answer has no figure; it has not nothing. Above `most` nothing was counted."""
     if value is None:
-        return NOT_AVAILABLE
+        return _NOT_AVAILABLE
     return f"more than {most:,}" if value > most else f"{value:,}"
 
 
-def figure_short(value: int) -> str:
+def _figure_short(value: int) -> str:
     """Where there is room for two digits."""
     return "99+" if value > 99 else str(value)
 
@@ -92,7 +92,7 @@ def moment_us(value: int | str) -> int:
     return parse_text(value) if isinstance(value, str) else value
 
 
-def machine_time(value: int | str) -> str:
+def _machine_time(value: int | str) -> str:
     return to_text(moment_us(value))
 
 
@@ -115,7 +115,7 @@ def ago(value: int | str, now_us: int) -> str:
     return relative(moment_us(value), now_us)
 
 
-def short_id(value: str) -> str:
+def _short_id(value: str) -> str:
     """The end differs from row to row; the beginning is the time."""
     return value[-8:]
 
@@ -267,14 +267,14 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "state_word": state_word,
     "state_tone": state_tone,
     "figure": figure,
-    "figure_short": figure_short,
+    "figure_short": _figure_short,
     "amount": amount,
     "percent": percent,
     "milliseconds": milliseconds,
-    "machine_time": machine_time,
+    "machine_time": _machine_time,
     "full_time": full_time,
     "ago": ago,
-    "short_id": short_id,
+    "short_id": _short_id,
     "channel_word": channel_word,
     "plural": plural,
     "duration": duration,

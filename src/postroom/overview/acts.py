@@ -57,12 +57,12 @@ def household_router(standing: Callable[[Principal], Awaitable[StandingNow]]) ->
         response_model=HouseholdAnswer,
     )
     async def household(caller: Annotated[Principal, Depends(allowing(_owner))]) -> dict[str, Any]:
-        return {"ok": True, **standing_document(await standing(caller))}
+        return {"ok": True, **_standing_document(await standing(caller))}
 
     return router
 
 
-def standing_document(one: StandingNow) -> dict[str, Any]:
+def _standing_document(one: StandingNow) -> dict[str, Any]:
     waiting = one.waiting
     return {
         "version": one.version,

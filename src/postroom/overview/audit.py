@@ -66,7 +66,7 @@ def read_cursor(text: str) -> tuple[int, str] | None:
     return (at_us, found[2]) if found and at_us < 2**63 else None
 
 
-def person_in(text: str) -> str:
+def _person_in(text: str) -> str:
     """The id of the person a principal or a subject names; empty when it names none."""
     kind, colon, identifier = text.partition(":")
     if text == OPERATOR.name:
@@ -311,13 +311,13 @@ class AuditPages:
         )
 
     async def _lines(self, visit: Visit, found: Sequence[AuditEntry]) -> Sequence[AuditLine]:
-        people = {person_in(one.subject) for one in found} - {""}
+        people = {_person_in(one.subject) for one in found} - {""}
         names = await visit.names([], {*people, *actors(*(one.actor for one in found))})
         return [_line(one, names) for one in found]
 
 
 def _line(entry: AuditEntry, names: Names) -> AuditLine:
-    person_id = person_in(entry.subject)
+    person_id = _person_in(entry.subject)
     about = names.of(person_id).name if person_id else ""
     return AuditLine(entry=entry, who=names.actor(entry.actor), about=about, link=_link(entry.subject))
 

@@ -32,13 +32,13 @@ _PAGE = 200
 # -- `postroom audit`: who signed in, who decided, who changed what --
 
 Who = Annotated[str | None, typer.Option("--person", help="Only what this person did, by id; `owner` is the owner.")]
-Kind = Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(AuditKind)}.")]
+_Kind = Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(AuditKind)}.")]
 Most = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, newest first.")]
 
 
 def audit(
     person: Who = None,
-    kind: Kind = None,
+    kind: _Kind = None,
     limit: Most = 50,
     home: Home = None,
     database: Database = None,

@@ -67,10 +67,10 @@ class DryRun:
         if self.attention is None or not may_be_held(outgoing):
             return {}
         outcome = await self.attention.forecast(outgoing, request_id)
-        return {"would_be_held": held_words(outcome)} if outcome is not None else {}
+        return {"would_be_held": _held_words(outcome)} if outcome is not None else {}
 
 
-def held_words(outcome: Outcome) -> dict[str, Any]:
+def _held_words(outcome: Outcome) -> dict[str, Any]:
     until = to_text(outcome.until_us) if outcome.until_us is not None else None
     when = f"would be held until {until}" if until is not None else "would not be shown"
     return {"until": until, "reasons": list(outcome.reasons), "words": f"{when}: {because(outcome.reasons)}"}

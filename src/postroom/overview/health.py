@@ -34,8 +34,8 @@ _FEWEST: Final = 3  # one late message makes no slow channel
 _HOURS: Final = 24
 _FIRST: Final = ("bad", "warn", "good")
 _HOUR_SECONDS: Final = 3600.0
-SAMPLE: Final = 500
-MOST_CLOSED: Final = 20
+_SAMPLE: Final = 500
+_MOST_CLOSED: Final = 20
 
 
 # -- How a channel is doing: what it means for messages, and what a person can do about it --
@@ -86,7 +86,7 @@ def channel_state(name: str, circuit: Mapping[str, Any], around: ChannelMoment) 
     return ChannelState(name=name, word="Working", tone="good", means="Messages leave at once.")
 
 
-def is_set_up(circuit: Mapping[str, Any]) -> bool:
+def _is_set_up(circuit: Mapping[str, Any]) -> bool:
     return bool(circuit["configured"])
 
 
@@ -149,7 +149,7 @@ def _slow(name: str, p95_ms: float) -> ChannelState:
         name=name,
         word="Slow",
         tone="warn",
-        means=f"In the last hour messages took up to {took_words(p95_ms)} to arrive. They do arrive.",
+        means=f"In the last hour messages took up to {_took_words(p95_ms)} to arrive. They do arrive.",
         advice="Nothing to do, unless it stays so: then look at the provider's own status page.",
     )
 
@@ -158,7 +158,7 @@ def _said(circuit: Mapping[str, Any]) -> str:
     return str(circuit["trip_reason"] or circuit["last_error_message"] or "")
 
 
-def slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
+def _slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
     """Those in which 95 of 100 take longer than people wait, with how long."""
     times: dict[str, list[float]] = {}
     for one in arrivals:
@@ -172,7 +172,7 @@ def _p95(values: Sequence[float]) -> float:
     return sorted(values)[(len(values) * 95 + 99) // 100 - 1]
 
 
-def took_words(milliseconds: float) -> str:
+def _took_words(milliseconds: float) -> str:
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms"
     return f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000)
@@ -296,7 +296,7 @@ class Charts:
         return not any(one.looked_at for one in self.slices)
 
 
-def charts_of(slices: Sequence[Slice]) -> Charts:
+def _charts_of(slices: Sequence[Slice]) -> Charts:
     top_ms = round_top([one.p95_ms for one in slices])
     return Charts(
         slices=slices,
@@ -307,7 +307,7 @@ def charts_of(slices: Sequence[Slice]) -> Charts:
     )
 
 
-def hours_before(now_us: int) -> list[int]:
+def _hours_before(now_us: int) -> list[int]:
     """The edges of whole hours, the last one being the hour we are in."""
     hour_us = seconds(3600.0)
     end_us = (now_us // hour_us + 1) * hour_us
@@ -382,7 +382,7 @@ def health_section(
             states=await _states(reader, circuits, limits, mail["deaf"], visit.now_us, visit.zone)
             if circuits
             else None,
-            not_set_up=[name for name, one in (circuits or {}).items() if not is_set_up(one)],
+            not_set_up=[name for name, one in (circuits or {}).items() if not _is_set_up(one)],
             written=None if circuits else await _written(reader, visit.now_us),
             limits=limits,
             used=limits_in_use(limits, await _busy(reader, visit.now_us)) if limits else None,
@@ -390,7 +390,7 @@ def health_section(
             people=await _people(reader, visit.now_us),
             workers=await _workers(reader, visit.now_us),
             charts=await _charts(reader, visit.now_us),
-            sample=SAMPLE,
+            sample=_SAMPLE,
             **mail,
             notices=await _notices(notices) if notices else None,
             silent=machinery.silent if machinery else "",
@@ -441,14 +441,14 @@ async def _states(
             ),
         )
         for name, circuit in circuits.items()
-        if is_set_up(circuit)
+        if _is_set_up(circuit)
     ]
     return sorted(found, key=lambda one: _FIRST.index(one.tone))
 
 
 async def _health_slow(reader: HealthReader, now_us: int) -> Mapping[str, float]:
     try:
-        return slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
+        return _slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
     except StoreUnavailable:
         return {}
 
@@ -464,7 +464,7 @@ async def _busy(reader: HealthReader, now_us: int) -> Mapping[str, int]:
 
 async def _charts(reader: HealthReader, now_us: int) -> Charts | None:
     try:
-        return charts_of(await reader.series(hours_before(now_us), SAMPLE))
+        return _charts_of(await reader.series(_hours_before(now_us), _SAMPLE))
     except StoreUnavailable:
         return None
 
@@ -491,7 +491,7 @@ async def _queue(reader: HealthReader, now_us: int) -> dict[str, Any] | None:
 
 async def _mail(reader: HealthReader) -> dict[str, Any]:
     try:
-        return {"deaf": await reader.hearing(), "closed": await reader.closed(MOST_CLOSED)}
+        return {"deaf": await reader.hearing(), "closed": await reader.closed(_MOST_CLOSED)}
     except StoreUnavailable:
         return {"deaf": (), "closed": ()}
 

@@ -71,8 +71,8 @@ _replay = delivery_requests.alias("replay")
 _letter = delivery_dead_letter.alias("letter")
 _SETTLED: Final = sorted(str(status) for status in TERMINAL)
 _NARRATED: Final = (delivery_attempts, delivery_receipts, delivery_news, delivery_replies, delivery_dead_letter)
-Place = tuple[int, str]
-START: Final[Place] = (-1, "")
+_Place = tuple[int, str]
+START: Final[_Place] = (-1, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class Removed:
     """How many went, and the place to go on from; None when that was the last of them."""
 
     deliveries: int
-    place: Place | None
+    place: _Place | None
 
 
 def due(settled_before_us: int) -> ColumnElement[bool]:
@@ -116,7 +116,7 @@ def count(connection: Connection, settled_before_us: int) -> int:
     return int(connection.execute(asked).scalar_one())
 
 
-def remove(connection: Connection, settled_before_us: int, limit: int, after: Place) -> Removed:
+def remove(connection: Connection, settled_before_us: int, limit: int, after: _Place) -> Removed:
     """One transaction; whatever somebody else is working on is left for the next run."""
     asked = (
         select(_requests.created_at, _requests.id)
@@ -319,7 +319,7 @@ def _uploads(keep: Retention) -> ColumnElement[bool]:
     return or_(too_old, left)
 
 
-UPLOADS: Final = Stale(name="uploads", table=uploads, condition=_uploads)
+_UPLOADS: Final = Stale(name="uploads", table=uploads, condition=_uploads)
 
 
 # -- The pruner --
@@ -353,13 +353,13 @@ class Pruner:
         """How much would go, by kind; changes nothing."""
         read = self.database.read
         counts = {DELIVERIES: await read(lambda c: count(c, keep.settled_before_us))}
-        for stale in (*STALE, UPLOADS):
+        for stale in (*STALE, _UPLOADS):
             counts[stale.name] = await read(partial(stale.count, retention=keep))
         return counts | {FILES: len(await self._orphans(keep.now_us - UPLOAD_LIFE_US))}
 
     async def prune(self, keep: Retention) -> dict[str, int]:
         done = {DELIVERIES: await self._deliveries(keep)}
-        for stale in (*STALE, UPLOADS):
+        for stale in (*STALE, _UPLOADS):
             done[stale.name] = await self._records(stale, keep)
         return done | {FILES: await self._files(keep.now_us - UPLOAD_LIFE_US)}
 

@@ -47,13 +47,13 @@ _MOST_CANDIDATES: Final = 8
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
 _requests, _attempts, _refusals = delivery_requests.c, delivery_attempts.c, delivery_refusals.c
 _notices, _notes = notices.c, notifications.c
-Trace = dict[str, Any]  # as people and programs are shown it: hops, deliveries, refusals
-Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what its reader wants, and its e-mail copy
-Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
+_Trace = dict[str, Any]  # as people and programs are shown it: hops, deliveries, refusals
+_Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what its reader wants, and its e-mail copy
+_Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
 Row = Mapping[Any, Any]
-Hop = dict[str, Any]
+_Hop = dict[str, Any]
 _SENDS: Final = select(notice_sends.c.delivery_id, notice_sends.c.send).order_by(notice_sends.c.at)
-_PLACES: tuple[Place, ...] = (
+_PLACES: tuple[_Place, ...] = (
     (_requests.id, _requests.request_id, _requests.origin_butler),
     (_requests.request_id, _requests.request_id, _requests.origin_butler),
     (_refusals.request_id, _refusals.request_id, _refusals.origin_butler),
@@ -76,7 +76,7 @@ class StoredDeliveries:
         return await self._database.read(partial(attempts, delivery_id=delivery_id))
 
     async def approval(self, delivery_id: str) -> dict[str, Any] | None:
-        return await self._database.read(partial(approval_of, delivery_id=delivery_id))
+        return await self._database.read(partial(_approval_of, delivery_id=delivery_id))
 
     async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
         return await self._database.read(partial(news, delivery_id=delivery_id))
@@ -158,7 +158,7 @@ def _in_status(status: Status) -> list[ColumnElement[bool]]:
 
 def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
     return {
-        "approval": approval_of(connection, delivery_id),
+        "approval": _approval_of(connection, delivery_id),
         "circuit": _circuit(connection, channel),
         "ahead": _ahead(connection, delivery_id),
         **corrections_around(connection, delivery_id),
@@ -166,7 +166,7 @@ def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict
     }
 
 
-def approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+def _approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
     row = _action(connection, delivery_id)
     return _approval(row) if row is not None else None
 
@@ -235,7 +235,7 @@ def ids_with_prefix(connection: Connection, prefix: str, *, origin: str | None, 
 
 
 def _pairs(
-    connection: Connection, place: Place, prefix: str, origin: str | None, most: int
+    connection: Connection, place: _Place, prefix: str, origin: str | None, most: int
 ) -> Iterator[tuple[str, str]]:
     """By likeness and not by range: what comes after what depends on the server's language."""
     identifier, request, sender = place
@@ -251,7 +251,7 @@ def _pairs(
 # -- Who called which part of the household for a request, and when, as its deliveries, notices and refusals tell --
 
 
-def hops(connection: Connection, request_id: str, deliveries: Sequence[Row], refusals: Iterable[Row]) -> list[Hop]:
+def _hops(connection: Connection, request_id: str, deliveries: Sequence[Row], refusals: Iterable[Row]) -> list[_Hop]:
     """Oldest first. What became a notice was handed in then, however often and whenever it left."""
     waited = {row["id"]: row for row in _notices_of(connection, request_id) if _asked(row).get("handed_by")}
     left, carried = dict[str, Row](), set[str]()
@@ -275,7 +275,7 @@ def _asked(notice: Row) -> dict[str, Any]:
     return asked
 
 
-def _sent(row: Row) -> Hop:
+def _sent(row: Row) -> _Hop:
     return _hop(row, row["origin_butler"], row["handed_by"]) | {
         "status": str(answer_to(Status(row["status"]))),
         "delivery_id": row["id"],
@@ -284,7 +284,7 @@ def _sent(row: Row) -> Hop:
     }
 
 
-def _waited(row: Row, delivery: Row | None) -> Hop:
+def _waited(row: Row, delivery: Row | None) -> _Hop:
     if delivery is not None:
         return _sent(delivery) | {"created_at": to_text(row["created_at"])}
     asked, muted = _asked(row), row["state"] == NoticeState.MUTED
@@ -293,7 +293,7 @@ def _waited(row: Row, delivery: Row | None) -> Hop:
     return _hop(row, row["agent"], asked["handed_by"]) | told | {"status": str(status)}
 
 
-def _refused(row: Row) -> Hop:
+def _refused(row: Row) -> _Hop:
     return _hop(row, row["origin_butler"], row["handed_by"]) | {
         "status": str(AnswerStatus.ERROR),
         "error_class": row["error_class"],
@@ -301,7 +301,7 @@ def _refused(row: Row) -> Hop:
     }
 
 
-def _hop(row: Row, source: str, part: str) -> Hop:
+def _hop(row: Row, source: str, part: str) -> _Hop:
     return {
         "request_id": row["request_id"],
         "source_butler": source,
@@ -318,7 +318,7 @@ def _hop(row: Row, source: str, part: str) -> Hop:
 # -- Everything the ledger knows about one request, in the order it happened --
 
 
-def request_ids(connection: Connection, identifier: str) -> list[str]:
+def _request_ids(connection: Connection, identifier: str) -> list[str]:
     """A request id, or the request behind a delivery id."""
     table = delivery_requests.c
     found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
@@ -345,7 +345,7 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     refusals = _rows(connection, _by_request(delivery_refusals, request_id))
     return {
         "request_id": request_id,
-        "hops": hops(connection, request_id, rows, refusals),
+        "hops": _hops(connection, request_id, rows, refusals),
         "deliveries": deliveries,
         "delivery_count": len(deliveries),
         "refusals": [readable(row) for row in refusals if row["limit_type"]],
@@ -447,9 +447,9 @@ class DeliveryReason:
 class History(Protocol):
     """The record, as it is at one moment."""
 
-    def trace(self, identifier: str) -> Trace: ...
+    def trace(self, identifier: str) -> _Trace: ...
 
-    def note(self, identifier: str) -> Note | None: ...
+    def note(self, identifier: str) -> _Note | None: ...
 
     def around(self, delivery_id: str, channel: str) -> Mapping[str, Any]: ...
 
@@ -463,7 +463,7 @@ class StoredHistory:
     connection: Connection
 
     def trace(self, identifier: str) -> dict[str, Any]:
-        return trace(self.connection, request_ids(self.connection, identifier)[0])
+        return trace(self.connection, _request_ids(self.connection, identifier)[0])
 
     def note(self, identifier: str) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
         return note(self.connection, identifier)
@@ -483,7 +483,7 @@ class Explained:
     """How the household decides, so that a reason given is the reason that counts."""
 
     attempts_for: Callable[[Priority], int]
-    why_note: Callable[[Note], str]
+    why_note: Callable[[_Note], str]
     why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
     now_us: int
 
@@ -512,12 +512,12 @@ class Explained:
         return DeliveryReason(id=delivery["id"], why=why(delivery, delivery["attempts"], self.now_us, around))
 
 
-def traced(history: History, identifier: str, origin: str | None = None) -> Trace:
+def traced(history: History, identifier: str, origin: str | None = None) -> _Trace:
     """With an `origin`, only what that sender has sent is known."""
     return _known(history, _meant(history, identifier, origin), origin)
 
 
-def nothing_traced(request_id: str) -> Trace:
+def nothing_traced(request_id: str) -> _Trace:
     """Of a request that sent nothing."""
     return {"request_id": request_id, "hops": [], "deliveries": [], "delivery_count": 0, "refusals": []}
 
@@ -532,7 +532,7 @@ def _meant(history: History, identifier: str, origin: str | None) -> str:
     return next(iter(found if len(found) == 1 else found.values()), identifier)
 
 
-def _without_delivery(found: Trace) -> DeliveryReason:
+def _without_delivery(found: _Trace) -> DeliveryReason:
     """The switchboard noted the call, and nothing came of it."""
     hop = found["hops"][-1]
     reason = hop["error_message"] or hop["status"]
@@ -541,12 +541,12 @@ def _without_delivery(found: Trace) -> DeliveryReason:
     )
 
 
-def _trace(history: History, identifier: str, origin: str | None) -> Trace:
+def _trace(history: History, identifier: str, origin: str | None) -> _Trace:
     found = history.trace(identifier)
     return found if origin is None else _of_origin(found, origin)
 
 
-def _of_origin(found: Trace, origin: str) -> Trace:
+def _of_origin(found: _Trace, origin: str) -> _Trace:
     """A request's id is any text, so that two senders may have chosen the same."""
     deliveries = [one for one in found["deliveries"] if one["origin_butler"] == origin]
     return {
@@ -558,11 +558,11 @@ def _of_origin(found: Trace, origin: str) -> Trace:
     }
 
 
-def _anything(found: Trace) -> bool:
+def _anything(found: _Trace) -> bool:
     return bool(found["hops"] or found["deliveries"] or found["refusals"])
 
 
-def _known(history: History, identifier: str, origin: str | None) -> Trace:
+def _known(history: History, identifier: str, origin: str | None) -> _Trace:
     found = _trace(history, identifier, origin)
     if _anything(found):
         return found

@@ -87,7 +87,7 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
             told = _dead_lettered(delivery, attempts, around, now_us)
         case unreachable:
             assert_never(unreachable)
-    corrected = words_of_corrections(around.corrections, around.corrects, now_us)
+    corrected = _words_of_corrections(around.corrections, around.corrects, now_us)
     return " ".join([*told, *corrected, *_later(delivery, now_us), *_closed(around), *_replayed(delivery)])
 
 
@@ -187,7 +187,7 @@ def _failed(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int)
     message = _why_sentence(
         delivery.get("terminal_error_message") or delivery.get("terminal_error_class") or "no reason"
     )
-    if (withdrawn := words_of_withdrawal(around.corrections, now_us)) is not None:
+    if (withdrawn := _words_of_withdrawal(around.corrections, now_us)) is not None:
         return withdrawn
     approval = around.approval
     if approval and approval.get("status") in ("rejected", "expired"):
@@ -318,21 +318,21 @@ def said_later(news: Mapping[str, Any], when: str = "") -> str:
 # -- Its corrections, from the rows that the trace shows --
 
 
-def is_withdrawal(correction: Row) -> bool:
+def _is_withdrawal(correction: Row) -> bool:
     return bool(correction["act"] == CorrectionAct.RECALL and correction["how"] == How.IN_PLACE)
 
 
-def words_of_withdrawal(corrections: Sequence[Row], now_us: int) -> list[str] | None:
+def _words_of_withdrawal(corrections: Sequence[Row], now_us: int) -> list[str] | None:
     """None when it was not; otherwise that is why it ended."""
-    one = next((one for one in corrections if is_withdrawal(one)), None)
+    one = next((one for one in corrections if _is_withdrawal(one)), None)
     if one is None:
         return None
     reason = f" The reason given: {one['reason'].rstrip('.')}." if one.get("reason") else ""
     return [f"It was not sent: {one['actor']} withdrew it {_when(one, now_us)}.{reason}"]
 
 
-def words_of_corrections(corrections: Sequence[Row], corrects: Row | None, now_us: int) -> list[str]:
-    sentences = [_sentence(one, now_us) for one in corrections if not is_withdrawal(one)]
+def _words_of_corrections(corrections: Sequence[Row], corrects: Row | None, now_us: int) -> list[str]:
+    sentences = [_sentence(one, now_us) for one in corrections if not _is_withdrawal(one)]
     if corrects is not None:
         verb = "revises" if corrects["act"] == CorrectionAct.REVISE else "recalls"
         sentences.append(f"It {verb} delivery {corrects['delivery_id']}, as {corrects['actor']} asked.")

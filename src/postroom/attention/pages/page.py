@@ -42,7 +42,7 @@ from postroom.kernel.values.principal import Principal, person_id_of
 
 PAGE_SIZE: Final = 20
 ESCALATED: Final = "escalated"
-MOST_COMING: Final = 12
+_MOST_COMING: Final = 12
 _MOST_PAGES: Final = 20
 _LONGEST: Final = 255
 _LONGEST_ID: Final = 255
@@ -179,8 +179,8 @@ class AttentionPages:
         muted = [one for one in state.silences if one.until_us is None or one.until_us > visit.now_us]
         away = [one for one in state.absences if one.end_us > visit.now_us]
         return {
-            "coming": lines[:MOST_COMING],
-            "more_coming": max(0, len(lines) - MOST_COMING),
+            "coming": lines[:_MOST_COMING],
+            "more_coming": max(0, len(lines) - _MOST_COMING),
             "muted": [(one, local_time(one.until_us, whose.zone) if one.until_us else "") for one in muted],
             "absences": [absence_words(one, names, whose.zone, visit.now_us) for one in away],
         }

@@ -17,7 +17,7 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import printable
 from postroom.kernel.values.zones import zone_names
 
-MOST_ROWS: Final = 30
+_MOST_ROWS: Final = 30
 _BLANK_WINDOWS: Final = 1
 _BLANK_SLOTS: Final = 1
 _FORM_KEYS: Final = ("preset", "zone", "quiet_hours", "let_pass", "slots", "budget", "ceiling", "agents")
@@ -118,10 +118,10 @@ def _number(value: int | None) -> str:
 def agent_rows(form: PolicyForm, known: Iterable[str]) -> Sequence[AgentRow]:
     """Those of the policy, those that have written, and an empty one."""
     named = {one.name for one in form.agents}
-    return [*form.agents, *(AgentRow(name=one) for one in sorted(set(known) - named)[:MOST_ROWS]), AgentRow()]
+    return [*form.agents, *(AgentRow(name=one) for one in sorted(set(known) - named)[:_MOST_ROWS]), AgentRow()]
 
 
-def agent_field(name: str, what: str) -> str:
+def _agent_field(name: str, what: str) -> str:
     return f"agents.{printable(name)}.{what}"
 
 
@@ -141,7 +141,7 @@ def typed_form(form: Form) -> PolicyForm:
         zone=form.get("zone").strip(),
         windows=[one for one in _window_rows(form) if one.is_filled],
         let_pass=form.all("let_pass"),
-        slots=[one.strip() for one in form.all("slot")[:MOST_ROWS] if one.strip()],
+        slots=[one.strip() for one in form.all("slot")[:_MOST_ROWS] if one.strip()],
         per_hour=form.get("per_hour").strip(),
         per_day=form.get("per_day").strip(),
         ceiling=form.get("ceiling"),
@@ -151,13 +151,13 @@ def typed_form(form: Form) -> PolicyForm:
 
 
 def _window_rows(form: Form) -> Iterable[WindowRow]:
-    for place in range(MOST_ROWS):
+    for place in range(_MOST_ROWS):
         start, end = (form.get(f"window_{place}_{name}").strip() for name in ("from", "until"))
         yield WindowRow(days=[day for day in DAYS if day in form.all(f"window_{place}_day")], start=start, end=end)
 
 
 def _agent_rows(form: Form) -> Iterable[AgentRow]:
-    for place in range(2 * MOST_ROWS):
+    for place in range(2 * _MOST_ROWS):
         name, ceiling = (form.get(f"agent_{place}_{what}").strip() for what in ("name", "ceiling"))
         yield AgentRow(name=name[:200], ceiling=ceiling, critical=form.get(f"agent_{place}_critical") == "yes")
 
@@ -297,7 +297,7 @@ class PolicyPages:
             household_zone=household.zone if household is not None else None,
             form=draft.form,
             agents=agent_rows(draft.form, figures.by_agent),
-            agent_field=agent_field,
+            agent_field=_agent_field,
             complaints=draft.complaints,
             words=draft.words,
             has_history=bool(figures.accepted),

@@ -231,7 +231,7 @@ def policy_words(policy: Policy) -> list[tuple[str, str]]:
     found = [
         ("Preset", PRESET_WORDS[policy.preset][0] if policy.preset else ""),
         ("Time zone", policy.zone or ""),
-        ("Quiet hours", _listed(policy.quiet_hours, window_words)),
+        ("Quiet hours", _listed(policy.quiet_hours, _window_words)),
         ("Pass through quiet hours", _listed(policy.let_pass, lambda one: URGENCY_WORDS[one])),
         ("Set times", _listed(policy.slots, lambda one: one.isoformat("minutes"))),
         ("Interruptions by one agent", _budget_words(policy)),
@@ -268,15 +268,15 @@ def _step_words(step: EscalationStep) -> str:
     return f"after {duration(step.after_seconds)} {'by ' + step.channel if step.channel else 'to ' + str(step.person)}"
 
 
-def window_words(window: QuietWindow) -> str:
+def _window_words(window: QuietWindow) -> str:
     if window.days is None or set(window.days) == set(DAYS):
         days = "every day"
     else:
         days = ", ".join(day.capitalize() for day in DAYS if day in window.days)
-    return f"{days} {span_words(window)}"
+    return f"{days} {_span_words(window)}"
 
 
-def span_words(window: QuietWindow) -> str:
+def _span_words(window: QuietWindow) -> str:
     return f"{window.start.isoformat('minutes')}–{window.end.isoformat('minutes')}"
 
 
@@ -496,7 +496,7 @@ def _wrong(field: str, error: str) -> ValidationError:
 
 # -- Quiet hours as seven days that can be drawn, and said in words beside the drawing --
 
-DAY_MINUTES: Final = 24 * 60
+_DAY_MINUTES: Final = 24 * 60
 _NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -510,7 +510,7 @@ class QuietDay:
 
     @property
     def words(self) -> str:
-        if self.spans == ((0, DAY_MINUTES),):
+        if self.spans == ((0, _DAY_MINUTES),):
             return "quiet all day"
         return ", ".join(f"{_clock(start)}–{_clock(end)}" for start, end in self.spans) or "no quiet hours"
 
@@ -530,7 +530,7 @@ def _spans(windows: Sequence[QuietWindow], place: int) -> list[tuple[int, int]]:
         if start < end and _begins(window, place):
             found.append((start, end))
         if start > end and _begins(window, place):
-            found.append((start, DAY_MINUTES))
+            found.append((start, _DAY_MINUTES))
         if start > end and end > 0 and _begins(window, place - 1):
             found.append((0, end))
     return found

@@ -100,7 +100,7 @@ class Detour:
     because: Because
 
 
-def detour(scene: Scene, send: NoticeSend) -> Detour | None:
+def _detour(scene: Scene, send: NoticeSend) -> Detour | None:
     """After a send that failed finally, or one without a receipt whose channel stays down."""
     other = another(scene.state, scene.rules, scene.standing.tried)
     if send.outcome is SendOutcome.FAILED:
@@ -169,7 +169,7 @@ class _Turn:
         if standing.state in UNSENT:
             return standing.until_us, scene.rules.expiry(standing.notice)
         if standing.state in ON_ITS_WAY:
-            other = detour(scene, self.state.sends[standing.send or ""])
+            other = _detour(scene, self.state.sends[standing.send or ""])
             return (other.at_us if other else None,)
         due = next_due(scene) if standing.state is NoticeState.WAITING else None
         return (due.at_us if due else None,)
@@ -237,7 +237,7 @@ class _Turn:
 
     def _on_its_way(self, standing: Standing) -> None:
         scene, send = self._scene(standing), self.state.sends[standing.send or ""]
-        other = detour(scene, send)
+        other = _detour(scene, send)
         if other is None or other.at_us > self.now_us:
             return
         reasons = (HoldReason(other.because),)

@@ -35,10 +35,10 @@ from postroom.attention.state import (
 from postroom.kernel.values.ids import altered, seconds
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency, rank
 
-TOMBSTONE_US: Final = seconds(72 * 3600)
-RETRY_US = seconds(60)
+_TOMBSTONE_US: Final = seconds(72 * 3600)
+_RETRY_US = seconds(60)
 _LABELS: Final = ("agent", "thread", "category")
-AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
+_AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
 
 
 # -- Facts --
@@ -46,7 +46,7 @@ AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
 
 def fold(state: AttentionState, event: fact.Fact | Decision) -> AttentionState:
     """Pure. A fact about a notice that is not there, or that can no longer make that move, changes nothing."""
-    after = fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
+    after = _fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
     return after if after.clock_us >= event.at_us else altered(after, clock_us=event.at_us)
 
 
@@ -63,11 +63,11 @@ def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
         case fact.AwaySet():
             return altered(state, absences=_absences(state, event))
         case fact.ReceiptIn():
-            return fold_receipt(state, event)
+            return _fold_receipt(state, event)
         case fact.Returned():
-            return fold_return(state, event)
+            return _fold_return(state, event)
         case fact.MayArriveTwice():
-            return fold_twice(state, event)
+            return _fold_twice(state, event)
         case fact.ChannelDown():
             return altered(state, down={event.channel: event.at_us, **state.down})
         case fact.ChannelUp():
@@ -85,14 +85,14 @@ def _accepted(state: AttentionState, event: fact.NoticeAccepted) -> AttentionSta
     return altered(state, notices={**state.notices, event.notice.id: standing})
 
 
-def _about_one(state: AttentionState, event: AboutOne) -> AttentionState:
+def _about_one(state: AttentionState, event: _AboutOne) -> AttentionState:
     standing = state.notices.get(event.notice)
     if standing is None:
         return state
     return altered(state, notices={**state.notices, event.notice: altered(standing, **_changes(standing, event))})
 
 
-def _changes(standing: Standing, event: AboutOne) -> Mapping[str, Any]:
+def _changes(standing: Standing, event: _AboutOne) -> Mapping[str, Any]:
     match event:
         case fact.Acked() if may(standing.state, NoticeMove.ACKNOWLEDGE):
             return {**_move(standing, NoticeMove.ACKNOWLEDGE), "acked_us": event.at_us}
@@ -135,7 +135,7 @@ def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
     by_key = event.notice is None and event.key is not None
     meant = [one for one in own if (one.notice.key == event.key if by_key else one.notice.id == event.notice)]
     if by_key and event.key is not None and not meant:
-        until = event.expires_us or event.at_us + TOMBSTONE_US
+        until = event.expires_us or event.at_us + _TOMBSTONE_US
         return altered(state, tombstones={**state.tombstones, (event.agent, event.key): until})
     return altered(state, notices={**state.notices, **{one.notice.id: _taken_back(one) for one in meant}})
 
@@ -190,7 +190,7 @@ _SENDS: Final = {
 }
 
 
-def fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
+def _fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
     """Folded once: a decision whose number is behind the notice's own changes nothing."""
     standing = state.notices.get(decision.notice)
     if standing is None or decision.seq <= standing.seq:
@@ -261,7 +261,7 @@ def _sends(state: AttentionState, standing: Standing, decision: Decision) -> dic
 # -- Receipts: what becomes of notices when their send arrived, failed, or came back --
 
 
-def fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
+def _fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
     """The first receipt of a send counts."""
     send = state.sends.get(event.send)
     if send is None or not send.pending:
@@ -295,20 +295,20 @@ def _arrived(standing: Standing, send: NoticeSend) -> dict[str, Any]:
     return changes
 
 
-def fold_return(state: AttentionState, event: Returned) -> AttentionState:
+def _fold_return(state: AttentionState, event: Returned) -> AttentionState:
     """What was never handed over waits again; a repeat or a step counts as one that failed."""
     send = state.sends.get(event.send)
     if send is None or not send.pending:
         return state
     if send.kind not in (SendKind.NOTICE, SendKind.DIGEST):
-        return fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
+        return _fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
     mine = [state.notices[name] for name in send.notices if name in state.notices]
     back = {one.notice.id: _given_back(one, event) for one in mine if one.send == send.key and _on_its_way(one)}
     returned = altered(send, returned=True)
     return altered(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
 
 
-def fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
+def _fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
     send, standing = state.sends.get(event.send), state.notices.get(event.notice)
     if send is None or standing is None:
         return state
@@ -325,7 +325,7 @@ def _on_its_way(standing: Standing) -> bool:
 
 
 def _given_back(standing: Standing, event: Returned) -> Standing:
-    until = event.until_us if event.until_us is not None else event.at_us + RETRY_US
+    until = event.until_us if event.until_us is not None else event.at_us + _RETRY_US
     return altered(
         standing,
         state=moved(standing.state, NoticeMove.RETURN),
@@ -340,9 +340,9 @@ def _given_back(standing: Standing, event: Returned) -> Standing:
 
 # -- What follows without an answer: repeat it, take it further, or give up --
 
-REPEATED_FOR_US: Final = seconds(3 * 3600)
-LAST_CHANCE_US: Final = seconds(600)  # for the one who was reached last
-WAITED_FOR_US: Final = seconds(72 * 3600)  # when it is not urgent enough to be repeated
+_REPEATED_FOR_US: Final = seconds(3 * 3600)
+_LAST_CHANCE_US: Final = seconds(600)  # for the one who was reached last
+_WAITED_FOR_US: Final = seconds(72 * 3600)  # when it is not urgent enough to be repeated
 _ROUNDS: Final = 8
 
 
@@ -376,7 +376,7 @@ def _repeat(scene: Scene) -> FollowUp | None:
         return None
     at = standing.last_us + seconds(gaps[min(standing.repeats, len(gaps) - 1)])
     at = scene.rules.quiet_until(standing.urgency, at) or at
-    if at > standing.first_us + REPEATED_FOR_US:
+    if at > standing.first_us + _REPEATED_FOR_US:
         return None
     person, channel = standing.reached[0]
     return FollowUp(at, DecisionKind.REPEAT, Because.REPEAT, person=person, channel=channel)
@@ -424,11 +424,11 @@ def _give_up(scene: Scene) -> FollowUp | None:
     if standing.first_us is None or standing.last_us is None:
         return None
     if not _urgent(scene):
-        at = expires if expires is not None else standing.first_us + WAITED_FOR_US
+        at = expires if expires is not None else standing.first_us + _WAITED_FOR_US
         return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
     on_its_way = scene.state.pending(standing.step_send) or scene.state.pending(standing.repeat_send)
     if _remaining(scene) is None and not on_its_way:
-        at = max(standing.first_us + REPEATED_FOR_US, standing.last_us + LAST_CHANCE_US)
+        at = max(standing.first_us + _REPEATED_FOR_US, standing.last_us + _LAST_CHANCE_US)
         if expires is None or at <= expires:
             return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
     return FollowUp(expires, DecisionKind.GIVE_UP, Because.EXPIRED) if expires is not None else None

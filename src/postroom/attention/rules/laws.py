@@ -70,16 +70,16 @@ def the_log_is_the_state(state: AttentionState, events: Events, start: Attention
 
 def every_open_notice_has_a_next(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5. Nothing is due, everything open has a next moment or waits for something outside, and not for too long."""
-    return nothing_is_due(state, book, now_us) + none_is_stuck(state, book, now_us)
+    return _nothing_is_due(state, book, now_us) + _none_is_stuck(state, book, now_us)
 
 
-def nothing_is_due(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+def _nothing_is_due(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5, right after a decision."""
     due, _ = decide(state, book, now_us)
     return [f"L5 {one.kind} of {one.notice} is due and not done" for one in due]
 
 
-def none_is_stuck(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+def _none_is_stuck(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5, without what is due: between its moment and the next round of the loop something always is."""
     standings = [one for one in state.in_order() if one.state in OPEN]
     return [f"L5 {one.notice.id} {problem}" for one in standings if (problem := _stuck(state, book, one, now_us))]
@@ -131,7 +131,7 @@ def unaccounted(
 ) -> list[str]:
     """Everything that breaks a law; it must be empty."""
     log = list(events)
-    late = nothing_is_due(state, book, now_us)
+    late = _nothing_is_due(state, book, now_us)
     return kept(state, book, log, start, now_us) + the_log_is_the_state(state, log, start) + late
 
 
@@ -150,5 +150,5 @@ def kept(
 
 def present(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """Those that need no log."""
-    stuck = none_is_stuck(state, book, now_us)
+    stuck = _none_is_stuck(state, book, now_us)
     return in_one_digest_at_most(state) + receipts_are_what_was_sent(state) + stuck

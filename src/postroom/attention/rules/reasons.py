@@ -15,7 +15,7 @@ from postroom.kernel.values.ids import altered, seconds, to_datetime, to_us
 from postroom.kernel.values.zones import instant, known_zone
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency
 
-HOUR_US: Final = seconds(3600)
+_HOUR_US: Final = seconds(3600)
 PATIENCE_US: Final = seconds(120)
 MUTES: Final = "attention.mutes"  # who tells of it; no butler's name has a dot
 _COUNTED: Final = (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
@@ -61,7 +61,7 @@ def waits(scene: Scene, now_us: int) -> Wait:
     """
     at, found = now_us, dict[Because, HoldReason]()
     for _ in range(_MOST_STEPS):
-        reasons = tuple(reasons_at(scene, at))
+        reasons = tuple(_reasons_at(scene, at))
         if not reasons:
             break
         found |= {one.reason: one for one in reasons}
@@ -72,7 +72,7 @@ def waits(scene: Scene, now_us: int) -> Wait:
     return Wait(at, tuple(found.values()))
 
 
-def reasons_at(scene: Scene, at_us: int) -> Iterator[HoldReason]:
+def _reasons_at(scene: Scene, at_us: int) -> Iterator[HoldReason]:
     """In the order of the stages."""
     standing, absence = scene.standing, away(scene, at_us)
     if standing.parked:
@@ -112,7 +112,7 @@ def away(scene: Scene, at_us: int) -> Absence | None:
 def opened_by(scene: Scene, at_us: int) -> NoticeSend | None:
     """The send that opened the collect window in which this notice falls at that moment."""
     notice, window_us = scene.standing.notice, seconds(scene.rules.collect.window_seconds)
-    if not collectable(scene):
+    if not _collectable(scene):
         return None
     opening = (
         one
@@ -123,7 +123,7 @@ def opened_by(scene: Scene, at_us: int) -> NoticeSend | None:
     return max((one for one in mine if notice.id not in one.notices), key=lambda one: one.at_us, default=None)
 
 
-def collectable(scene: Scene) -> bool:
+def _collectable(scene: Scene) -> bool:
     normal = scene.urgency is Urgency.NORMAL and not _slotted(scene)
     return normal and not scene.standing.notice.needs_ack and scene.rules.collect.window_seconds > 0
 
@@ -136,7 +136,7 @@ def slot_reached(scene: Scene, now_us: int) -> int | None:
     return slot if slot is not None and slot <= now_us else None
 
 
-def at_slot(scene: Scene, now_us: int) -> bool:
+def _at_slot(scene: Scene, now_us: int) -> bool:
     """Whether this very moment is a slot, for what was there before it."""
     return _since(scene, now_us) < now_us == _slot_after(scene, now_us - 1)
 
@@ -169,7 +169,7 @@ def _budget_until(scene: Scene, at_us: int) -> int | None:
     since = scene.standing.over_us
     if since is None:
         return None
-    return _slot_after(scene, since) or frees_at(scene.state, scene.rules, scene.standing.notice.agent, at_us)
+    return _slot_after(scene, since) or _frees_at(scene.state, scene.rules, scene.standing.notice.agent, at_us)
 
 
 def _slotted(scene: Scene) -> bool:
@@ -186,7 +186,7 @@ def _full(scene: Scene) -> bool:
     waiting = [
         one for one in scene.state.notices.values() if one.state in UNSENT and _place(one) == _place(scene.standing)
     ]
-    members = (one for one in waiting if collectable(Scene.of(scene.state, scene.book, one)))
+    members = (one for one in waiting if _collectable(Scene.of(scene.state, scene.book, one)))
     return sum(1 for _ in members) >= (scene.rules.collect.most or 1)
 
 
@@ -232,7 +232,7 @@ def another(state: AttentionState, rules: Rules, tried: tuple[str, ...]) -> str 
 # -- How often one agent may interrupt a person: in a sliding hour, and in the person's local day --
 
 
-def frees_at(state: AttentionState, rules: Rules, agent: str, at_us: int) -> int | None:
+def _frees_at(state: AttentionState, rules: Rules, agent: str, at_us: int) -> int | None:
     """When the agent may interrupt again, or None when it may at this moment."""
     past = sorted(moment for moment in _interruptions(state, agent) if moment <= at_us)
     hour = _hour_frees(past, rules.budget.per_hour, at_us)
@@ -247,10 +247,10 @@ def _interruptions(state: AttentionState, agent: str) -> list[int]:
 
 
 def _hour_frees(past: list[int], limit: int | None, at_us: int) -> int | None:
-    recent = [moment for moment in past if moment > at_us - HOUR_US]
+    recent = [moment for moment in past if moment > at_us - _HOUR_US]
     if limit is None or len(recent) < limit:
         return None
-    return recent[-limit] + HOUR_US if limit else at_us + HOUR_US
+    return recent[-limit] + _HOUR_US if limit else at_us + _HOUR_US
 
 
 def _day_frees(past: list[int], rules: Rules, at_us: int) -> int | None:
@@ -276,11 +276,11 @@ def over_budget(scene: Scene, now_us: int) -> Over | None:
     counted = scene.urgency in (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
     if not counted or standing.over_us is not None or slot_reached(scene, now_us) is not None:
         return None
-    if frees_at(scene.state, scene.rules, standing.notice.agent, now_us) is None:
+    if _frees_at(scene.state, scene.rules, standing.notice.agent, now_us) is None:
         return None
     if scene.urgency is Urgency.TIME_SENSITIVE or standing.notice.needs_ack or longest_us(scene, now_us) <= now_us:
         return Over(None)
-    if at_slot(scene, now_us):
+    if _at_slot(scene, now_us):
         return None
     wait = waits(replace(scene, standing=replace(standing, over_us=now_us)), now_us)
     return Over(wait if wait.free_us != now_us else None)

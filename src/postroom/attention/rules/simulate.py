@@ -25,10 +25,10 @@ from postroom.attention.state import (
 )
 from postroom.kernel.values.ids import altered, seconds
 
-LONGEST_US: Final = seconds(400 * 86_400)
+_LONGEST_US: Final = seconds(400 * 86_400)
 _DAY_US: Final = seconds(27 * 3600)  # the longest local day, and more
 Names = dict[str, None]  # in the order they came
-Index = defaultdict[Any, Names]  # who depends on whom is looked up by what they have in common
+_Index = defaultdict[Any, Names]  # who depends on whom is looked up by what they have in common
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def simulate(
     for event in sorted(facts, key=lambda one: one.at_us):
         clock.run_to(event.at_us)
         clock.take(event)
-    clock.run_to(until_us if until_us is not None else clock.now_us + LONGEST_US)
+    clock.run_to(until_us if until_us is not None else clock.now_us + _LONGEST_US)
     return SimulatedRun(state=clock.state, events=tuple(clock.events))
 
 
@@ -145,8 +145,8 @@ class Neighbourhood:
         self._digests = dict(state.digests)
         self.unsettled: Names = {}
         self.pending: Names = {}
-        self._alike, self._keyed = Index(dict), Index(dict)
-        self._at_place, self._of_key, self._over = Index(dict), Index(dict), Index(dict)
+        self._alike, self._keyed = _Index(dict), _Index(dict)
+        self._at_place, self._of_key, self._over = _Index(dict), _Index(dict), _Index(dict)
         self._windows: defaultdict[Any, list[str]] = defaultdict(list)
         self._by_agent: defaultdict[str, list[str]] = defaultdict(list)
         self.keep(state)
