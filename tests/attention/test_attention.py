@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.attention.attended import PLACES, Attended, Killed
 from tests.clock import FakeClock
-from tests.work.attention.attended import PLACES, Attended, Killed
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 
 from postroom.attention.model import NoticeState, Policy

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, update
+from tests.attention.attended import Attended
 from tests.clock import FakeClock
-from tests.work.attention.attended import Attended
 from tests.work.delivery.world import Parts, World, generous, living_world
 
 from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, Auditor

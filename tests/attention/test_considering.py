@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.attention.attended import Attended
 from tests.clock import FakeClock
 from tests.inbox.test_copies import a_batch
-from tests.work.attention.attended import Attended
 from tests.work.delivery.world import Parts, generous, living_world
 from tests.work.inbox.examples import AT_NIGHT, QUIET_ENDS_US, a_notification
 

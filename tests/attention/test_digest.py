@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.work.attention.sample import at, notice
+from tests.attention.sample import at, notice
 
 from postroom.attention.model import (
     MOST_CHARACTERS,

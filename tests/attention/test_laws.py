@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.attention.rules.test_decide import run
-from tests.work.attention.sample import NIGHT, accepted, at, book, empty
+from tests.attention.sample import NIGHT, accepted, at, book, empty
 
 from postroom.attention.model import NoticeState
 from postroom.attention.rules import laws

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
-from tests.work.attention.attended import Names
+from tests.attention.attended import Names
 
 from postroom.attention.attention import in_absences, in_policy, in_rotations, missing
 from postroom.attention.rules.policy import Absence, parse_policy

@@ -6,9 +6,9 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.work.attention.histories import History, histories
-from tests.work.attention.sample import DAY, empty
-from tests.work.attention.whole_simulation import simulate_whole
+from tests.attention.histories import History, histories
+from tests.attention.sample import DAY, empty
+from tests.attention.whole_simulation import simulate_whole
 
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import simulate

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.attention.attended import Names
+from tests.attention.sample import NIGHT, PERSON, at, book
 from tests.clock import FakeClock
-from tests.work.attention.attended import Names
-from tests.work.attention.sample import NIGHT, PERSON, at, book
 
 from postroom.attention.attention import QuestionTimes, open_deadline, shown_at
 from postroom.attention.rules.policy import parse_policy

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hypothesis import given, settings
-from tests.work.attention.histories import History, histories
-from tests.work.attention.sample import empty
+from tests.attention.histories import History, histories
+from tests.attention.sample import empty
 
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import simulate

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
+from tests.attention.histories import History, histories
+from tests.attention.sample import PERSON, accepted, empty
 from tests.attention.test_state import book_of
-from tests.work.attention.histories import History, histories
-from tests.work.attention.sample import PERSON, accepted, empty
 
 from postroom.attention.model import (
     Decision,

@@ -13,7 +13,7 @@ from chaos.attention.timing import SLOTS, before_the_hour
 from chaos.crash_points import Point
 from chaos.journal import Entry, Step
 from chaos.scenarios.attention_kills import DIGEST, ESCALATION, POLICY
-from tests.work.attention.sample import HOUR, MINUTE, PERSON, accepted, at, book, empty
+from tests.attention.sample import HOUR, MINUTE, PERSON, accepted, at, book, empty
 
 from postroom.attention.model import Decision
 from postroom.attention.rules.policy import parse_policy

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.work.attention.sample import HOUR, MINUTE, NIGHT, PERSON, accepted, at, book, empty
+from tests.attention.sample import HOUR, MINUTE, NIGHT, PERSON, accepted, at, book, empty
 
 from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeView, SendView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.work.attention.sample import DAY, HOUR, MINUTE, NIGHT, OTHER, PERSON, accepted, at, book, empty
+from tests.attention.sample import DAY, HOUR, MINUTE, NIGHT, OTHER, PERSON, accepted, at, book, empty
 
 from postroom.attention import state as fact
 from postroom.attention.rules.decide import decide

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work.attention.histories import policies
-from tests.work.attention.sample import PERSON, book, notice
+from tests.attention.histories import policies
+from tests.attention.sample import PERSON, book, notice
 
 from postroom.attention.considering import asks_for_more
 from postroom.attention.model import Budget, Collecting, policy_hash, policy_mapping

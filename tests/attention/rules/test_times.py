@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work.attention.histories import PLACES
-from tests.work.attention.one_daily_window import QuietHours
-from tests.work.attention.sample import DAY, HOUR, MINUTE, at
-from tests.work.attention.slow_oracle import US, calendar
+from tests.attention.histories import PLACES
+from tests.attention.one_daily_window import QuietHours
+from tests.attention.sample import DAY, HOUR, MINUTE, at
+from tests.attention.slow_oracle import US, calendar
 
 from postroom.attention.model import QuietWindow
 from postroom.attention.rules.times import (

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
-from tests.work.attention.histories import AGENT, CHANNEL, PLACES, URGENCY, policies
-from tests.work.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty
+from tests.attention.histories import AGENT, CHANNEL, PLACES, URGENCY, policies
+from tests.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty
 
 from postroom.attention import state as fact
 from postroom.attention.model import DecisionKind, NoticeState

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.work.attention.histories import History, histories
-from tests.work.attention.sample import DAY, PERSON, empty
-from tests.work.attention.slow_oracle import US, Oracle
+from tests.attention.histories import History, histories
+from tests.attention.sample import DAY, PERSON, empty
+from tests.attention.slow_oracle import US, Oracle
 
 from postroom.attention.model import Decision, DecisionKind
 from postroom.attention.rules.policy import PolicyBook, parse_policy

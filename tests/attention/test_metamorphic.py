@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.work.attention.histories import PLACES, URGENCY, History, histories, policies
-from tests.work.attention.sample import DAY, MINUTE, accepted, at, empty
-from tests.work.attention.test_slow_oracle import engine
+from tests.attention.histories import PLACES, URGENCY, History, histories, policies
+from tests.attention.sample import DAY, MINUTE, accepted, at, empty
+from tests.attention.test_slow_oracle import engine
 
 from postroom.attention.reading import left_at
 from postroom.attention.rules.decide import decide
