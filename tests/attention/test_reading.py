@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.attention.histories import History, histories
 from tests.attention.rules.test_decide import run
 from tests.attention.sample import HOUR, NIGHT, accepted, at, book, empty
-from tests.attention.test_slow_oracle import engine
+from tests.attention.test_oracle import engine
 
 from postroom.attention.reading import NoticeAct, notice_markup, plan, read_button
 from postroom.attention.rules.policy import PolicyBook, parse_policy

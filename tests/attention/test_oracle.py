@@ -1,8 +1,11 @@
-"""The engine and the oracle that wakes every minute agree on random histories."""
+"""The engine against an oracle that is slow and simple, and against cases of others."""
 
 from __future__ import annotations
 
 import os
+import tomllib
+from datetime import datetime, time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +14,16 @@ from tests.attention.histories import History, histories
 from tests.attention.sample import DAY, PERSON, empty
 from tests.attention.slow_oracle import US, Oracle
 
-from postroom.attention.model import Decision, DecisionKind
+from postroom.attention.model import Decision, DecisionKind, QuietWindow
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import SimulatedRun, simulate
+from postroom.attention.rules.times import next_slot, quiet_until
+from postroom.kernel.values.errors import ValidationError
+from postroom.kernel.values.ids import to_us
 from postroom.message.wishes import Because
+
+# -- The engine and the oracle that wakes every minute agree on random histories --
+
 
 HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))  # ten thousand in the long run
 AFTER = 2 * DAY
@@ -80,3 +89,76 @@ def test_until_is_when_it_goes_on_if_nothing_happens_before(history: History) ->
         after = [later for later in run.decisions[place + 1 :] if later.notice == one.notice]
         assert after
         assert after[0].at_us == one.until_us or after[0].kind is DecisionKind.EXPIRE
+
+
+# -- Cases of other systems, run as data; where we decided otherwise the data says so --
+
+
+DATA = tomllib.loads((Path(__file__).parent / "outside_cases.toml").read_text())
+
+
+def moment(text: str) -> int:
+    return to_us(datetime.fromisoformat(text))
+
+
+def quiet_hours(case: dict[str, Any]) -> tuple[QuietWindow, ...]:
+    return parse_policy({"quiet_hours": case.get("windows") or [case["window"]]}).quiet_hours or ()
+
+
+@pytest.mark.requirement("attention:outside-cases")
+@pytest.mark.parametrize("case", DATA["windows"], ids=lambda case: case["source"])
+def test_a_moment_is_inside_a_window_or_not(case: dict[str, Any]) -> None:
+    windows = quiet_hours(case)
+
+    assert [text for text in case["inside"] if quiet_until(windows, case["zone"], moment(text)) is None] == []
+    assert [text for text in case["outside"] if quiet_until(windows, case["zone"], moment(text)) is not None] == []
+
+
+@pytest.mark.requirement("attention:outside-cases")
+@pytest.mark.parametrize("case", DATA["until"], ids=lambda case: case["source"])
+def test_quiet_ends_when_it_ends_there(case: dict[str, Any]) -> None:
+    windows, zone = quiet_hours(case), case["zone"]
+
+    assert {at: quiet_until(windows, zone, moment(at)) for at in case["ends"]} == {
+        at: moment(end) for at, end in case["ends"].items()
+    }
+    assert [at for at in case["free"] if quiet_until(windows, zone, moment(at)) is not None] == []
+
+
+@pytest.mark.requirement("attention:outside-cases")
+@pytest.mark.parametrize("case", DATA["pairs"], ids=lambda case: f"{case['from']}-{case.get('until')}")
+def test_a_pair_of_times_is_accepted_or_refused(case: dict[str, Any]) -> None:
+    assert is_accepted({name: case[name] for name in ("from", "until") if name in case}) == case["accepted"]
+
+
+@pytest.mark.requirement("attention:outside-cases")
+@pytest.mark.parametrize("case", DATA["days"], ids=lambda case: case["source"])
+def test_names_of_days_are_accepted_or_refused(case: dict[str, Any]) -> None:
+    assert is_accepted({"from": "09:00", "until": "17:00", "days": case["days"]}) == case["accepted"]
+
+
+def is_accepted(window: dict[str, Any]) -> bool:
+    try:
+        parse_policy({"quiet_hours": [window]})
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.requirement("attention:outside-cases")
+@pytest.mark.parametrize("case", DATA["slots"], ids=lambda case: case["source"])
+def test_slots_follow_each_other_over_a_clock_change(case: dict[str, Any]) -> None:
+    slots, at, found = tuple(time.fromisoformat(one) for one in case["slots"]), moment(case["after"]), []
+    while len(found) < len(case["next"]):
+        at = next_slot(slots, (), case["zone"], at, {}) or 0
+        found.append(at)
+
+    assert found == [moment(text) for text in case["next"]]
+
+
+@pytest.mark.requirement("attention:outside-cases")
+def test_every_difference_is_listed() -> None:
+    tables = [case for name in ("windows", "pairs", "days", "slots") for case in DATA[name] if "differs" in case]
+
+    assert len(tables) == 14
+    assert all(one["cases"] and one["reason"] for one in DATA["left_out"])
