@@ -19,7 +19,6 @@ from postroom.kernel.values.errors import InternalError, SettingsError, UserErro
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
-from postroom.overview.why import asked_first, said_later
 from postroom.people.commands import PeopleBook, dated, people_book, plain
 from postroom.questions.commands import question_household, sentence
 from postroom.settings import Settings
@@ -358,6 +357,8 @@ def _at(moment: str, zone: str) -> str:
 
 
 def _delivery(delivery: dict[str, Any], at: Callable[[str], str]) -> list[str]:
+    from postroom.overview.why import asked_first, said_later
+
     lines = [
         f"{at(delivery['created_at'])}  messenger: stored as delivery {delivery['id']} "
         f"({delivery['intent']} over {delivery['channel']} to {delivery['target_identity']})"
