@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, bindparam, func, or_, select, text
 
@@ -444,22 +444,10 @@ class DeliveryReason:
     why: str
 
 
-class History(Protocol):
-    """The record, as it is at one moment."""
-
-    def trace(self, identifier: str) -> _Trace: ...
-
-    def note(self, identifier: str) -> _Note | None: ...
-
-    def around(self, delivery_id: str, channel: str) -> Mapping[str, Any]: ...
-
-    def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]: ...
-
-    def recent_ids(self, limit: int) -> list[str]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class StoredHistory:
+    """The record as one connection sees it, at one moment."""
+
     connection: Connection
 
     def trace(self, identifier: str) -> dict[str, Any]:
@@ -487,7 +475,7 @@ class Explained:
     why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
     now_us: int
 
-    def reasons(self, history: History, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
+    def reasons(self, history: StoredHistory, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
         meant = _meant(history, identifier, origin)
         notes = self._of_note(history, meant) if origin is None else []
@@ -498,7 +486,7 @@ class Explained:
         refused = [DeliveryReason(id=one["id"], why=why_refused(one, self.now_us)) for one in found["refusals"]]
         return notes + chosen + refused or [_without_delivery(_known(history, meant, origin))]
 
-    def _of_note(self, history: History, identifier: str) -> list[DeliveryReason]:
+    def _of_note(self, history: StoredHistory, identifier: str) -> list[DeliveryReason]:
         found = history.note(identifier)
         return [] if found is None else [DeliveryReason(id=identifier, why=self.why_note(found))]
 
@@ -506,13 +494,13 @@ class Explained:
         why = self.why_question(identifier, origin)
         return [] if why is None else [DeliveryReason(id=identifier, why=why)]
 
-    def _of_delivery(self, history: History, delivery: Mapping[str, Any]) -> DeliveryReason:
+    def _of_delivery(self, history: StoredHistory, delivery: Mapping[str, Any]) -> DeliveryReason:
         attempts = self.attempts_for(Priority(delivery["priority"]))
         around = Around(**history.around(delivery["id"], delivery["channel"]), max_attempts=attempts)
         return DeliveryReason(id=delivery["id"], why=why(delivery, delivery["attempts"], self.now_us, around))
 
 
-def traced(history: History, identifier: str, origin: str | None = None) -> _Trace:
+def traced(history: StoredHistory, identifier: str, origin: str | None = None) -> _Trace:
     """With an `origin`, only what that sender has sent is known."""
     return _known(history, _meant(history, identifier, origin), origin)
 
@@ -522,7 +510,7 @@ def nothing_traced(request_id: str) -> _Trace:
     return {"request_id": request_id, "hops": [], "deliveries": [], "delivery_count": 0, "refusals": []}
 
 
-def _meant(history: History, identifier: str, origin: str | None) -> str:
+def _meant(history: StoredHistory, identifier: str, origin: str | None) -> str:
     """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
     if len(identifier) < _SHORTEST_PREFIX or _anything(_trace(history, identifier, origin)):
         return identifier
@@ -541,7 +529,7 @@ def _without_delivery(found: _Trace) -> DeliveryReason:
     )
 
 
-def _trace(history: History, identifier: str, origin: str | None) -> _Trace:
+def _trace(history: StoredHistory, identifier: str, origin: str | None) -> _Trace:
     found = history.trace(identifier)
     return found if origin is None else _of_origin(found, origin)
 
@@ -562,7 +550,7 @@ def _anything(found: _Trace) -> bool:
     return bool(found["hops"] or found["deliveries"] or found["refusals"])
 
 
-def _known(history: History, identifier: str, origin: str | None) -> _Trace:
+def _known(history: StoredHistory, identifier: str, origin: str | None) -> _Trace:
     found = _trace(history, identifier, origin)
     if _anything(found):
         return found

@@ -24,7 +24,7 @@ from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Status
-from postroom.overview.counts import WhatWaits
+from postroom.overview.counts import StoredOverview, WhatWaits
 from postroom.people.book import inbox_of
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionPages
@@ -57,13 +57,9 @@ class Badges:
         return {"/questions": waits.questions, "/approvals": approvals, "/inbox": waits.unread}
 
 
-class AwaitingApproval(Protocol):
-    async def awaiting_approval(self, now_us: int) -> int: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingWork:
-    record: AwaitingApproval
+    record: StoredOverview
     notes: Notes
     approvals_on: bool
 
