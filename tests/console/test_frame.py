@@ -18,7 +18,7 @@ from tests.console.visiting import KnownPeople, visit
 # -- Names for the addresses of a page, and what each visitor may do with them --
 
 
-STATIC = Path("src/postroom/doors/console/static")
+STATIC = Path("src/postroom/console/static")
 MEMBER = Principal(Role.PERSON, "ben")
 ANN = HeldAddress(person_id="p1", name="Ann Example", channel="email", folded="ann@example.org")
 OWNER = HeldAddress(person_id="owner", name="Olga Owner", channel="telegram", folded="1000", is_verified=True)
