@@ -19,7 +19,7 @@ from benchmarks.peers.figures import percentile
 from benchmarks.peers.table import write_between
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import AttentionState, Fact, NoticeAccepted
 from postroom.kernel.values.ids import seconds
 from postroom.message.wishes import AcceptedNotice, Urgency

@@ -10,7 +10,7 @@ from postroom.attention.model import Decision
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.simulate import changed, simulate
+from postroom.attention.rules.simulate import changed, simulate
 from postroom.attention.state import AttentionState, Fact, PolicyChanged
 
 Events = Sequence[Fact | Decision]

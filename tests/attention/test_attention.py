@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.attention.attended import PLACES, Attended, Killed
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
-from tests.work.attention.attended import PLACES, Attended, Killed
+from tests.inbox.examples import AT_NIGHT, QUIET_ENDS_US, a_notification
+from tests.inbox.test_copies import a_batch
 
 from postroom.attention.model import NoticeState, Policy
 from postroom.attention.rules.policy import Absence, parse_policy
@@ -19,10 +22,14 @@ from postroom.attention.rules.times import Rotation
 from postroom.attention.store import attention_log, notices
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct
 from postroom.delivery.plane import Plane
+from postroom.inbox.copies import outgoing
+from postroom.inbox.inbox import InboxWishes
+from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.values.errors import Refused, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.message.wire import parse_notify
+from postroom.message.wishes import AttentionWish
 from postroom.overview.why_held import why_notice
 
 NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}]}  # the clock starts at midnight
@@ -563,3 +570,38 @@ async def test_people_of_a_rotation_are_known_by_their_ids(world: World) -> None
     house.attention.book.rotations = {"duty": turns}
     await house.attention.book.refresh()
     assert house.attention.book.policies.someone("duty", world.clock.now_us()) == "ann"
+
+
+# -- What the household itself sends is not considered; the copy of a note that needs an acknowledgement is --
+
+
+@pytest.mark.requirement("attention:note-fields")
+async def test_a_copy_is_a_notice_only_when_a_person_has_to_acknowledge_it(tmp_path: Path, clock: FakeClock) -> None:
+    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        house = Attended(world)
+        plain = a_batch([a_notification(wish=AttentionWish(thread="laundry"))], "UTC", address="ann@example.com")
+        sent = await house.plane.submit(outgoing(plain), request_id="plain", wait_seconds=5)
+        asks = a_batch([a_notification(wish=AttentionWish(needs_ack=True))], id="b2", address="ann@example.com")
+        answer = await house.plane.submit(outgoing(asks), request_id="asks", wait_seconds=5)
+        await house.look()
+
+        assert (sent.status, sent.notice_id) == (AnswerStatus.OK, None)
+        view = await house.attention.notice(answer.notice_id or "")
+        assert view is not None and (view.person, view.state) == ("ann", NoticeState.WAITING)
+        await house.attention.ack(view.id, "ann")
+        assert await house.attention.audit() == ()
+
+
+@pytest.mark.requirement("attention:one-quiet-hours")
+async def test_quiet_hours_set_in_the_inbox_hold_messages_too(tmp_path: Path, clock: FakeClock) -> None:
+    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        house = Attended(world)
+        wishes = InboxWishes(rows=StoredPreferences(world.database), book=house.attention.book)
+        await wishes.change("operator", lambda _: AT_NIGHT, clock.now_us())
+        answer = await house.notify("Good night")
+        assert (answer.status, answer.until_us) == (AnswerStatus.DEFERRED, QUIET_ENDS_US)
+
+        await wishes.change("operator", lambda one: replace(one, quiet_hours_start=None, quiet_hours_end=None), 0)
+        await house.look()
+        assert house.texts == ["Good night"]
+        assert await house.attention.audit() == ()

@@ -2,51 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from sqlalchemy import delete, update
+from tests.attention.attended import Attended
 from tests.attention.rules.test_decide import run
-from tests.work.attention.sample import NIGHT, accepted, at, book, empty
+from tests.attention.sample import NIGHT, accepted, at, book, empty
+from tests.clock import FakeClock
+from tests.delivery.world import Parts, World, generous, living_world
 
-from postroom.attention import laws
+from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, Auditor
 from postroom.attention.model import NoticeState
-from postroom.attention.state import Acked
+from postroom.attention.rules import laws
+from postroom.attention.state import Acked, Standing, decoded, encoded
+from postroom.attention.store import attention_people, notices
 
 RULES = book({"quiet_hours": NIGHT, "repeat_seconds": [300]})
 RUN = run(RULES, accepted("a", "21:00", "time_sensitive", needs_ack=True), accepted("b", "23:00"), until_us=at("23:00"))
-pytestmark = pytest.mark.requirement("attention:conservation")
 
 
 def with_state(name: str, **changes: object) -> object:
     return replace(RUN.state, notices={**RUN.state.notices, name: replace(RUN.state.notices[name], **changes)})
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_a_sound_log_has_nothing_unaccounted() -> None:
     assert laws.unaccounted(RUN.state, RULES, RUN.events, empty(), at("23:00")) == []
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_a_lost_notice_is_found() -> None:
     lost = replace(RUN.state, notices={"a": RUN.state.notices["a"]})
 
     assert laws.every_notice_in_one_cell(lost, ["a", "b"]) == ["L1 b was accepted and is nowhere"]
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_a_cause_that_decided_twice_is_found() -> None:
     assert laws.every_send_has_one_cause([RUN.decisions[0], RUN.decisions[0]])
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_a_member_of_no_digest_is_found() -> None:
     assert laws.in_one_digest_at_most(with_state("b", state=NoticeState.DIGESTED))
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_a_row_that_is_not_the_fold_of_its_log_is_found() -> None:
     assert laws.the_log_is_the_state(with_state("b", repeats=3), RUN.events, empty())
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_what_is_due_and_not_done_is_found() -> None:
     assert laws.every_open_notice_has_a_next(RUN.state, RULES, at("2026-01-06T08:00"))
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_what_is_held_too_long_or_for_nothing_is_found() -> None:
     late, idle = with_state("b", until_us=at("2026-02-06T08:00")), with_state("b", until_us=None, reasons=())
 
@@ -54,11 +68,91 @@ def test_what_is_held_too_long_or_for_nothing_is_found() -> None:
     assert "L5 b waits for nothing" in laws.every_open_notice_has_a_next(idle, RULES, at("23:00"))
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_a_repeat_after_the_answer_is_found() -> None:
     repeat = next(one for one in RUN.decisions if one.kind == "repeat")
 
     assert laws.nothing_after_the_answer([Acked(at_us=0, notice="a"), repeat])
 
 
+@pytest.mark.requirement("attention:conservation")
 def test_what_counts_as_sent_without_a_receipt_is_found() -> None:
     assert laws.receipts_are_what_was_sent(with_state("b", state=NoticeState.SENT))
+
+
+# -- The gauge counts what breaks a law, and who stays due --
+
+
+HELD_AT_NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}]}
+
+
+@pytest.fixture
+async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
+    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        yield world
+
+
+class Gauge:
+    def __init__(self) -> None:
+        self.counts: list[int] = []
+
+    def unaccounted(self, count: int) -> None:
+        self.counts.append(count)
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_it_looks_once_a_minute_and_costs_nothing_where_there_are_no_notices(world: World) -> None:
+    house, gauge = Attended(world), Gauge()
+    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    finished = world.database.finished
+    assert await auditor.look() == world.clock.now_us() + LOOK_SECONDS * 1_000_000
+    assert (gauge.counts, world.database.finished) == ([0], finished)
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_what_is_lost_or_waits_for_nothing_is_counted(world: World) -> None:
+    house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
+    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    await house.notify("Hello")
+    await auditor.look()
+    (row,) = await world.rows(notices)
+    idle = encoded(replace(decoded(Standing, row["standing"]), until_us=None, reasons=()))
+    await world.database.write(lambda connection: connection.execute(update(notices).values(standing=idle)))
+    await auditor.look()
+    await world.database.write(lambda connection: connection.execute(delete(notices)))
+    world.clock.jump(COUNT_SECONDS)
+    await auditor.look()
+    assert gauge.counts[0] == 0 and gauge.counts[1] > 0 and gauge.counts[2] > 0
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_all_that_is_kept_is_counted_once_an_hour_and_what_was_missing_stays_counted(world: World) -> None:
+    house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
+    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    await house.notify("Hello")
+    world.clock.jump(3600)
+    await house.look()
+    await auditor.look()
+    await world.database.write(lambda connection: connection.execute(delete(notices)))
+    world.clock.jump(LOOK_SECONDS)
+    await auditor.look()
+    world.clock.jump(COUNT_SECONDS)
+    await auditor.look()
+    world.clock.jump(LOOK_SECONDS)
+    await auditor.look()
+    assert gauge.counts == [0, 0, 1, 1]
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_who_is_still_due_at_the_next_look_is_counted_and_a_machine_that_slept_is_not(world: World) -> None:
+    house, gauge = Attended(world, HELD_AT_NIGHT), Gauge()
+    auditor = Auditor(attention=house.attention, queue=house.keeper.queue, meter=gauge)
+    await house.notify("Hello")
+    world.clock.jump(3600)
+    await auditor.look()  # it has just woken
+    world.clock.jump(LOOK_SECONDS)
+    await auditor.look()
+    await house.look()
+    await auditor.look()
+    assert gauge.counts == [0, 1, 0]
+    assert [row["next_at"] for row in await world.rows(attention_people)] == [None]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from tests.attention.histories import History, histories
 from tests.attention.rules.test_decide import run
-from tests.work.attention.histories import History, histories
-from tests.work.attention.sample import HOUR, NIGHT, accepted, at, book, empty
-from tests.work.attention.test_slow_oracle import engine
+from tests.attention.sample import HOUR, NIGHT, accepted, at, book, empty
+from tests.attention.test_oracle import engine
 
 from postroom.attention.reading import NoticeAct, notice_markup, plan, read_button
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import changed, simulate
+from postroom.attention.rules.simulate import changed, simulate
 from postroom.attention.state import PolicyChanged
 
 

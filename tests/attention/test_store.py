@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
+from tests.attention.attended import Names
+from tests.attention.sample import HOUR, PERSON, accepted, at
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
-from tests.work.attention.attended import Names
-from tests.work.attention.sample import HOUR, PERSON, accepted, at
 
 from postroom.attention.model import NoticeChanges, NoticeState, Wanted
 from postroom.attention.reading import NoticeReading

@@ -1,4 +1,4 @@
-"""What is sent, frozen: to whom, as what, and what it changes."""
+"""One turn is the same as all of them, and the state is stored and read as it was."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
-from tests.attention.test_state import book_of
-from tests.work.attention.histories import History, histories
-from tests.work.attention.sample import PERSON, accepted, empty
+from tests.attention.histories import History, histories
+from tests.attention.sample import PERSON, accepted, empty
 
 from postroom.attention.model import (
     Decision,
@@ -23,14 +22,49 @@ from postroom.attention.model import (
     frozen,
 )
 from postroom.attention.rules.fold import fold
-from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.simulate import simulate
-from postroom.attention.state import Fact, NoticeAccepted, encoded
+from postroom.attention.rules.policy import PolicyBook, parse_policy
+from postroom.attention.rules.simulate import simulate
+from postroom.attention.state import Fact, NoticeAccepted, decoded, decoded_event, encoded
 from postroom.attention.turn import ORIGIN, NewNotice, Turn, event_of, frozen_message, state_of
 from postroom.kernel.values.ids import DeliveryId
+from postroom.message.attachment import Attachment
+from postroom.message.delivery import Format, Priority
 from postroom.message.markup import Markup
 from postroom.message.outgoing import Outgoing
-from postroom.message.wishes import Because, HoldReason
+from postroom.message.wishes import AttentionWish, Because, HoldReason, Urgency
+
+# -- Everything the engine makes is JSON and back the same value --
+
+
+def book_of(history: History) -> PolicyBook:
+    return PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories())
+def test_facts_and_decisions_come_back_as_they_were(history: History) -> None:
+    run = simulate(history.facts, book_of(history), state=empty())
+    for event in run.events:
+        assert decoded_event(type(event).__name__, encoded(event)) == event
+
+
+def test_a_message_comes_back_as_it_was() -> None:
+    file = Attachment(upload_id="u", sha256="s", name="a.txt", media_type="text/plain", size=3)
+    wish = AttentionWish(urgency=Urgency.CRITICAL, needs_ack=True)
+    message = Outgoing(
+        origin_butler="cook",
+        channel="telegram",
+        message="**Hi** ü",
+        format=Format.MARKDOWN,
+        priority=Priority.HIGH,
+        attachments=(file,),
+        wish=wish,
+    )
+    assert decoded(Outgoing, encoded(message)) == message
+
+
+# -- What is sent, frozen: to whom, as what, and what it changes --
+
 
 FACT = accepted("a", "09:00")
 STATE = fold(empty(), FACT)

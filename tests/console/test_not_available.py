@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, approvals_section
+from postroom.console.live import ShownActions
 from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.kernel.database.workers import LivingWorker
+from postroom.kernel.guard.tools import person
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal
 from postroom.message.address import ClosedAddress
@@ -19,6 +22,7 @@ from postroom.overview.health import health_section
 from postroom.overview.today import Day, TodayPage, today_section
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionCard
+from postroom.testing.case import HeldFiles
 from tests.console.visiting import opened
 
 SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "questions", "series")
@@ -151,3 +155,29 @@ async def test_health_names_the_processes_that_send_where_it_knows() -> None:
 
     assert "postroom worker on barn (12)" in await opened(health_section(known, known))
     assert "Who sends" not in await opened(health_section(away, away))
+
+
+# -- A source that does not answer is said to be away, and never taken for nothing --
+
+
+class AwayDecisions(OwnDecisions):
+    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions:
+        raise TargetUnavailable("the store cannot be reached")
+
+
+AWAY = AwayDecisions(approvals=None, may_decide=person)  # type: ignore[arg-type]  # it is away
+
+
+async def test_approvals_that_are_away_are_not_nothing() -> None:
+    pages = ApprovalPages(decisions=AWAY, is_on=True, letters=(), files=HeldFiles())
+    shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=True, channels=["email"]), person))
+
+    assert "This source is not available just now." in shown
+    assert "Nothing waits for you" not in shown
+
+
+async def test_approvals_that_are_off_say_so() -> None:
+    pages = ApprovalPages(decisions=AWAY, is_on=False, letters=(), files=HeldFiles())
+    shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=False, channels=["email"]), person))
+
+    assert "Approvals are off" in shown

@@ -13,11 +13,11 @@ from chaos.attention.timing import SLOTS, before_the_hour
 from chaos.crash_points import Point
 from chaos.journal import Entry, Step
 from chaos.scenarios.attention_kills import DIGEST, ESCALATION, POLICY
-from tests.work.attention.sample import HOUR, MINUTE, PERSON, accepted, at, book, empty
+from tests.attention.sample import HOUR, MINUTE, PERSON, accepted, at, book, empty
 
 from postroom.attention.model import Decision
 from postroom.attention.rules.policy import parse_policy
-from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import Acked, Fact, PolicyChanged, ReceiptIn, SendOutcome
 
 ASKING = {"repeat_seconds": [300], "escalation": [{"after_seconds": 900, "channel": "email"}]}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Fact
 from tests.app.asked_household import until
+from tests.attention.sample import accepted, at, book, empty
 from tests.museum.house import House
-from tests.work.attention.sample import accepted, at, book, empty
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 POLICY = "/v1/people/owner/attention"

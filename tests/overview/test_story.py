@@ -12,15 +12,17 @@ from sqlalchemy import insert
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, generous, living_world
 from tests.opened_database import KINDS, opened_database, opened_file
-from tests.world.store.delivery_rows import NOON_US, request_row, write
+from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
 from tests.world.store.query_plans import query_plans
 
 from postroom.approvals.store.tables import pending_actions
+from postroom.delivery.reading.file import DeliveryQuery, RowPage
 from postroom.delivery.store.tables import circuit_states
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Message
-from postroom.overview.story import DryRun, note, recent_ids, surroundings
+from postroom.overview.dry_run import DryRun
+from postroom.overview.story import StoredDeliveries, ids_with_prefix, note, recent_ids, search, surroundings
 
 
 async def test_a_channel_that_stumbles_is_told_without_the_words_it_stumbled_over(
@@ -116,3 +118,77 @@ async def test_a_million_others_are_not_read_to_count_those_ahead(tmp_path: Path
             await around(database, request_row())
 
     assert any("ix_delivery_requests_order (order_key=? AND id<?)" in step for step in steps), steps
+
+
+# -- Ids that begin alike are found in both databases, wherever they are kept --
+
+
+async def beginning(database: Database, prefix: str, origin: str | None = None) -> dict[str, str]:
+    return await database.read(partial(ids_with_prefix, prefix=prefix, origin=origin, most=10))
+
+
+async def test_deliveries_and_requests_are_found_by_how_they_begin(database: Database) -> None:
+    rows = [
+        request_row(NOON_US, id="01aa-1", request_id="01aa-0"),
+        request_row(NOON_US, id="01ab-1", request_id="breakfast"),
+    ]
+    await write(database, rows)
+
+    assert await beginning(database, "01aa") == {"01aa-1": "01aa-0", "01aa-0": "01aa-0"}
+    assert await beginning(database, "01") == {"01ab-1": "breakfast", "01aa-1": "01aa-0", "01aa-0": "01aa-0"}
+    assert await beginning(database, "break") == {"breakfast": "breakfast"}
+
+
+@pytest.mark.parametrize("prefix", ["%", "_1aa", "01aa-1x"])
+async def test_only_what_really_begins_so_is_found(database: Database, prefix: str) -> None:
+    await write(database, [request_row(NOON_US, id="01aa-1")])
+
+    assert await beginning(database, prefix) == {}
+
+
+async def test_with_an_origin_only_its_own_are_found(database: Database) -> None:
+    await write(database, [request_row(NOON_US, id="01aa-1", origin_butler="health")])
+
+    assert list(await beginning(database, "01aa", "health")) == ["01aa-1"]
+    assert await beginning(database, "01aa", "general") == {}
+
+
+# -- Searching the ledger: filters, order, and pages over very many rows --
+
+
+@pytest.mark.requirement("messenger:delivery-search")
+async def test_rows_of_one_moment_keep_their_order_over_pages(database: Database) -> None:
+    rows = [request_row(NOON_US) for _ in range(30)]
+    await write(database, rows)
+    seen: list[str] = []
+    before = None
+    for _ in range(4):
+        found = await database.read(partial(search, query=DeliveryQuery(page=RowPage(limit=8, before=before))))
+        seen += [one["delivery_id"] for one in found[:8]]
+        before = seen[-1]
+
+    assert seen == [one["id"] for one in reversed(rows)]
+
+
+@pytest.mark.requirement("messenger:delivery-search")
+async def test_one_row_more_than_the_page_tells_that_there_are_more(database: Database) -> None:
+    await write(database, [request_row(NOON_US + n) for n in range(3)])
+
+    for limit, found in ((1, 2), (2, 3), (3, 3), (4, 3)):
+        rows = await database.read(partial(search, query=DeliveryQuery(page=RowPage(limit=limit))))
+        assert len(rows) == found, limit
+
+
+@pytest.mark.requirement("messenger:attempt-log")
+async def test_a_delivery_without_attempts_is_not_an_unknown_one(database: Database) -> None:
+    waiting, tried = request_row(status="pending", calls=0), request_row()
+    await write(database, [waiting, tried], [attempt_row(tried, 2, 1.0), attempt_row(tried, 1, 2.0)])
+    record = StoredDeliveries(database)
+
+    assert await record.attempts(waiting["id"]) == []
+    assert [one["attempt_number"] for one in await record.attempts(tried["id"]) or ()] == [1, 2]
+    assert await record.attempts("unknown") is None
+    assert await record.delivery("unknown") is None
+    status = await record.delivery(waiting["id"])
+    assert status is not None
+    assert (status["latest_attempt"], status["next_attempt_at"]) == (None, "2026-01-01T12:00:00.000000Z")

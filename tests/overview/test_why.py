@@ -1,4 +1,4 @@
-"""Why a delivery is where it is, told from its record."""
+"""Why a delivery, a question, a note or a notice is where it is."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.attention.sample import HOUR, MINUTE, NIGHT, PERSON, accepted, book, empty
+from tests.attention.sample import at as moment
 from tests.clock import START_US
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, a_notification
 from tests.questions.sample_questions import ANNA, HOUR_US, new_attempt, new_question
 
+from postroom.attention.model import NoticeState
+from postroom.attention.reading import NoticeView, SendView
+from postroom.attention.rules.simulate import simulate
+from postroom.attention.state import Acked, Fact, MayArriveTwice, Withdrawn
 from postroom.inbox.model import Preferences
 from postroom.kernel.values.errors import shortened
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.message.delivery import AttemptResult, QuarantineReason, Status
 from postroom.message.inbound import Assurance
 from postroom.overview.why import Around, why, why_refused
-from postroom.overview.why_held import sentences, why_note, why_question
+from postroom.overview.why_held import _ENDS, sentences, why_held, why_note, why_notice, why_question
 from postroom.questions.model import (
     BY_DEFAULT,
     AnsweredBy,
@@ -34,6 +40,9 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.telling import QuestionStory, QuestionView
+
+# -- Why a delivery is where it is, told from its record --
+
 
 NOW = seconds(1_800_000_000)
 
@@ -77,7 +86,6 @@ def asked(outcome: str, answer: str, message: str | None = None) -> dict[str, An
 
 OPEN = {"state": "open", "consecutive_failures": 5, "trip_reason": "connection refused"}
 GONE = attempt("retryable_error", "connection refused")
-
 CASES = [
     pytest.param(
         row("delivered", attempts=1, provider_delivery_id="77"),
@@ -294,7 +302,11 @@ def test_whatever_the_record_holds_there_is_an_answer(
 WHY_NOW = START_US + 3_600_000_000  # one hour into the quiet hours of AT_NIGHT
 EARLIER = WHY_NOW - 60_000_000
 WAITING = dict.fromkeys(("cancelled_at", "failed_at", "delivered_at", "delivery_id", "batch_id", "error_message"))
+
+
 WAITING |= {"deliver_after": START_US + 7 * 3_600_000_000, "quiet": True}
+
+
 DUE = {**WAITING, "deliver_after": EARLIER}
 IN_APP = Preferences()
 
@@ -503,3 +515,71 @@ def test_a_question_without_words_still_has_a_story() -> None:
 
     first = next(sentences(QuestionStory(view=view, events=(), attempts=()), START_US + HOUR_US))
     assert "a question whose words have been erased" in first
+
+
+# -- Why a notice is where it is, in sentences --
+
+
+QUIET = {"quiet_hours": NIGHT}
+
+
+def view(policy: dict[str, Any], *facts: Fact, until: str = "2026-01-06T12:00") -> NoticeView:
+    run = simulate(facts, book(policy), state=empty(), until_us=moment(until))
+    return NoticeView(
+        standing=run.state.notices["a"],
+        sends=tuple(SendView(send=one, delivery_id="d1") for one in run.state.sends.values()),
+        decisions=tuple(one for one in run.decisions if one.notice == "a"),
+    )
+
+
+@pytest.mark.requirement("attention:why-notice")
+def test_what_is_held_says_why_and_when_it_is_looked_at_next() -> None:
+    held = view(QUIET, accepted("a", "23:00"), until="23:30")
+    said = why_notice(held, "Ada", moment("23:30"))
+    assert said.startswith("cook wrote this to Ada 30 minutes ago.")
+    assert "It is held because it is quiet for them; the next look is in 7 hours" in said
+
+
+@pytest.mark.requirement("attention:why-notice")
+def test_what_was_held_and_sent_says_both_and_names_the_delivery() -> None:
+    sent = view(QUIET, accepted("a", "23:00"))
+    said = why_notice(sent, "Ada", moment("2026-01-06T12:00"))
+    assert "It was held 13 hours ago because it is quiet for them" in said
+    assert said.endswith("It was sent. Delivery d1 carried it over telegram (notice).")
+    assert (why_held(sent, moment("2026-01-06T12:00")) or "").startswith("It was a notice before (a). It was held")
+
+
+@pytest.mark.requirement("attention:why-notice")
+def test_what_left_at_once_was_not_held() -> None:
+    assert why_held(view({}, accepted("a", "09:00")), moment("09:01")) is None
+
+
+@pytest.mark.requirement("attention:why-notice")
+def test_each_end_says_how_it_came_to_that() -> None:
+    facts = [accepted("a", "23:00", key="k"), Withdrawn(at_us=moment("23:10"), agent="cook", key="k")]
+    assert "It was withdrawn and not sent" in why_notice(view(QUIET, *facts), "Ada", moment("23:20"))
+    expired = view(QUIET, accepted("a", "23:00", expires_us=moment("23:30")))
+    assert "It was not sent: its time was over." in why_notice(expired, "Ada", moment("23:40"))
+    asked = view({}, accepted("a", "09:00", needs_ack=True), Acked(at_us=moment("09:05"), notice="a", by=PERSON))
+    assert "It was acknowledged." in why_notice(asked, "Ada", moment("09:06"))
+
+
+@pytest.mark.requirement("attention:why-notice")
+def test_what_may_arrive_twice_says_where() -> None:
+    first = view({}, accepted("a", "09:00"))
+    key = first.sends[0].send.key
+    again = view(
+        {},
+        accepted("a", "09:00"),
+        MayArriveTwice(at_us=moment("09:00") + MINUTE, notice="a", send=key, channel="telegram"),
+    )
+    assert again.standing.uncertain
+    assert "It may arrive twice: telegram was sending it already" in why_notice(again, "Ada", moment("09:00") + HOUR)
+
+
+@pytest.mark.requirement("attention:why-notice")
+def test_there_are_words_for_every_state() -> None:
+    first = view({}, accepted("a", "09:00"))
+    for state in NoticeState:
+        assert why_notice(replace(first, standing=replace(first.standing, state=state)), "Ada", moment("10:00"))
+    assert set(_ENDS) == set(NoticeState) - {NoticeState.ACCEPTED, NoticeState.HELD}

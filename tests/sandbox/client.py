@@ -12,7 +12,8 @@ from typing import Any
 import aiohttp
 
 from postroom.kernel.running.clock import Clock
-from postroom.sandbox.server import SANDBOX_TOKEN, Sandbox, SandboxOptions
+from postroom.sandbox.records import SANDBOX_TOKEN
+from postroom.sandbox.server import Sandbox, SandboxOptions
 
 Start = Callable[..., Awaitable["Client"]]
 

@@ -1,27 +1,16 @@
-"""A message as a notice to one person."""
+"""Which notice a person is shown when and where: the service behind every door."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from postroom.attention.carrying import LEASE_SECONDS, Carrier
-from postroom.attention.model import (
-    CELLS,
-    UNSENT,
-    NoticeChanges,
-    NoticeMove,
-    NoticeRow,
-    NoticeState,
-    Policy,
-    SendRow,
-    Wanted,
-    may,
-    policy_hash,
-    room_of,
-)
+from prometheus_client import CollectorRegistry, Gauge
+
+from postroom.attention.considering import Considering
+from postroom.attention.model import CELLS, NoticeMove, NoticeRow, NoticeState, Policy, Wanted, may, policy_hash
 from postroom.attention.reading import AttentionFigures, Comparison, NoticeReading, NoticeView, PlanItem
 from postroom.attention.rules.policy import Absence, PolicyBook, Rules
 from postroom.attention.rules.times import Rotation, after_open_time
@@ -30,89 +19,23 @@ from postroom.attention.state import (
     AwaySet,
     Fact,
     Muted,
-    NoticeAccepted,
     NoticeSend,
     PolicyChanged,
     Snoozed,
-    Standing,
     Unmuted,
     Withdrawn,
     decoded,
 )
-from postroom.attention.turn import Doorstep, Drafted, KnowsPeople, NewNotice, NoticeBook, SendQueue, Turn
-from postroom.kernel.values.errors import (
-    Code,
-    ErrorClass,
-    FieldError,
-    Refused,
-    StoreUnavailable,
-    ValidationError,
-    error_of,
-)
+from postroom.attention.store import StoredNotices
+from postroom.attention.turn import KnowsPeople, NoticeBook, Turn
+from postroom.kernel.values.errors import Code, ErrorClass, FieldError, Refused, ValidationError, error_of
 from postroom.kernel.values.ids import seconds
-from postroom.message.outgoing import INBOX_AGENT, AnswerStatus, Outcome, Outgoing
-from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Urgency, derived_id
-
-_SHOWN: Final = 200  # characters of a line in a list
-_ID: Final = 32  # short enough for a button
-_NO_WISH: Final = AttentionWish()
-
-
-def asks_for_more(wish: AttentionWish | None) -> bool:
-    """What is to be remembered even where no one has a policy."""
-    if wish is None:
-        return False
-    critical = wish.urgency is Urgency.CRITICAL  # without a grant it is not, and its sender is told
-    return critical or wish.needs_ack or wish.supersedes is not None or wish.expires_in_seconds is not None
-
-
-def notice_id(key: str) -> str:
-    """The same request is the same notice."""
-    return derived_id("notice", key)[:_ID]
-
-
-def new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> NewNotice:
-    outgoing, wish = drafted.outgoing, drafted.outgoing.wish or _NO_WISH
-    notice = AcceptedNotice(
-        id=notice_id(drafted.key),
-        person=person,
-        agent=outgoing.origin_butler,
-        created_us=now_us,
-        channel=outgoing.channel,
-        text=_line(outgoing),
-        urgency=wish.urgency or PRIORITY_URGENCY[str(outgoing.priority)],
-        category=wish.category,
-        thread=wish.thread,
-        key=wish.supersedes,
-        needs_ack=wish.needs_ack,
-        expires_us=now_us + seconds(wish.expires_in_seconds) if wish.expires_in_seconds is not None else None,
-        fingerprint=_sameness(outgoing),
-        room=room_of(outgoing),
-    )
-    return NewNotice(
-        fact=NoticeAccepted(at_us=now_us, notice=notice),
-        outgoing=outgoing,
-        request_id=request_id,
-        fingerprint=drafted.fingerprint,
-    )
-
-
-def _line(outgoing: Outgoing) -> str:
-    words = " ".join((outgoing.subject or outgoing.message).split())
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
-
-
-def _sameness(outgoing: Outgoing) -> str:
-    """What says the same, however it is spaced."""
-    files = [one.sha256 for one in outgoing.attachments]
-    return derived_id(" ".join((outgoing.subject or "").split()), " ".join(outgoing.message.split()), *files)
-
-
-# Attention: which notice a person is shown when and where; the service behind every door.
-
+from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
+from postroom.message.wishes import AcceptedNotice, Urgency
 
 MOST_LISTED: Final = 100
-WEEK_US: Final = seconds(7 * 86_400)
+_WEEK_US: Final = seconds(7 * 86_400)
+_PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -294,7 +217,7 @@ class Attention:
 
     async def preview(self, person: str, policy: Policy | None) -> tuple[str, ...]:
         """In words, what this policy would have changed over the last week."""
-        return (await self.simulate(person, policy, self.book.clock.now_us() - WEEK_US)).words
+        return (await self.simulate(person, policy, self.book.clock.now_us() - _WEEK_US)).words
 
     async def simulate(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
         named = await self._checked(person, policy) if policy is not None else None
@@ -333,9 +256,6 @@ class Attention:
         self.book.tell_others()
 
 
-_PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
-
-
 def _not_found() -> Refused:
     return Refused(Code.NOT_FOUND, "there is no such notice")
 
@@ -345,223 +265,18 @@ def _something(agent: str | None, thread: str | None, category: str | None) -> N
         raise ValidationError.of([FieldError("agent", "one of agent, thread and category is needed", "required")])
 
 
-# Counts now and then whether every notice is accounted for.
+# -- The people whom policies, rotations and absences name, and who of them is not there --
+
+_Named = tuple[str, str]  # the field as it is written, and who stands in it
 
 
-LOOK_SECONDS: Final = 60.0
-COUNT_SECONDS: Final = 3600.0
-_MOST_LATE: Final = 1000
-
-
-class UnaccountedGauge(Protocol):
-    def unaccounted(self, count: int) -> None: ...
-
-
-@dataclass(slots=True, kw_only=True)
-class Auditor:
-    """
-    The laws of what is open, and of L5 also that nothing stays due: a person counts who was overdue at the look before
-    as well, so that a machine that slept is not taken for one that forgot. All that is kept is counted once an hour,
-    because that costs more the more there is.
-    """
-
-    attention: Attention
-    queue: SendQueue
-    meter: UnaccountedGauge
-    _late: frozenset[str] = field(init=False, default=frozenset())
-    _lost: Sequence[str] = field(init=False, default=())
-    _count_again_us: int = field(init=False, default=0)
-
-    async def look(self) -> int:
-        now_us = self.attention.book.clock.now_us()
-        self.meter.unaccounted(await self._unaccounted(now_us) if self.attention.book.known else 0)
-        return now_us + seconds(LOOK_SECONDS)
-
-    async def _unaccounted(self, now_us: int) -> int:
-        before, self._late = self._late, frozenset(await self.queue.due(now_us - seconds(LOOK_SECONDS), _MOST_LATE))
-        if now_us >= self._count_again_us:
-            self._lost = await self.attention.reading.first_law()
-            self._count_again_us = now_us + seconds(COUNT_SECONDS)
-        return len(await self.attention.reading.open_laws()) + len(self._lost) + len(before & self._late)
-
-
-# Whether a message leaves now: asked by the one way out before it accepts anything.
-
-
-_NOT_SENT: Final = frozenset({NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Considering:
-    book: NoticeBook
-    doorstep: Doorstep
-    carrier: Carrier
-
-    async def consider(self, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome | None:
-        meant = await self._meant(outgoing, request_id)
-        return await self._accepted(*meant, request_id, wait_seconds) if meant is not None else None
-
-    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
-        """How it would be held; None when it would leave now. Nothing is written."""
-        if (meant := await self._meant(outgoing, request_id)) is None:
-            return None
-        drafted, person = meant
-        name = notice_id(drafted.key)
-        loaded = await self.book.store.read(person, self.book.wanted(person, Wanted(notices=(name,))))
-        turn = Turn(person, loaded, self.book.policies, self.book.clock.now_us())
-        turn.hear_of_channels(self.book.down)
-        if name not in turn.state.notices:
-            if _is_neutral(turn, drafted):
-                return None
-            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
-            turn.judge()
-        standing = turn.state.notices[name]
-        return _held(standing, request_id) if standing.send is None else None
-
-    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> str:
-        """The id of a notice that begins with the person's wish to see it later."""
-        drafted = await self.doorstep.drafted(outgoing, request_id)
-        name = notice_id(drafted.key)
-
-        def step(turn: Turn) -> NoticeChanges | None:
-            if name in turn.state.notices:
-                return None
-            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
-            turn.take(Snoozed(at_us=turn.moment_us, notice=name, until_us=until_us))
-            turn.judge()
-            return turn.changes()
-
-        await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
-        self.book.woken.ring()
-        return name
-
-    async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
-        """The message and its person, where there is something to consider."""
-        await self.book.heed()
-        more = asks_for_more(outgoing.wish)
-        if _is_own(outgoing) or (self.book.neutral and not more):
-            return None
-        drafted = await self.doorstep.drafted(outgoing, request_id)
-        person = await self._person(drafted)
-        if person is None or drafted.known or not (more or self._concerns(person)):
-            return None
-        return drafted, person
-
-    async def _person(self, drafted: Drafted) -> str | None:
-        """Whose address it is; a stranger has no policy."""
-        outgoing = drafted.outgoing
-        if outgoing.recipient is None:
-            return await self.book.people.owner()
-        found = await self.book.people.at(outgoing.channel, drafted.address)
-        return found or await self.book.people.called(outgoing.recipient)
-
-    def _concerns(self, person: str) -> bool:
-        return not self.book.policies.neutral(person) or person in self.book.known
-
-    async def _accepted(self, drafted: Drafted, person: str, request_id: str, wait_seconds: float) -> Outcome | None:
-        name, sent = notice_id(drafted.key), list[SendRow]()
-
-        def step(turn: Turn) -> NoticeChanges | None:
-            sent.clear()
-            if name in turn.state.notices or _is_neutral(turn, drafted):
-                return None
-            changes = self._step(turn, new_notice(drafted, person, request_id, turn.moment_us))
-            sent.extend(one for one in changes.sends if one.lease_us is not None)
-            return changes
-
-        turn = await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
-        before = next((one for one in turn.loaded.notices if one.id == name), None)
-        if before is not None:
-            return await self._again(before, drafted, request_id, wait_seconds)
-        if name not in turn.state.notices:
-            return None
-        if any(one.send for one in turn.decisions if one.notice != name):
-            self.book.woken.ring()
-        return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
-
-    def _step(self, turn: Turn, new: NewNotice) -> NoticeChanges:
-        turn.accept(new)
-        turn.judge()
-        lease_us = turn.now_us + seconds(LEASE_SECONDS)
-        return turn.changes(leased=turn.own_send(new.fact.notice.id), lease_us=lease_us)
-
-    async def _answer(self, standing: Standing, sent: list[SendRow], request_id: str, wait_seconds: float) -> Outcome:
-        """What may leave now leaves in the same breath; the loop takes up what dies here."""
-        if not sent:
-            return _held(standing, request_id)
-        try:
-            outcome = await self.carrier.hand_over(sent[0], wait_seconds)
-        except StoreUnavailable:
-            return _on_its_way(standing, request_id)
-        return self._of(standing, outcome, request_id)
-
-    def _of(self, standing: Standing, outcome: Outcome, request_id: str) -> Outcome:
-        """A refusal for now holds the notice; it is not lost, so it is no error."""
-        if outcome.delivery_id is None and outcome.retryable:
-            return _on_its_way(standing, request_id)
-        return replace(outcome, request_id=request_id, notice_id=standing.notice.id, urgency=standing.lowered)
-
-    async def _again(self, row: NoticeRow, drafted: Drafted, request_id: str, wait_seconds: float) -> Outcome:
-        """The same key again is the same notice and has the same answer."""
-        if row.fingerprint != drafted.fingerprint:
-            error = FieldError("idempotency_key", "was already used for another message", "key_reused")
-            raise ValidationError.of([error])
-        standing = decoded(Standing, row.standing)
-        if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
-            return _held(standing, request_id)
-        (send,) = await self.book.store.sends([standing.send])
-        if send.delivery_id is None and send.lease_us is not None:
-            return _on_its_way(standing, request_id)
-        return self._of(standing, await self.carrier.submitted(send, wait_seconds), request_id)
-
-
-def _is_own(outgoing: Outgoing) -> bool:
-    """The copy of a note that a person has to acknowledge has waited, and is followed until they have."""
-    asks = outgoing.origin_butler == INBOX_AGENT and outgoing.wish is not None and outgoing.wish.needs_ack
-    return outgoing.origin_butler in OWN_AGENTS and not asks
-
-
-def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
-    """Asked under the lock: a policy may have been set or taken away since."""
-    silent = not turn.state.silences and not turn.state.absences and not turn.state.tombstones
-    return turn.book.neutral(turn.person) and silent and not asks_for_more(drafted.outgoing.wish)
-
-
-def _held(standing: Standing, request_id: str) -> Outcome:
-    return Outcome(
-        status=AnswerStatus.MUTED if standing.state is NoticeState.MUTED else AnswerStatus.DEFERRED,
-        request_id=request_id,
-        channel=standing.notice.channel,
-        notice_id=standing.notice.id,
-        urgency=standing.lowered,
-        until_us=standing.until_us,
-        reasons=tuple(dict.fromkeys(str(one.reason) for one in standing.reasons)),
-    )
-
-
-def _on_its_way(standing: Standing, request_id: str) -> Outcome:
-    return Outcome(
-        status=AnswerStatus.ACCEPTED,
-        request_id=request_id,
-        channel=standing.notice.channel,
-        notice_id=standing.notice.id,
-        urgency=standing.lowered,
-    )
-
-
-# The people whom policies, rotations and absences name, and who of them is not there.
-
-
-Named = tuple[str, str]  # the field as it is written, and who stands in it
-
-
-def in_policy(policy: Policy | None, rotations: Mapping[str, Rotation], path: str = "") -> Iterator[Named]:
+def in_policy(policy: Policy | None, rotations: Mapping[str, Rotation], path: str = "") -> Iterator[_Named]:
     for place, step in enumerate(policy.escalation or () if policy is not None else ()):
         if step.person is not None and step.person not in rotations:
             yield f"{path}escalation.{place}.person", step.person
 
 
-def in_rotations(rotations: Mapping[str, Rotation], path: str) -> Iterator[Named]:
+def in_rotations(rotations: Mapping[str, Rotation], path: str) -> Iterator[_Named]:
     for name, rotation in rotations.items():
         for place, person in enumerate(rotation.people):
             yield f"{path}{name}.people.{place}", person
@@ -569,11 +284,11 @@ def in_rotations(rotations: Mapping[str, Rotation], path: str) -> Iterator[Named
             yield f"{path}{name}.overrides.{place}.person", person
 
 
-def in_absences(absences: Iterable[Absence], path: str) -> Iterator[Named]:
+def in_absences(absences: Iterable[Absence], path: str) -> Iterator[_Named]:
     return ((f"{path}delegate", one.delegate) for one in absences if one.delegate is not None)
 
 
-async def missing(people: KnowsPeople, named: Iterable[Named]) -> list[FieldError]:
+async def missing(people: KnowsPeople, named: Iterable[_Named]) -> list[FieldError]:
     unknown = [(field, name) for field, name in named if await people.called(name) is None]
     return [
         FieldError(field, f"{name!r} names no one person that is known here", "unknown_person")
@@ -581,8 +296,7 @@ async def missing(people: KnowsPeople, named: Iterable[Named]) -> list[FieldErro
     ]
 
 
-# What has become of a notice, for the agent that sent it and for no other.
-
+# -- What has become of a notice, for the agent that sent it and for no other --
 
 _S, _A = NoticeState, AnswerStatus
 _NOTICE_OUTCOME_ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
@@ -609,10 +323,10 @@ class NoticeOutcomes:
     async def of(self, sender: str, notice_id: str) -> Outcome | None:
         """None for what is not the sender's, as for what never was."""
         view = await self.attention.notice(notice_id)
-        return outcome_of_notice(view) if view is not None and view.agent == sender else None
+        return _outcome_of_notice(view) if view is not None and view.agent == sender else None
 
 
-def outcome_of_notice(view: NoticeView) -> Outcome:
+def _outcome_of_notice(view: NoticeView) -> Outcome:
     """What is not shown yet is deferred, and what another notice stands for: its reasons say which."""
     status, failed = _ANSWERS.get(view.state, _A.DEFERRED), _FAILED.get(view.state)
     return Outcome(
@@ -628,7 +342,7 @@ def outcome_of_notice(view: NoticeView) -> Outcome:
     )
 
 
-# When people may be shown a question, and until when it then waits: the same policy as for notices.
+# -- When people may be shown a question, and until when it then waits: the same policy as for notices --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -685,3 +399,52 @@ def _capped(rules: Rules, person: str, asker: str, urgency: Urgency) -> Urgency:
     """An asker asks; the person's ceilings and grants have the last word, by its name without its role."""
     agent = asker.partition(":")[2] or asker
     return rules.urgency(AcceptedNotice(id="", person=person, agent=agent, created_us=0, channel="", urgency=urgency))
+
+
+# -- The laws, counted now and then --
+
+LOOK_SECONDS: Final = 60.0
+COUNT_SECONDS: Final = 3600.0
+_MOST_LATE: Final = 1000
+
+
+class AttentionMeter:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._unaccounted = Gauge(
+            "postroom_attention_unaccounted", "Notices that break a law of attention; must be 0", registry=registry
+        )
+
+    def unaccounted(self, count: int) -> None:
+        self._unaccounted.set(count)
+
+
+class UnaccountedGauge(Protocol):
+    def unaccounted(self, count: int) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Auditor:
+    """
+    The laws of what is open, and of L5 also that nothing stays due: a person counts who was overdue at the look before
+    as well, so that a machine that slept is not taken for one that forgot. All that is kept is counted once an hour,
+    because that costs more the more there is.
+    """
+
+    attention: Attention
+    queue: StoredNotices
+    meter: UnaccountedGauge
+    _late: frozenset[str] = field(init=False, default=frozenset())
+    _lost: Sequence[str] = field(init=False, default=())
+    _count_again_us: int = field(init=False, default=0)
+
+    async def look(self) -> int:
+        now_us = self.attention.book.clock.now_us()
+        self.meter.unaccounted(await self._unaccounted(now_us) if self.attention.book.known else 0)
+        return now_us + seconds(LOOK_SECONDS)
+
+    async def _unaccounted(self, now_us: int) -> int:
+        before, self._late = self._late, frozenset(await self.queue.due(now_us - seconds(LOOK_SECONDS), _MOST_LATE))
+        if now_us >= self._count_again_us:
+            self._lost = await self.attention.reading.first_law()
+            self._count_again_us = now_us + seconds(COUNT_SECONDS)
+        return len(await self.attention.reading.open_laws()) + len(self._lost) + len(before & self._late)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from postroom.attention.acts import LONGEST_ABSENCE
+from postroom.attention.rules.policy import LONGEST_ABSENCE
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import Database, Home, Json, bar, say, say_json, seconds_of
 from postroom.kernel.values.errors import SettingsError
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="When people are shown what agents have to say, and what will happen to it.", no_args_is_help=True
 )
-
 _OWNER = "owner"
 _NEXT = 5
 Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an alias or an id; the owner by default.")]
 _NOTICE_ID = "The id that the answer of `notify` named."
-Notice = Annotated[str, typer.Argument(metavar="NOTICE", help=_NOTICE_ID)]
+_Notice = Annotated[str, typer.Argument(metavar="NOTICE", help=_NOTICE_ID)]
 For = Annotated[str | None, typer.Option("--for", help="How long: 30m, 2h, 1d; an hour by default.")]
 Until = Annotated[str | None, typer.Option("--until", help="Until when, such as 2026-01-05T09:00:00+01:00.")]
+Document = dict[str, Any]
+Result = TypeVar("Result")
 
 
 @app.command("show")
@@ -51,7 +52,11 @@ def show(who: Who = _OWNER, home: Home = None, database: Database = None, json: 
         say_json({**policy, "figures": figures, "plan": plan})
         return
     zone = desk.zone()
-    for line in [*policy_lines(policy, zone), figures_line(figures), *(plan_line(one, zone) for one in plan[:_NEXT])]:
+    for line in [
+        *_policy_lines(policy, zone),
+        _figures_line(figures),
+        *(_plan_line(one, zone) for one in plan[:_NEXT]),
+    ]:
         say(line)
 
 
@@ -77,10 +82,10 @@ def set_policy(
     if clear:
         answer = desk.set_policy(who, None)
     elif file is not None:
-        answer = desk.set_policy(who, read_policy_file(file))
+        answer = desk.set_policy(who, _read_policy_file(file))
     else:
         answer = desk.set_policy(who, {**(desk.policy(who)["policy"] or {}), **changes})
-    _say(answer, json, *(() if json else policy_lines(answer, desk.zone())))
+    _say(answer, json, *(() if json else _policy_lines(answer, desk.zone())))
 
 
 @app.command("plan")
@@ -100,7 +105,7 @@ def plan(
         return
     zone = desk.zone() if items else ""
     for item in items:
-        say(plan_line(item, zone))
+        say(_plan_line(item, zone))
     if not items:
         say("Nothing is going to happen.")
 
@@ -115,21 +120,21 @@ def simulate(
     json: Json = False,
 ) -> None:
     """What would have been different under another policy, over the notices that came; changes nothing."""
-    other, seconds = read_policy_file(policy), _seconds(replay, "--replay") or 0
+    other, seconds = _read_policy_file(policy), _seconds(replay, "--replay") or 0
     with bar("Replaying", quiet=json):
         answer = _desk(home, database).preview(who, other, seconds)
     _say(answer, json, *(answer["difference"] or ["Nothing would have been different."]))
 
 
 @app.command("ack")
-def ack(notice: Notice, home: Home = None, database: Database = None, json: Json = False) -> None:
+def ack(notice: _Notice, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Say that a notice was seen; nothing more is sent of it."""
     _act(_desk(home, database), notice, "ack", {}, json)
 
 
 @app.command("snooze")
 def snooze(
-    notice: Notice,
+    notice: _Notice,
     length: For = None,
     until: Until = None,
     home: Home = None,
@@ -209,7 +214,7 @@ def _desk(home: str | None, database: str | None) -> AttentionDesk:
 
 
 def _changes(preset: str | None, quiet: list[str] | None, zone: str | None) -> Document:
-    windows = [quiet_window(one) for one in quiet] if quiet else None
+    windows = [_quiet_window(one) for one in quiet] if quiet else None
     return _given(preset=preset, quiet_hours=windows, zone=zone)
 
 
@@ -254,11 +259,7 @@ def _say(answer: Any, json: bool, *lines: str) -> None:
         say(line)
 
 
-# The notices a command speaks of: on this machine's database, or of a household elsewhere.
-
-
-Document = dict[str, Any]
-Result = TypeVar("Result")
+# -- The notices a command speaks of: on this machine's database, or of a household elsewhere --
 
 
 class AttentionDesk(Protocol):
@@ -391,8 +392,7 @@ def _told(answer: Document) -> Document:
     return {name: value for name, value in answer.items() if name != "ok"}
 
 
-# What commands say of notices: times in the zone of the one who asks, and reasons in words.
-
+# -- What commands say: times in the zone of the one who asks, and reasons in words --
 
 _WHAT: Final = {
     "hold": "is held",
@@ -423,20 +423,20 @@ def held_sentence(until: str | None, reasons: Iterable[str], zone: str) -> str:
     return f"{when}: {why}" if why else when
 
 
-def plan_line(item: Mapping[str, Any], zone: str) -> str:
+def _plan_line(item: Mapping[str, Any], zone: str) -> str:
     where = f" to {item['where']}" if item["where"] else ""
     why = f" ({because(item['why'])})" if item["why"] else ""
     unless = f", unless {item['unless']}" if item["unless"] else ""
     return f"{moment_words(item['at'], zone)}  {_WHAT.get(item['what'], item['what'])}{where}{why}{unless}"
 
 
-def figures_line(figures: Mapping[str, Any]) -> str:
+def _figures_line(figures: Mapping[str, Any]) -> str:
     counted = ", ".join(f"{count} {cell.replace('_', ' ')}" for cell, count in figures["cells"].items() if count)
     broken = "".join(f"; UNACCOUNTED: {one}" for one in figures["unaccounted"])
     return f"notices: {counted or 'none yet'}{broken}"
 
 
-def policy_lines(answer: Mapping[str, Any], zone: str) -> list[str]:
+def _policy_lines(answer: Mapping[str, Any], zone: str) -> list[str]:
     """What counts, and whether it is the person's own."""
     rules = answer["rules"]
     quiet = ", ".join(_window(one) for one in rules["quiet_hours"]) or "none"
@@ -460,14 +460,13 @@ def _window(window: Mapping[str, Any]) -> str:
     return f"{window['from']}-{window['until']}{days}"
 
 
-# Policies and their tests as TOML files.
-
+# -- Policies as TOML files --
 
 _MOST_BYTES: Final = 1024 * 1024
 _WINDOW: Final = re.compile(r"(\d\d:\d\d)-(\d\d:\d\d)", re.ASCII)
 
 
-def read_toml(file: Path) -> dict[str, Any]:
+def _read_toml(file: Path) -> dict[str, Any]:
     try:
         with file.open("rb") as opened:
             written = opened.read(_MOST_BYTES + 1)
@@ -480,14 +479,14 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise SettingsError(f"{file}: is no TOML: {error}. Mend that line.") from None
 
 
-def read_policy_file(file: Path) -> dict[str, Any]:
+def _read_policy_file(file: Path) -> dict[str, Any]:
     """The keys themselves, or a table `[attention]` as in the settings."""
-    written = read_toml(file)
+    written = _read_toml(file)
     table = written.get("attention")
     return table if isinstance(table, dict) and len(written) == 1 else written
 
 
-def quiet_window(text: str) -> dict[str, str]:
+def _quiet_window(text: str) -> dict[str, str]:
     """`22:00-07:00`; which hours there are is the policy's to say."""
     if (found := _WINDOW.fullmatch(text.strip())) is None:
         raise SettingsError(f"--quiet: '{text}' is no pair of times; write it like 22:00-07:00.")

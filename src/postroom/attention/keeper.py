@@ -3,22 +3,213 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 import structlog
 
-from postroom.attention.carrying import LEASE_SECONDS, Carrier
-from postroom.attention.model import SendRow
-from postroom.attention.turn import NoticeBook, SendQueue
-from postroom.kernel.values.errors import PostroomError
+from postroom.attention.model import SendRow, SettledSend, Wanted
+from postroom.attention.state import (
+    ApprovalAsked,
+    ApprovalGiven,
+    Fact,
+    MayArriveTwice,
+    NoticeSend,
+    ReceiptIn,
+    Returned,
+    SendKind,
+    SendOutcome,
+    Withdrawn,
+    decoded,
+    encoded,
+)
+from postroom.attention.store import StoredNotices
+from postroom.attention.turn import NoticeBook, Turn
+from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
+from postroom.message.channel import Outbound
+from postroom.message.delivery import Status
+from postroom.message.outgoing import Outcome, Outgoing
 
 LOOK_SECONDS: Final = 0.5  # how soon what another process decided, set or settled is seen here
+LEASE_SECONDS: Final = 15.0  # handing over twice does no harm, so it need not outlast the longest wait
+_AGAIN_SECONDS: Final = 60.0
 _AT_A_TIME: Final = 50
 _log = structlog.get_logger("postroom.attention")
-Down = Callable[[], Awaitable[frozenset[str]]]
+_Down = Callable[[], Awaitable[frozenset[str]]]
+
+
+# -- What became of a delivery, as facts about its notices --
+
+
+def of(turn: Turn, key: str, outcome: SendOutcome) -> Fact:
+    return ReceiptIn(at_us=turn.moment_us, send=key, outcome=outcome)
+
+
+def _returned(turn: Turn, key: str, until_us: int) -> Fact:
+    return Returned(at_us=turn.moment_us, send=key, until_us=until_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    ended: Sequence[SettledSend]
+
+    def __call__(self, turn: Turn) -> Iterable[Fact]:
+        for one in self.ended:
+            yield from _receipt(turn, one)
+
+
+@dataclass(frozen=True, slots=True)
+class Twice:
+    """Of a send that another way was chosen for, and that could not be taken back any more."""
+
+    key: str
+
+    def __call__(self, turn: Turn) -> Iterable[Fact]:
+        send = turn.state.sends[self.key]
+        for name in send.notices:
+            yield MayArriveTwice(at_us=turn.moment_us, notice=name, send=send.key, channel=send.channel)
+
+
+def _receipt(turn: Turn, one: SettledSend) -> Iterable[Fact]:
+    send = turn.state.sends[one.key]
+    if one.status is Status.DELIVERED:
+        yield of(turn, one.key, SendOutcome.OK)
+    elif one.uncertain:
+        yield of(turn, one.key, SendOutcome.UNCERTAIN)
+    elif one.withdrawn and send.replaced:
+        yield of(turn, one.key, SendOutcome.WITHDRAWN)
+    elif (one.withdrawn or one.refused) and send.kind in (SendKind.NOTICE, SendKind.DIGEST):
+        yield from _given_up(turn, send, withdrawn=one.withdrawn)
+    else:
+        yield of(turn, one.key, SendOutcome.FAILED)
+
+
+def _given_up(turn: Turn, send: NoticeSend, *, withdrawn: bool) -> Iterable[Fact]:
+    """It was never sent, and a person or its sender said that it should not be: it takes no other way."""
+    at = turn.moment_us
+    yield _returned(turn, send.key, at)
+    for name in send.notices:
+        if withdrawn:
+            yield Withdrawn(at_us=at, agent=turn.state.notices[name].notice.agent, notice=name)
+        else:
+            yield ApprovalAsked(at_us=at, notice=name)
+            yield ApprovalGiven(at_us=at, notice=name, approved=False)
+
+
+# -- T2 hands over what was decided, T3 notes what became of it; both may happen again without harm --
+
+
+class Amends(Protocol):
+    """What was handed over before, as far as that can still be changed."""
+
+    async def under(self, outgoing: Outgoing) -> str | None:
+        """The delivery that has the key of this message already."""
+        ...
+
+    async def take_back(self, delivery_id: str) -> bool:
+        """Withdraws what is not being sent yet; False: it is being sent, or has arrived."""
+        ...
+
+    async def amend(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome | None:
+        """Edits or deletes what it `revises` where that stands; None where that cannot be done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carrier:
+    """The one way out of attention; `amends` changes what has been handed over already."""
+
+    book: NoticeBook
+    queue: StoredNotices
+    way_out: Outbound
+    amends: Amends
+
+    async def carry(self, row: SendRow) -> None:
+        """What was overtaken by another way before it was handed over is not handed over any more."""
+        if decoded(NoticeSend, row.send).replaced:
+            await self._overtaken(row)
+        else:
+            await self.hand_over(row, 0)
+
+    async def hand_over(self, row: SendRow, wait_seconds: float) -> Outcome:
+        """The send's key is the delivery's key: a second time finds the first one's delivery."""
+        outcome = await self.submitted(row, wait_seconds)
+        await self._note(row, outcome)
+        return outcome
+
+    async def submitted(self, row: SendRow, wait_seconds: float) -> Outcome:
+        """By changing what has arrived, where that can be done; else as a message of its own."""
+        outgoing, request_id = decoded(Outgoing, row.outgoing), row.request_id
+        if outgoing.revises is not None:
+            amended = await self.amends.amend(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+            if amended is not None:
+                return amended
+        return await self.way_out.submit(_anew(outgoing), request_id=request_id, wait_seconds=wait_seconds)
+
+    async def _overtaken(self, row: SendRow) -> None:
+        found = await self.amends.under(decoded(Outgoing, row.outgoing))
+        if found is not None:
+            await self.queue.handed_over(row.key, row.fence, found)
+        else:
+            await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.WITHDRAWN)])
+
+    async def _note(self, row: SendRow, outcome: Outcome) -> None:
+        if outcome.delivery_id is None:
+            await self._not_stored(row, outcome)
+            return
+        await self.queue.handed_over(row.key, row.fence, outcome.delivery_id)
+        if outcome.delivery_status is Status.DELIVERED:
+            await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.OK)])
+
+    async def _not_stored(self, row: SendRow, outcome: Outcome) -> None:
+        """What the store could not take is tried again when the lease ends; what is refused for now is held."""
+        error = outcome.error
+        if error is None or isinstance(error, StoreUnavailable):
+            return
+        if not outcome.retryable:
+            await self._tell(row.person, row.key, lambda turn: [of(turn, row.key, SendOutcome.FAILED)])
+            return
+        pause = seconds(error.retry_after_seconds or _AGAIN_SECONDS)
+        await self._tell(row.person, row.key, lambda turn: [_returned(turn, row.key, turn.moment_us + pause)])
+
+    async def settle(self, ended: Sequence[SettledSend]) -> None:
+        """Receipts of deliveries that ended later; what could not be changed where it stands is sent as a message."""
+        refused = {one.key: outgoing for one in ended if (outgoing := _not_amended(one)) is not None}
+        for one in ended:
+            if one.key in refused:
+                await self.queue.send_anew(one.key, one.delivery_id, encoded(_anew(refused[one.key])))
+        rest = [one for one in ended if one.key not in refused]
+        for person in dict.fromkeys(one.person for one in rest):
+            mine = [one for one in rest if one.person == person]
+            keys = tuple(one.key for one in mine)
+            await self.book.change(person, Receipts(mine), wanted=Wanted(sends=keys))
+
+    async def take_back(self) -> None:
+        """What another way was chosen for. Asked every round, so that dying in between only puts it off."""
+        for row in await self.queue.replaced(_AT_A_TIME):
+            taken = await self.amends.take_back(row.delivery_id or "")
+            if not taken and not decoded(NoticeSend, row.send).twice:
+                await self._tell(row.person, row.key, Twice(row.key))
+
+    async def _tell(self, person: str, key: str, facts: Callable[[Turn], Iterable[Fact]]) -> None:
+        await self.book.change(person, facts, wanted=Wanted(sends=(key,)))
+
+
+def _anew(outgoing: Outgoing) -> Outgoing:
+    """As a message of its own."""
+    return replace(outgoing, revises=None, deletes=False) if outgoing.revises is not None else outgoing
+
+
+def _not_amended(one: SettledSend) -> Outgoing | None:
+    if one.status is Status.DELIVERED or one.uncertain or one.refused or one.withdrawn:
+        return None
+    outgoing = decoded(Outgoing, one.outgoing)
+    return outgoing if outgoing.revises is not None else None
+
+
+# -- The rounds --
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,9 +222,9 @@ class Keeper:
     """
 
     book: NoticeBook
-    queue: SendQueue
+    queue: StoredNotices
     carrier: Carrier
-    channels_down: Down
+    channels_down: _Down
     _told: frozenset[str] | None = field(init=False, default=None)  # at first no one was: channels may have come back
 
     async def look(self) -> int:

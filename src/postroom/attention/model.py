@@ -1,4 +1,4 @@
-"""A person's notices as they are kept: what is searched for has a name, the rest is JSON."""
+"""A notice, the moves it may make, what is decided about it, and what a household or a person wants of notices."""
 
 from __future__ import annotations
 
@@ -16,6 +16,385 @@ from postroom.message.delivery import Intent, Status
 from postroom.message.outgoing import Outgoing
 from postroom.message.wire import plain_words
 from postroom.message.wishes import AcceptedNotice, HoldReason, Urgency, derived_id, rank
+
+# -- States and moves: one table, asked by everything else --
+
+
+class NoticeState(StrEnum):
+    ACCEPTED = "accepted"
+    HELD = "held"
+    DIGESTING = "digesting"
+    RELEASED = "released"
+    SENT = "sent"
+    DIGESTED = "digested"
+    WAITING = "waiting"
+    ACKNOWLEDGED = "acknowledged"
+    UNANSWERED = "unanswered"
+    MUTED = "muted"
+    MERGED = "merged"
+    WITHDRAWN = "withdrawn"
+    RECALLED = "recalled"
+    EXPIRED = "expired"
+    UNDELIVERABLE = "undeliverable"
+    REFUSED = "refused_by_approval"
+
+
+class NoticeMove(StrEnum):
+    HOLD = "hold"
+    RELEASE = "release"
+    COLLECT = "collect"  # frozen into a digest
+    ARRIVE = "arrive"  # its receipt came
+    ARRIVE_ASKING = "arrive_asking"  # its receipt came, and a person has to acknowledge it
+    RETURN = "return"  # given back: it was never handed over
+    FAIL = "fail"  # no way is left
+    ACKNOWLEDGE = "acknowledge"
+    GIVE_UP = "give_up"
+    SNOOZE = "snooze"
+    MUTE = "mute"
+    MERGE = "merge"
+    WITHDRAW = "withdraw"
+    RECALL = "recall"  # it had left; a correction goes after it
+    EXPIRE = "expire"
+    REFUSE = "refuse"
+
+
+_S, _M = NoticeState, NoticeMove
+NOTICE_MOVES: Final[dict[tuple[NoticeState, NoticeMove], NoticeState]] = {
+    (_S.ACCEPTED, _M.HOLD): _S.HELD,
+    (_S.ACCEPTED, _M.RELEASE): _S.RELEASED,
+    (_S.ACCEPTED, _M.COLLECT): _S.DIGESTING,
+    (_S.ACCEPTED, _M.SNOOZE): _S.HELD,
+    (_S.ACCEPTED, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
+    (_S.ACCEPTED, _M.MUTE): _S.MUTED,
+    (_S.ACCEPTED, _M.MERGE): _S.MERGED,
+    (_S.ACCEPTED, _M.WITHDRAW): _S.WITHDRAWN,
+    (_S.ACCEPTED, _M.EXPIRE): _S.EXPIRED,
+    (_S.ACCEPTED, _M.REFUSE): _S.REFUSED,
+    (_S.HELD, _M.HOLD): _S.HELD,
+    (_S.HELD, _M.SNOOZE): _S.HELD,
+    (_S.HELD, _M.RELEASE): _S.RELEASED,
+    (_S.HELD, _M.COLLECT): _S.DIGESTING,
+    (_S.HELD, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
+    (_S.HELD, _M.MUTE): _S.MUTED,
+    (_S.HELD, _M.MERGE): _S.MERGED,
+    (_S.HELD, _M.WITHDRAW): _S.WITHDRAWN,
+    (_S.HELD, _M.EXPIRE): _S.EXPIRED,
+    (_S.HELD, _M.REFUSE): _S.REFUSED,
+    (_S.DIGESTING, _M.ARRIVE): _S.DIGESTED,
+    (_S.DIGESTING, _M.COLLECT): _S.DIGESTING,
+    (_S.DIGESTING, _M.RETURN): _S.HELD,
+    (_S.DIGESTING, _M.FAIL): _S.UNDELIVERABLE,
+    (_S.DIGESTING, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
+    (_S.RELEASED, _M.ARRIVE): _S.SENT,
+    (_S.RELEASED, _M.ARRIVE_ASKING): _S.WAITING,
+    (_S.RELEASED, _M.RELEASE): _S.RELEASED,
+    (_S.RELEASED, _M.RETURN): _S.HELD,
+    (_S.RELEASED, _M.FAIL): _S.UNDELIVERABLE,
+    (_S.RELEASED, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
+    (_S.SENT, _M.SNOOZE): _S.HELD,
+    (_S.SENT, _M.RECALL): _S.RECALLED,
+    (_S.DIGESTED, _M.SNOOZE): _S.HELD,
+    (_S.DIGESTED, _M.RECALL): _S.RECALLED,
+    (_S.WAITING, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
+    (_S.WAITING, _M.GIVE_UP): _S.UNANSWERED,
+    (_S.WAITING, _M.SNOOZE): _S.HELD,
+    (_S.WAITING, _M.MERGE): _S.MERGED,
+    (_S.WAITING, _M.RECALL): _S.RECALLED,
+}
+UNSENT: Final = frozenset({_S.ACCEPTED, _S.HELD})  # nothing has been handed over: it can be changed in place
+ON_ITS_WAY: Final = frozenset({_S.RELEASED, _S.DIGESTING})
+OPEN: Final = UNSENT | ON_ITS_WAY | {_S.WAITING}
+SETTLED: Final = frozenset(NoticeState) - OPEN  # nothing more happens by itself
+TERMINAL: Final = frozenset(NoticeState) - {before for before, _ in NOTICE_MOVES}  # sent and digested can be recalled
+# The cells of the summary line: each notice is in exactly one.
+CELLS: Final[dict[str, frozenset[NoticeState]]] = {
+    "held": frozenset({_S.ACCEPTED, _S.HELD}),
+    "in_a_digest": frozenset({_S.DIGESTING, _S.DIGESTED}),
+    "sent": frozenset({_S.RELEASED, _S.SENT, _S.ACKNOWLEDGED, _S.RECALLED}),
+    "waiting": frozenset({_S.WAITING, _S.UNANSWERED}),
+    "not_sent": frozenset({_S.MUTED, _S.MERGED, _S.WITHDRAWN, _S.EXPIRED, _S.UNDELIVERABLE, _S.REFUSED}),
+}
+
+
+def moved(state: NoticeState, move: NoticeMove) -> NoticeState:
+    """Raises KeyError on a move that is not in the table: that is a bug, not an outcome."""
+    return NOTICE_MOVES[state, move]
+
+
+def may(state: NoticeState, move: NoticeMove) -> bool:
+    return (state, move) in NOTICE_MOVES
+
+
+# -- Several notices as one message, frozen when it is decided --
+
+_LATE_US: Final = seconds(15 * 60)
+MOST_CHARACTERS: Final = 50_000  # of one digest; how many messages that is, its channel knows
+_FIRST: Final = 10  # lines of which each agent has its share
+_LONGEST: Final = 4_000  # characters; what says more, or is more than words, is a message of its own
+_ONE_LINE: Final = 200
+
+
+@record
+class Digest:
+    """`id` is derived from person, channel and members; `late`: it left a quarter of an hour or more after its time."""
+
+    id: str
+    person: str
+    channel: str
+    members: tuple[str, ...]
+    late: bool = False
+
+
+@record
+class Member:
+    """A notice that leaves in a digest: with the urgency it has here, and how often it started over."""
+
+    notice: AcceptedNotice
+    urgency: Urgency
+    round: int
+
+
+def frozen(members: Sequence[Member], *, person: str, channel: str, at_us: int, due_us: int) -> Digest:
+    named = sorted(f"{one.notice.id}/{one.round}" for one in members)
+    return Digest(
+        id=derived_id("digest", person, channel, *named),
+        person=person,
+        channel=channel,
+        members=tuple(one.notice.id for one in _in_order(members)),
+        late=at_us - due_us >= _LATE_US,
+    )
+
+
+def shared_out(members: Sequence[Member]) -> list[list[Member]]:
+    """As many digests as they need, each with a receipt of its own; what takes no line is alone in one, at the end."""
+    digests, alone, room = list[list[Member]](), list[list[Member]](), 0
+    for one in _in_order(members):
+        if one.notice.room is None:
+            alone.append([one])
+            continue
+        room -= one.notice.room
+        if room < 0:
+            digests.append([])
+            room = MOST_CHARACTERS - one.notice.room
+        digests[-1].append(one)
+    return digests + alone
+
+
+def _in_order(members: Iterable[Member]) -> list[Member]:
+    """
+    Highest urgency first, and of one urgency the agents by turns, each beginning with its oldest.
+
+    The first lines are shared out before that, so that no agent fills them alone, however urgent it says it is.
+    """
+    turns: dict[str, int] = {}
+    by_turns: list[tuple[int, Member]] = []
+    for one in sorted(members, key=lambda one: (-rank(one.urgency), one.notice.order)):
+        turns[one.notice.agent] = turns.get(one.notice.agent, 0) + 1
+        by_turns.append((turns[one.notice.agent], one))
+    by_turns.sort(key=lambda pair: pair[0])  # of one turn still the most urgent first
+    halves = (by_turns[:_FIRST], by_turns[_FIRST:])
+    return [one for half in halves for _, one in sorted(half, key=lambda pair: -rank(pair[1].urgency))]
+
+
+def line_of(asked: Outgoing) -> str:
+    """All that it says. A text of several lines cannot pass for lines of others."""
+    words = plain_words(asked.message, asked.format).strip()
+    words = f"{asked.subject.strip()}: {words}" if asked.subject else words
+    if len(words) <= _ONE_LINE:
+        words = " ".join(words.split())
+    return f"• {asked.origin_butler}: " + "\n  | ".join(words.splitlines())
+
+
+def room_of(asked: Outgoing) -> int | None:
+    """How many characters its line takes; None when no line can stand for it."""
+    words_only = asked.intent is Intent.SEND and not asked.attachments and asked.markup is None
+    if not words_only or len(asked.message) + len(asked.subject or "") > _LONGEST:
+        return None
+    return len(line_of(asked)) + 1
+
+
+def render(digest: Digest, asked: Iterable[Outgoing]) -> str:
+    heading = f"{len(digest.members)} notices" + (", later than planned" if digest.late else "")
+    return "\n".join([heading, *map(line_of, asked)])
+
+
+# -- Decisions --
+
+
+class DecisionKind(StrEnum):
+    HOLD = "hold"
+    JOIN_DIGEST = "join_digest"  # held, and a slot or a collect window is what binds
+    RELEASE = "release"
+    DELEGATE = "delegate"  # released to the person who stands in
+    CLOSE_DIGEST = "close_digest"  # one row for each member; the send is the digest's
+    MERGE = "merge"
+    MUTE = "mute"
+    EXPIRE = "expire"
+    WITHDRAW = "withdraw"
+    REPEAT = "repeat"
+    ESCALATE = "escalate"
+    GIVE_UP = "give_up"
+    FAIL = "fail"
+    CORRECT = "correct"
+
+
+@record
+class Decision:
+    """
+    One row of the log.
+
+    `cause`: what it is the only decision about; `id` is its SHA-256. `send`: the key of the one delivery it causes (the
+    request id for the ledger), and `person` and `channel` where that goes; None when nothing is sent.
+    `digest`: on the row of the first member; `send` is its id on all of them.
+    `slots`: those that are used up by this, and when they were.
+    `replaces`: a send that was handed over and has no receipt; it is to be cancelled unless it is being sent.
+    """
+
+    id: str
+    cause: str
+    notice: str
+    seq: int
+    at_us: int
+    kind: DecisionKind
+    reasons: tuple[HoldReason, ...] = ()
+    policy_hash: str = ""
+    until_us: int | None = None
+    urgency: Urgency = Urgency.NORMAL
+    send: str | None = None
+    person: str | None = None
+    channel: str | None = None
+    step: str | None = None
+    into: str | None = None
+    digest: Digest | None = None
+    slots: tuple[tuple[str, int], ...] = ()
+    replaces: str | None = None
+
+
+# -- Policies, as they were written --
+
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+class Preset(StrEnum):
+    EVERYTHING = "everything"  # nothing waits but for quiet hours
+    CALM = "calm"  # the first at once, then collected; what is passive waits for a slot
+    FOCUS = "focus"  # what is normal waits for a slot, too
+
+
+@dataclass(frozen=True, slots=True)
+class QuietWindow:
+    """Half-open on the wall clock; `days` are those on which it begins, None for every day. Equal times never begin."""
+
+    start: time
+    end: time
+    days: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    window_seconds: int
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Interruptions by one agent; None is no limit."""
+
+    per_hour: int | None = None
+    per_day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRule:
+    ceiling: Urgency | None = None
+    critical: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EscalationStep:
+    """`person` may name a rotation. Progress is kept by `id`, so an edited chain neither pages again nor skips."""
+
+    id: str
+    after_seconds: int
+    channel: str | None = None
+    person: str | None = None
+    named: bool = True  # the id was written, not derived
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """None and empty mean: not set here. `slots=()` is set, and means none."""
+
+    preset: Preset | None = None
+    zone: str | None = None
+    quiet_hours: tuple[QuietWindow, ...] | None = None
+    let_pass: tuple[Urgency, ...] | None = None
+    slots: tuple[time, ...] | None = None
+    collect: Collecting | None = None
+    budget: Budget | None = None
+    ceiling: Urgency | None = None
+    agents: tuple[tuple[str, AgentRule], ...] | None = None
+    categories: tuple[tuple[str, Urgency | None], ...] | None = None
+    escalation: tuple[EscalationStep, ...] | None = None
+    fallback: tuple[str, ...] | None = None
+    repeat_seconds: tuple[int, ...] | None = None
+    duplicate_seconds: int | None = None
+    expires_seconds: int | None = None
+    mandatory: tuple[str, ...] | None = None
+
+
+def policy_mapping(policy: Policy) -> dict[str, Any]:
+    """The same keys that `parse_policy` reads; parsing it again gives the same policy."""
+    written = {name: _written(value) for name, value in _given(policy).items()}
+    for name in ("agents", "categories"):
+        pairs = getattr(policy, name)
+        if pairs is not None:
+            written[name] = {one: _written(rule) if name == "agents" else _ceiling(rule) for one, rule in pairs}
+    return written
+
+
+def _given(value: Any) -> dict[str, Any]:
+    every = {one.name: getattr(value, one.name) for one in fields(value)}
+    return {name: one for name, one in every.items() if one is not None}
+
+
+def _written(value: Any) -> Any:
+    match value:
+        case QuietWindow():
+            days = {} if value.days is None else {"days": list(value.days)}
+            return {**days, "from": _clock(value.start), "until": _clock(value.end)}
+        case EscalationStep():
+            return {
+                name: one for name, one in _given(value).items() if name != "named" and (name != "id" or value.named)
+            }
+        case Collecting() | Budget() | AgentRule():
+            return {name: _written(one) for name, one in _given(value).items()}
+        case time():
+            return _clock(value)
+        case StrEnum():
+            return str(value)
+        case tuple():
+            return [_written(one) for one in value]
+        case _:
+            return value
+
+
+def _ceiling(urgency: Urgency | None) -> dict[str, str]:
+    return {} if urgency is None else {"ceiling": str(urgency)}
+
+
+def _clock(at: time) -> str:
+    return at.isoformat(timespec="seconds" if at.second else "minutes")
+
+
+@lru_cache(maxsize=1024)
+def policy_hash(household: Policy | None, person: Policy | None) -> str:
+    """Of what was written in both scopes, so that a decision can name the policy it followed."""
+    written = [policy_mapping(policy) if policy else None for policy in (household, person)]
+    return hashlib.sha256(json.dumps(written, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+# -- A person's notices as they are kept: what is searched for has a name, the rest is JSON --
 
 
 @record
@@ -140,385 +519,3 @@ class NoticeCounts:
     @property
     def accepted(self) -> int:
         return sum(self.states.values())
-
-
-# The one table of moves a notice may make.
-
-
-class NoticeState(StrEnum):
-    ACCEPTED = "accepted"
-    HELD = "held"
-    DIGESTING = "digesting"
-    RELEASED = "released"
-    SENT = "sent"
-    DIGESTED = "digested"
-    WAITING = "waiting"
-    ACKNOWLEDGED = "acknowledged"
-    UNANSWERED = "unanswered"
-    MUTED = "muted"
-    MERGED = "merged"
-    WITHDRAWN = "withdrawn"
-    RECALLED = "recalled"
-    EXPIRED = "expired"
-    UNDELIVERABLE = "undeliverable"
-    REFUSED = "refused_by_approval"
-
-
-class NoticeMove(StrEnum):
-    HOLD = "hold"
-    RELEASE = "release"
-    COLLECT = "collect"  # frozen into a digest
-    ARRIVE = "arrive"  # its receipt came
-    ARRIVE_ASKING = "arrive_asking"  # its receipt came, and a person has to acknowledge it
-    RETURN = "return"  # given back: it was never handed over
-    FAIL = "fail"  # no way is left
-    ACKNOWLEDGE = "acknowledge"
-    GIVE_UP = "give_up"
-    SNOOZE = "snooze"
-    MUTE = "mute"
-    MERGE = "merge"
-    WITHDRAW = "withdraw"
-    RECALL = "recall"  # it had left; a correction goes after it
-    EXPIRE = "expire"
-    REFUSE = "refuse"
-
-
-_S, _M = NoticeState, NoticeMove
-
-NOTICE_MOVES: Final[dict[tuple[NoticeState, NoticeMove], NoticeState]] = {
-    (_S.ACCEPTED, _M.HOLD): _S.HELD,
-    (_S.ACCEPTED, _M.RELEASE): _S.RELEASED,
-    (_S.ACCEPTED, _M.COLLECT): _S.DIGESTING,
-    (_S.ACCEPTED, _M.SNOOZE): _S.HELD,
-    (_S.ACCEPTED, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
-    (_S.ACCEPTED, _M.MUTE): _S.MUTED,
-    (_S.ACCEPTED, _M.MERGE): _S.MERGED,
-    (_S.ACCEPTED, _M.WITHDRAW): _S.WITHDRAWN,
-    (_S.ACCEPTED, _M.EXPIRE): _S.EXPIRED,
-    (_S.ACCEPTED, _M.REFUSE): _S.REFUSED,
-    (_S.HELD, _M.HOLD): _S.HELD,
-    (_S.HELD, _M.SNOOZE): _S.HELD,
-    (_S.HELD, _M.RELEASE): _S.RELEASED,
-    (_S.HELD, _M.COLLECT): _S.DIGESTING,
-    (_S.HELD, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
-    (_S.HELD, _M.MUTE): _S.MUTED,
-    (_S.HELD, _M.MERGE): _S.MERGED,
-    (_S.HELD, _M.WITHDRAW): _S.WITHDRAWN,
-    (_S.HELD, _M.EXPIRE): _S.EXPIRED,
-    (_S.HELD, _M.REFUSE): _S.REFUSED,
-    (_S.DIGESTING, _M.ARRIVE): _S.DIGESTED,
-    (_S.DIGESTING, _M.COLLECT): _S.DIGESTING,
-    (_S.DIGESTING, _M.RETURN): _S.HELD,
-    (_S.DIGESTING, _M.FAIL): _S.UNDELIVERABLE,
-    (_S.DIGESTING, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
-    (_S.RELEASED, _M.ARRIVE): _S.SENT,
-    (_S.RELEASED, _M.ARRIVE_ASKING): _S.WAITING,
-    (_S.RELEASED, _M.RELEASE): _S.RELEASED,
-    (_S.RELEASED, _M.RETURN): _S.HELD,
-    (_S.RELEASED, _M.FAIL): _S.UNDELIVERABLE,
-    (_S.RELEASED, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
-    (_S.SENT, _M.SNOOZE): _S.HELD,
-    (_S.SENT, _M.RECALL): _S.RECALLED,
-    (_S.DIGESTED, _M.SNOOZE): _S.HELD,
-    (_S.DIGESTED, _M.RECALL): _S.RECALLED,
-    (_S.WAITING, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,
-    (_S.WAITING, _M.GIVE_UP): _S.UNANSWERED,
-    (_S.WAITING, _M.SNOOZE): _S.HELD,
-    (_S.WAITING, _M.MERGE): _S.MERGED,
-    (_S.WAITING, _M.RECALL): _S.RECALLED,
-}
-
-UNSENT: Final = frozenset({_S.ACCEPTED, _S.HELD})  # nothing has been handed over: it can be changed in place
-ON_ITS_WAY: Final = frozenset({_S.RELEASED, _S.DIGESTING})
-OPEN: Final = UNSENT | ON_ITS_WAY | {_S.WAITING}
-SETTLED: Final = frozenset(NoticeState) - OPEN  # nothing more happens by itself
-TERMINAL: Final = frozenset(NoticeState) - {before for before, _ in NOTICE_MOVES}  # sent and digested can be recalled
-
-# The cells of the summary line: each notice is in exactly one.
-CELLS: Final[dict[str, frozenset[NoticeState]]] = {
-    "held": frozenset({_S.ACCEPTED, _S.HELD}),
-    "in_a_digest": frozenset({_S.DIGESTING, _S.DIGESTED}),
-    "sent": frozenset({_S.RELEASED, _S.SENT, _S.ACKNOWLEDGED, _S.RECALLED}),
-    "waiting": frozenset({_S.WAITING, _S.UNANSWERED}),
-    "not_sent": frozenset({_S.MUTED, _S.MERGED, _S.WITHDRAWN, _S.EXPIRED, _S.UNDELIVERABLE, _S.REFUSED}),
-}
-
-
-def moved(state: NoticeState, move: NoticeMove) -> NoticeState:
-    """Raises KeyError on a move that is not in the table: that is a bug, not an outcome."""
-    return NOTICE_MOVES[state, move]
-
-
-def may(state: NoticeState, move: NoticeMove) -> bool:
-    return (state, move) in NOTICE_MOVES
-
-
-# Several notices as one message, frozen when it is decided.
-
-
-LATE_US: Final = seconds(15 * 60)
-MOST_CHARACTERS: Final = 50_000  # of one digest; how many messages that is, its channel knows
-_FIRST: Final = 10  # lines of which each agent has its share
-_LONGEST: Final = 4_000  # characters; what says more, or is more than words, is a message of its own
-_ONE_LINE: Final = 200
-
-
-@record
-class Digest:
-    """`id` is derived from person, channel and members; `late`: it left a quarter of an hour or more after its time."""
-
-    id: str
-    person: str
-    channel: str
-    members: tuple[str, ...]
-    late: bool = False
-
-
-@record
-class Member:
-    """A notice that leaves in a digest: with the urgency it has here, and how often it started over."""
-
-    notice: AcceptedNotice
-    urgency: Urgency
-    round: int
-
-
-def frozen(members: Sequence[Member], *, person: str, channel: str, at_us: int, due_us: int) -> Digest:
-    named = sorted(f"{one.notice.id}/{one.round}" for one in members)
-    return Digest(
-        id=derived_id("digest", person, channel, *named),
-        person=person,
-        channel=channel,
-        members=tuple(one.notice.id for one in _in_order(members)),
-        late=at_us - due_us >= LATE_US,
-    )
-
-
-def shared_out(members: Sequence[Member]) -> list[list[Member]]:
-    """As many digests as they need, each with a receipt of its own; what takes no line is alone in one, at the end."""
-    digests, alone, room = list[list[Member]](), list[list[Member]](), 0
-    for one in _in_order(members):
-        if one.notice.room is None:
-            alone.append([one])
-            continue
-        room -= one.notice.room
-        if room < 0:
-            digests.append([])
-            room = MOST_CHARACTERS - one.notice.room
-        digests[-1].append(one)
-    return digests + alone
-
-
-def _in_order(members: Iterable[Member]) -> list[Member]:
-    """
-    Highest urgency first, and of one urgency the agents by turns, each beginning with its oldest.
-
-    The first lines are shared out before that, so that no agent fills them alone, however urgent it says it is.
-    """
-    turns: dict[str, int] = {}
-    by_turns: list[tuple[int, Member]] = []
-    for one in sorted(members, key=lambda one: (-rank(one.urgency), one.notice.order)):
-        turns[one.notice.agent] = turns.get(one.notice.agent, 0) + 1
-        by_turns.append((turns[one.notice.agent], one))
-    by_turns.sort(key=lambda pair: pair[0])  # of one turn still the most urgent first
-    halves = (by_turns[:_FIRST], by_turns[_FIRST:])
-    return [one for half in halves for _, one in sorted(half, key=lambda pair: -rank(pair[1].urgency))]
-
-
-def line_of(asked: Outgoing) -> str:
-    """All that it says. A text of several lines cannot pass for lines of others."""
-    words = plain_words(asked.message, asked.format).strip()
-    words = f"{asked.subject.strip()}: {words}" if asked.subject else words
-    if len(words) <= _ONE_LINE:
-        words = " ".join(words.split())
-    return f"• {asked.origin_butler}: " + "\n  | ".join(words.splitlines())
-
-
-def room_of(asked: Outgoing) -> int | None:
-    """How many characters its line takes; None when no line can stand for it."""
-    words_only = asked.intent is Intent.SEND and not asked.attachments and asked.markup is None
-    if not words_only or len(asked.message) + len(asked.subject or "") > _LONGEST:
-        return None
-    return len(line_of(asked)) + 1
-
-
-def render(digest: Digest, asked: Iterable[Outgoing]) -> str:
-    heading = f"{len(digest.members)} notices" + (", later than planned" if digest.late else "")
-    return "\n".join([heading, *map(line_of, asked)])
-
-
-# What was decided about a notice: its reasons, the policy it followed and an id derived from its cause.
-
-
-class DecisionKind(StrEnum):
-    HOLD = "hold"
-    JOIN_DIGEST = "join_digest"  # held, and a slot or a collect window is what binds
-    RELEASE = "release"
-    DELEGATE = "delegate"  # released to the person who stands in
-    CLOSE_DIGEST = "close_digest"  # one row for each member; the send is the digest's
-    MERGE = "merge"
-    MUTE = "mute"
-    EXPIRE = "expire"
-    WITHDRAW = "withdraw"
-    REPEAT = "repeat"
-    ESCALATE = "escalate"
-    GIVE_UP = "give_up"
-    FAIL = "fail"
-    CORRECT = "correct"
-
-
-@record
-class Decision:
-    """
-    One row of the log.
-
-    `cause`: what it is the only decision about; `id` is its SHA-256. `send`: the key of the one delivery it causes (the
-    request id for the ledger), and `person` and `channel` where that goes; None when nothing is sent.
-    `digest`: on the row of the first member; `send` is its id on all of them.
-    `slots`: those that are used up by this, and when they were.
-    `replaces`: a send that was handed over and has no receipt; it is to be cancelled unless it is being sent.
-    """
-
-    id: str
-    cause: str
-    notice: str
-    seq: int
-    at_us: int
-    kind: DecisionKind
-    reasons: tuple[HoldReason, ...] = ()
-    policy_hash: str = ""
-    until_us: int | None = None
-    urgency: Urgency = Urgency.NORMAL
-    send: str | None = None
-    person: str | None = None
-    channel: str | None = None
-    step: str | None = None
-    into: str | None = None
-    digest: Digest | None = None
-    slots: tuple[tuple[str, int], ...] = ()
-    replaces: str | None = None
-
-
-# What a household or a person wants of their notices, as it was written.
-
-
-DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-
-
-class Preset(StrEnum):
-    EVERYTHING = "everything"  # nothing waits but for quiet hours
-    CALM = "calm"  # the first at once, then collected; what is passive waits for a slot
-    FOCUS = "focus"  # what is normal waits for a slot, too
-
-
-@dataclass(frozen=True, slots=True)
-class QuietWindow:
-    """Half-open on the wall clock; `days` are those on which it begins, None for every day. Equal times never begin."""
-
-    start: time
-    end: time
-    days: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Collecting:
-    window_seconds: int
-    most: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Interruptions by one agent; None is no limit."""
-
-    per_hour: int | None = None
-    per_day: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRule:
-    ceiling: Urgency | None = None
-    critical: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EscalationStep:
-    """`person` may name a rotation. Progress is kept by `id`, so an edited chain neither pages again nor skips."""
-
-    id: str
-    after_seconds: int
-    channel: str | None = None
-    person: str | None = None
-    named: bool = True  # the id was written, not derived
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """None and empty mean: not set here. `slots=()` is set, and means none."""
-
-    preset: Preset | None = None
-    zone: str | None = None
-    quiet_hours: tuple[QuietWindow, ...] | None = None
-    let_pass: tuple[Urgency, ...] | None = None
-    slots: tuple[time, ...] | None = None
-    collect: Collecting | None = None
-    budget: Budget | None = None
-    ceiling: Urgency | None = None
-    agents: tuple[tuple[str, AgentRule], ...] | None = None
-    categories: tuple[tuple[str, Urgency | None], ...] | None = None
-    escalation: tuple[EscalationStep, ...] | None = None
-    fallback: tuple[str, ...] | None = None
-    repeat_seconds: tuple[int, ...] | None = None
-    duplicate_seconds: int | None = None
-    expires_seconds: int | None = None
-    mandatory: tuple[str, ...] | None = None
-
-
-def policy_mapping(policy: Policy) -> dict[str, Any]:
-    """The same keys that `parse_policy` reads; parsing it again gives the same policy."""
-    written = {name: _written(value) for name, value in _given(policy).items()}
-    for name in ("agents", "categories"):
-        pairs = getattr(policy, name)
-        if pairs is not None:
-            written[name] = {one: _written(rule) if name == "agents" else _ceiling(rule) for one, rule in pairs}
-    return written
-
-
-def _given(value: Any) -> dict[str, Any]:
-    every = {one.name: getattr(value, one.name) for one in fields(value)}
-    return {name: one for name, one in every.items() if one is not None}
-
-
-def _written(value: Any) -> Any:
-    match value:
-        case QuietWindow():
-            days = {} if value.days is None else {"days": list(value.days)}
-            return {**days, "from": _clock(value.start), "until": _clock(value.end)}
-        case EscalationStep():
-            return {
-                name: one for name, one in _given(value).items() if name != "named" and (name != "id" or value.named)
-            }
-        case Collecting() | Budget() | AgentRule():
-            return {name: _written(one) for name, one in _given(value).items()}
-        case time():
-            return _clock(value)
-        case StrEnum():
-            return str(value)
-        case tuple():
-            return [_written(one) for one in value]
-        case _:
-            return value
-
-
-def _ceiling(urgency: Urgency | None) -> dict[str, str]:
-    return {} if urgency is None else {"ceiling": str(urgency)}
-
-
-def _clock(at: time) -> str:
-    return at.isoformat(timespec="seconds" if at.second else "minutes")
-
-
-@lru_cache(maxsize=1024)
-def policy_hash(household: Policy | None, person: Policy | None) -> str:
-    """Of what was written in both scopes, so that a decision can name the policy it followed."""
-    written = [policy_mapping(policy) if policy else None for policy in (household, person)]
-    return hashlib.sha256(json.dumps(written, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The buttons under a message that a person has to acknowledge, and what each of them stands for."""
+"""What doors and pages see of notices, what is going to happen to them, and whether all of it adds up."""
 
 from __future__ import annotations
 
@@ -11,266 +11,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from postroom.attention import laws as conservation
 from postroom.attention.model import CELLS, Decision, DecisionKind, NoticeCounts, NoticeRow, NoticeState, Policy, Wanted
+from postroom.attention.rules import laws
 from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import AttentionState, Fact, NoticeAccepted, NoticeSend, PolicyChanged, Standing, decoded
 from postroom.attention.turn import NoticeBook, event_of, policy_of, state_of
 from postroom.kernel.values.ids import altered, to_text
 from postroom.message.markup import Button, ButtonStyle, Markup
 from postroom.message.wishes import AttentionWish, HoldReason, Urgency
-
-_SIGNATURE_BYTES: Final = 9
-_TOKEN: Final = re.compile(r"n([olm])([0-9a-f]{32})([\w-]{12})", re.ASCII)
-
-
-class NoticeAct(StrEnum):
-    OK = "o"
-    LATER = "l"
-    MUTE_TODAY = "m"
-
-
-_LABELS: Final = {NoticeAct.OK: "OK", NoticeAct.LATER: "Later", NoticeAct.MUTE_TODAY: "Mute today"}
-
-
-def has_buttons(wish: AttentionWish | None) -> bool:
-    return wish is not None and (wish.needs_ack or wish.urgency is Urgency.CRITICAL)
-
-
-def notice_markup(key: bytes, notice_id: str) -> Markup:
-    """The same notice always has the same buttons, so one that is sent again after a crash is the same message."""
-    styles = {NoticeAct.OK: ButtonStyle.SUCCESS}
-    row = [Button(label=_LABELS[act], token=_token(key, act, notice_id), style=styles.get(act)) for act in NoticeAct]
-    return Markup(buttons=(tuple(row),))
-
-
-def read_button(key: bytes, token: str) -> tuple[NoticeAct, str] | None:
-    """None for what is no button of ours, and for one that this household did not make."""
-    if (found := _TOKEN.fullmatch(token)) is None:
-        return None
-    act, notice_id = NoticeAct(found[1]), found[2]
-    return (act, notice_id) if hmac.compare_digest(_token(key, act, notice_id), token) else None
-
-
-def _token(key: bytes, act: NoticeAct, notice_id: str) -> str:
-    digest = hmac.new(key, f"{act}\x1f{notice_id}".encode(), hashlib.sha256).digest()
-    return f"n{act}{notice_id}{base64.urlsafe_b64encode(digest[:_SIGNATURE_BYTES]).decode()}"
-
-
-# What will happen to a person's notices if no one does anything.
-
-
-_K = DecisionKind
-_UNSENT: Final = "it is read, withdrawn, snoozed or muted before"
-_UNANSWERED: Final = "it is acknowledged, withdrawn or snoozed before"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanItem:
-    at_us: int
-    notice: str
-    what: DecisionKind
-    where: str | None
-    why: tuple[HoldReason, ...]
-    unless: str | None
-
-    def mapping(self) -> dict[str, Any]:
-        """As it is shown: `{at, what, where, why, unless}`."""
-        why = [str(one.reason) for one in self.why]
-        return {
-            "at": to_text(self.at_us),
-            "what": str(self.what),
-            "where": self.where,
-            "why": why,
-            "unless": self.unless,
-        }
-
-
-def plan(state: AttentionState, book: PolicyBook, now_us: int, *, notice: str | None = None) -> tuple[PlanItem, ...]:
-    """The same `decide`, on a virtual clock and without further facts. `notice`: of this one alone."""
-    run = simulate((), book, state=replace(state, clock_us=max(state.clock_us, now_us)))
-    return tuple(planned(one) for one in run.decisions if notice is None or one.notice == notice)
-
-
-def planned(decision: Decision) -> PlanItem:
-    return PlanItem(
-        at_us=decision.at_us,
-        notice=decision.notice,
-        what=decision.kind,
-        where=f"{decision.person} by {decision.channel}" if decision.send is not None else None,
-        why=decision.reasons,
-        unless=_unless(decision),
-    )
-
-
-def _unless(decision: Decision) -> str | None:
-    match decision.kind:
-        case _K.RELEASE | _K.DELEGATE | _K.CLOSE_DIGEST | _K.EXPIRE | _K.HOLD | _K.JOIN_DIGEST:
-            return _UNSENT
-        case _K.REPEAT | _K.ESCALATE | _K.GIVE_UP:
-            return _UNANSWERED
-        case _:
-            return None
-
-
-# What is known of notices, as doors and pages are shown it, and whether all of it adds up.
-
-
-_LEAVES: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE, DecisionKind.CLOSE_DIGEST)
-_OTHERWISE: Final = {
-    DecisionKind.ESCALATE: "escalation",
-    DecisionKind.REPEAT: "repeat",
-    DecisionKind.MERGE: "merged notice",
-    DecisionKind.MUTE: "muted notice",
-    DecisionKind.EXPIRE: "expired notice",
-    DecisionKind.GIVE_UP: "unanswered notice",
-}
-NOTHING_TO_TRY: Final = "No message came in these days, so there is nothing to try it on."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeReading:
-    book: NoticeBook
-
-    async def notice(self, notice_id: str) -> NoticeView | None:
-        row = await self.book.store.notice(notice_id)
-        return await self.view(row) if row is not None else None
-
-    async def view(self, row: NoticeRow) -> NoticeView:
-        rows = await self.book.store.log(row.person, notice=row.id)
-        decisions = tuple(one for one in map(event_of, rows) if isinstance(one, Decision))
-        sends = await self.book.store.sends({one.send for one in decisions if one.send is not None})
-        return NoticeView(
-            standing=decoded(Standing, row.standing),
-            sends=tuple(SendView(send=decoded(NoticeSend, one.send), delivery_id=one.delivery_id) for one in sends),
-            decisions=decisions,
-        )
-
-    async def story(self, view: NoticeView) -> tuple[Fact | Decision, ...]:
-        """All that was ever noted about one notice, in order."""
-        return tuple(event_of(row) for row in await self.book.store.log(view.person, notice=view.id))
-
-    async def page(self, person: str, cell: str | None, limit: int, before: str | None) -> Sequence[NoticeView]:
-        states = [str(one) for one in CELLS[cell]] if cell is not None else None
-        rows = await self.book.store.page(person, states, limit, before)
-        return [NoticeView(standing=decoded(Standing, one.standing)) for one in rows]
-
-    async def plan(self, person: str, notice: str | None = None) -> tuple[PlanItem, ...]:
-        state, book = await self.present(person)
-        return plan(state, book, self.book.clock.now_us(), notice=notice)
-
-    async def present(self, person: str) -> tuple[AttentionState, PolicyBook]:
-        """As it is now, with the policies that count now."""
-        await self.book.refresh()
-        loaded = await self.book.store.read(person, self.book.wanted(person))
-        return state_of(person, loaded), self.book.policies
-
-    async def policy(self, person: str) -> Policy | None:
-        return policy_of(await self.book.store.read(person, Wanted(since_us=self.book.clock.now_us())))
-
-    async def compare(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
-        """
-        The facts of those days under what was then, and under this policy: what was sent arrives in both.
-
-        What left while there was no policy counts as well: the ledger of deliveries has it.
-        """
-        await self.book.refresh()
-        facts = [one for one in await self._events(person, since_us) if isinstance(one, Fact)]
-        told = [one for one in facts if not isinstance(one, PolicyChanged)]
-        unjudged = await self.book.store.sent_unjudged(await self.book.people.places(person), since_us)
-        told += [NoticeAccepted(at_us=one.created_us, notice=altered(one, person=person)) for one in unjudged]
-        before = self._run(person, told, self.book.policies)
-        others = {name: one for name, one in self.book.policies.people.items() if name != person}
-        own = {person: policy} if policy is not None else {}
-        book = replace(self.book.policies, people={**others, **own})
-        after = self._run(person, told, book)
-        tried = any(isinstance(one, NoticeAccepted) for one in told)
-        words = _difference(before, after) if tried else (NOTHING_TO_TRY,)
-        return Comparison(before=before, after=after, words=words)
-
-    def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
-        return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())
-
-    async def _events(self, person: str, since_us: int | None) -> list[Fact | Decision]:
-        return [event_of(one) for one in await self.book.store.log(person, since_us=since_us)]
-
-    async def figures(self, person: str | None) -> AttentionFigures:
-        counts = await self.book.store.counts(person)
-        broken = [*await (self._open_laws(person) if person is not None else self.open_laws()), *_first_law(counts)]
-        return AttentionFigures(
-            accepted=counts.accepted,
-            cells={name: sum(counts.states.get(str(one), 0) for one in states) for name, states in CELLS.items()},
-            states=counts.states,
-            by_agent=counts.agents,
-            unaccounted=tuple(broken),
-        )
-
-    async def open_laws(self) -> list[str]:
-        """Of everyone; what it costs does not grow with what is kept."""
-        return [problem for one in sorted(await self.book.store.policies()) for problem in await self._open_laws(one)]
-
-    async def first_law(self) -> list[str]:
-        """Of all that is kept."""
-        return _first_law(await self.book.store.counts(None))
-
-    async def _open_laws(self, person: str) -> list[str]:
-        """Of what is open and recent; what looks wrong there is looked at whole."""
-        state, book = await self.present(person)
-        broken = conservation.present(state, book, self.book.clock.now_us())
-        return await self.audit(person) if broken else []
-
-    async def audit(self, person: str) -> list[str]:
-        """Every law over all that is kept of a person: the log is folded again and compared with the rows."""
-        await self.book.refresh()
-        loaded = await self.book.store.read(person, Wanted(everything=True))
-        state, rows = state_of(person, loaded), await self.book.store.log(person)
-        events, start = [event_of(one) for one in rows], AttentionState(person=person)
-        broken = conservation.kept(state, self.book.policies, events, start, self.book.clock.now_us())
-        whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
-        return broken + (conservation.the_log_is_the_state(state, events, start) if whole else [])
-
-
-def _first_law(counts: NoticeCounts) -> list[str]:
-    if counts.logged == counts.accepted:
-        return []
-    return [f"L1 {counts.logged} notices were accepted and {counts.accepted} are in a cell"]
-
-
-def _difference(before: SimulatedRun, after: SimulatedRun) -> tuple[str, ...]:
-    """Such as `31 fewer interruptions`; empty when nothing differs."""
-    changes = {"interruption": _interruptions(after) - _interruptions(before)}
-    for kind, name in _OTHERWISE.items():
-        changes[name] = _of(after, kind) - _of(before, kind)
-    lines = [_count(many, f"{'more' if many > 0 else 'fewer'} {name}") for name, many in changes.items() if many]
-    first, second = left_at(before), left_at(after)
-    moved = sum(1 for name in first.keys() | second.keys() if first.get(name) != second.get(name))
-    return (*lines, f"{_count(moved, 'notice')} held, merged or sent at another time") if moved else tuple(lines)
-
-
-def _interruptions(run: SimulatedRun) -> int:
-    """Each send is one, however many notices it carries; corrections interrupt no one."""
-    return len({one.send for one in run.decisions if one.send is not None and one.kind is not DecisionKind.CORRECT})
-
-
-def left_at(run: SimulatedRun) -> dict[str, int]:
-    """When each notice was sent for the first time."""
-    found: dict[str, int] = {}
-    for one in run.decisions:
-        if one.kind in _LEAVES:
-            found.setdefault(one.notice, one.at_us)
-    return found
-
-
-def _of(run: SimulatedRun, kind: DecisionKind) -> int:
-    return sum(1 for one in run.decisions if one.kind is kind)
-
-
-def _count(many: int, name: str) -> str:
-    return f"{abs(many)} {name}{'' if abs(many) == 1 else 's'}"
-
-
-# What doors and pages see of notices, and of what is going to happen to them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,3 +102,252 @@ class Comparison:
     before: SimulatedRun
     after: SimulatedRun
     words: tuple[str, ...]
+
+
+# -- What will happen if no one does anything --
+
+_K = DecisionKind
+_UNSENT: Final = "it is read, withdrawn, snoozed or muted before"
+_UNANSWERED: Final = "it is acknowledged, withdrawn or snoozed before"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanItem:
+    at_us: int
+    notice: str
+    what: DecisionKind
+    where: str | None
+    why: tuple[HoldReason, ...]
+    unless: str | None
+
+    def mapping(self) -> dict[str, Any]:
+        """As it is shown: `{at, what, where, why, unless}`."""
+        why = [str(one.reason) for one in self.why]
+        return {
+            "at": to_text(self.at_us),
+            "what": str(self.what),
+            "where": self.where,
+            "why": why,
+            "unless": self.unless,
+        }
+
+
+def plan(state: AttentionState, book: PolicyBook, now_us: int, *, notice: str | None = None) -> tuple[PlanItem, ...]:
+    """The same `decide`, on a virtual clock and without further facts. `notice`: of this one alone."""
+    run = simulate((), book, state=replace(state, clock_us=max(state.clock_us, now_us)))
+    return tuple(planned(one) for one in run.decisions if notice is None or one.notice == notice)
+
+
+def planned(decision: Decision) -> PlanItem:
+    return PlanItem(
+        at_us=decision.at_us,
+        notice=decision.notice,
+        what=decision.kind,
+        where=f"{decision.person} by {decision.channel}" if decision.send is not None else None,
+        why=decision.reasons,
+        unless=_unless(decision),
+    )
+
+
+def _unless(decision: Decision) -> str | None:
+    match decision.kind:
+        case _K.RELEASE | _K.DELEGATE | _K.CLOSE_DIGEST | _K.EXPIRE | _K.HOLD | _K.JOIN_DIGEST:
+            return _UNSENT
+        case _K.REPEAT | _K.ESCALATE | _K.GIVE_UP:
+            return _UNANSWERED
+        case _:
+            return None
+
+
+# -- Reading --
+
+_LEAVES: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE, DecisionKind.CLOSE_DIGEST)
+_OTHERWISE: Final = {
+    DecisionKind.ESCALATE: "escalation",
+    DecisionKind.REPEAT: "repeat",
+    DecisionKind.MERGE: "merged notice",
+    DecisionKind.MUTE: "muted notice",
+    DecisionKind.EXPIRE: "expired notice",
+    DecisionKind.GIVE_UP: "unanswered notice",
+}
+_NOTHING_TO_TRY: Final = "No message came in these days, so there is nothing to try it on."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeReading:
+    book: NoticeBook
+
+    async def notice(self, notice_id: str) -> NoticeView | None:
+        row = await self.book.store.notice(notice_id)
+        return await self.view(row) if row is not None else None
+
+    async def view(self, row: NoticeRow) -> NoticeView:
+        rows = await self.book.store.log(row.person, notice=row.id)
+        decisions = tuple(one for one in map(event_of, rows) if isinstance(one, Decision))
+        sends = await self.book.store.sends({one.send for one in decisions if one.send is not None})
+        return NoticeView(
+            standing=decoded(Standing, row.standing),
+            sends=tuple(SendView(send=decoded(NoticeSend, one.send), delivery_id=one.delivery_id) for one in sends),
+            decisions=decisions,
+        )
+
+    async def story(self, view: NoticeView) -> tuple[Fact | Decision, ...]:
+        """All that was ever noted about one notice, in order."""
+        return tuple(event_of(row) for row in await self.book.store.log(view.person, notice=view.id))
+
+    async def page(self, person: str, cell: str | None, limit: int, before: str | None) -> Sequence[NoticeView]:
+        states = [str(one) for one in CELLS[cell]] if cell is not None else None
+        rows = await self.book.store.page(person, states, limit, before)
+        return [NoticeView(standing=decoded(Standing, one.standing)) for one in rows]
+
+    async def plan(self, person: str, notice: str | None = None) -> tuple[PlanItem, ...]:
+        state, book = await self.present(person)
+        return plan(state, book, self.book.clock.now_us(), notice=notice)
+
+    async def present(self, person: str) -> tuple[AttentionState, PolicyBook]:
+        """As it is now, with the policies that count now."""
+        await self.book.refresh()
+        loaded = await self.book.store.read(person, self.book.wanted(person))
+        return state_of(person, loaded), self.book.policies
+
+    async def policy(self, person: str) -> Policy | None:
+        return policy_of(await self.book.store.read(person, Wanted(since_us=self.book.clock.now_us())))
+
+    async def compare(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
+        """
+        The facts of those days under what was then, and under this policy: what was sent arrives in both.
+
+        What left while there was no policy counts as well: the ledger of deliveries has it.
+        """
+        await self.book.refresh()
+        facts = [one for one in await self._events(person, since_us) if isinstance(one, Fact)]
+        told = [one for one in facts if not isinstance(one, PolicyChanged)]
+        unjudged = await self.book.store.sent_unjudged(await self.book.people.places(person), since_us)
+        told += [NoticeAccepted(at_us=one.created_us, notice=altered(one, person=person)) for one in unjudged]
+        before = self._run(person, told, self.book.policies)
+        others = {name: one for name, one in self.book.policies.people.items() if name != person}
+        own = {person: policy} if policy is not None else {}
+        book = replace(self.book.policies, people={**others, **own})
+        after = self._run(person, told, book)
+        tried = any(isinstance(one, NoticeAccepted) for one in told)
+        words = _difference(before, after) if tried else (_NOTHING_TO_TRY,)
+        return Comparison(before=before, after=after, words=words)
+
+    def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
+        return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())
+
+    async def _events(self, person: str, since_us: int | None) -> list[Fact | Decision]:
+        return [event_of(one) for one in await self.book.store.log(person, since_us=since_us)]
+
+    async def figures(self, person: str | None) -> AttentionFigures:
+        counts = await self.book.store.counts(person)
+        broken = [*await (self._open_laws(person) if person is not None else self.open_laws()), *_first_law(counts)]
+        return AttentionFigures(
+            accepted=counts.accepted,
+            cells={name: sum(counts.states.get(str(one), 0) for one in states) for name, states in CELLS.items()},
+            states=counts.states,
+            by_agent=counts.agents,
+            unaccounted=tuple(broken),
+        )
+
+    async def open_laws(self) -> list[str]:
+        """Of everyone; what it costs does not grow with what is kept."""
+        return [problem for one in sorted(await self.book.store.policies()) for problem in await self._open_laws(one)]
+
+    async def first_law(self) -> list[str]:
+        """Of all that is kept."""
+        return _first_law(await self.book.store.counts(None))
+
+    async def _open_laws(self, person: str) -> list[str]:
+        """Of what is open and recent; what looks wrong there is looked at whole."""
+        state, book = await self.present(person)
+        broken = laws.present(state, book, self.book.clock.now_us())
+        return await self.audit(person) if broken else []
+
+    async def audit(self, person: str) -> list[str]:
+        """Every law over all that is kept of a person: the log is folded again and compared with the rows."""
+        await self.book.refresh()
+        loaded = await self.book.store.read(person, Wanted(everything=True))
+        state, rows = state_of(person, loaded), await self.book.store.log(person)
+        events, start = [event_of(one) for one in rows], AttentionState(person=person)
+        broken = laws.kept(state, self.book.policies, events, start, self.book.clock.now_us())
+        whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
+        return broken + (laws.the_log_is_the_state(state, events, start) if whole else [])
+
+
+def _first_law(counts: NoticeCounts) -> list[str]:
+    if counts.logged == counts.accepted:
+        return []
+    return [f"L1 {counts.logged} notices were accepted and {counts.accepted} are in a cell"]
+
+
+def _difference(before: SimulatedRun, after: SimulatedRun) -> tuple[str, ...]:
+    """Such as `31 fewer interruptions`; empty when nothing differs."""
+    changes = {"interruption": _interruptions(after) - _interruptions(before)}
+    for kind, name in _OTHERWISE.items():
+        changes[name] = _of(after, kind) - _of(before, kind)
+    lines = [_count(many, f"{'more' if many > 0 else 'fewer'} {name}") for name, many in changes.items() if many]
+    first, second = left_at(before), left_at(after)
+    moved = sum(1 for name in first.keys() | second.keys() if first.get(name) != second.get(name))
+    return (*lines, f"{_count(moved, 'notice')} held, merged or sent at another time") if moved else tuple(lines)
+
+
+def _interruptions(run: SimulatedRun) -> int:
+    """Each send is one, however many notices it carries; corrections interrupt no one."""
+    return len({one.send for one in run.decisions if one.send is not None and one.kind is not DecisionKind.CORRECT})
+
+
+def left_at(run: SimulatedRun) -> dict[str, int]:
+    """When each notice was sent for the first time."""
+    found: dict[str, int] = {}
+    for one in run.decisions:
+        if one.kind in _LEAVES:
+            found.setdefault(one.notice, one.at_us)
+    return found
+
+
+def _of(run: SimulatedRun, kind: DecisionKind) -> int:
+    return sum(1 for one in run.decisions if one.kind is kind)
+
+
+def _count(many: int, name: str) -> str:
+    return f"{abs(many)} {name}{'' if abs(many) == 1 else 's'}"
+
+
+# -- The buttons under a message that a person has to acknowledge, and what each of them stands for --
+
+_SIGNATURE_BYTES: Final = 9
+_TOKEN: Final = re.compile(r"n([olm])([0-9a-f]{32})([\w-]{12})", re.ASCII)
+
+
+class NoticeAct(StrEnum):
+    OK = "o"
+    LATER = "l"
+    MUTE_TODAY = "m"
+
+
+_LABELS: Final = {NoticeAct.OK: "OK", NoticeAct.LATER: "Later", NoticeAct.MUTE_TODAY: "Mute today"}
+
+
+def has_buttons(wish: AttentionWish | None) -> bool:
+    return wish is not None and (wish.needs_ack or wish.urgency is Urgency.CRITICAL)
+
+
+def notice_markup(key: bytes, notice_id: str) -> Markup:
+    """The same notice always has the same buttons, so one that is sent again after a crash is the same message."""
+    styles = {NoticeAct.OK: ButtonStyle.SUCCESS}
+    row = [Button(label=_LABELS[act], token=_token(key, act, notice_id), style=styles.get(act)) for act in NoticeAct]
+    return Markup(buttons=(tuple(row),))
+
+
+def read_button(key: bytes, token: str) -> tuple[NoticeAct, str] | None:
+    """None for what is no button of ours, and for one that this household did not make."""
+    if (found := _TOKEN.fullmatch(token)) is None:
+        return None
+    act, notice_id = NoticeAct(found[1]), found[2]
+    return (act, notice_id) if hmac.compare_digest(_token(key, act, notice_id), token) else None
+
+
+def _token(key: bytes, act: NoticeAct, notice_id: str) -> str:
+    digest = hmac.new(key, f"{act}\x1f{notice_id}".encode(), hashlib.sha256).digest()
+    return f"n{act}{notice_id}{base64.urlsafe_b64encode(digest[:_SIGNATURE_BYTES]).decode()}"

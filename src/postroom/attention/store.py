@@ -62,16 +62,158 @@ _REPLACED: Final = '"replaced":true'  # as the codec writes it
 _NOT_APPROVED: Final = ("rejected", "expired")
 _MOST_REPLAYED: Final = 5_000
 _LINE: Final = 200
+_SEED: Final = 0x617474656E74  # keeps these locks apart from any others
+_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
+_MOST_NAMED: Final = 500
+_WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
 Edit = Callable[[Loaded], NoticeChanges | None]
 
 
+# -- Tables: notices and their sends, what people want of them, and the log it all follows from --
+
+OPEN = text("open")
+PENDING = text("pending")
+CLOSED = text("NOT open")
+HANDED_OVER = text("NOT pending")
+ACCEPTED = "NoticeAccepted"
+_IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
+_FACT = text("notice IS NULL")
+_DUE = text("next_at IS NOT NULL")
+_KEYED = text("key IS NOT NULL")
+attention_people = Table(
+    "attention_people",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("policy", Text),
+    Column("rest", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("next_at", BigInteger),
+    partial_index("ix_attention_people_next_at", "next_at", where=_DUE),
+    schema=SHARED,
+)
+notices = Table(
+    "notices",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("key", Text),
+    Column("state", Text, nullable=False),
+    Column("open", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("standing", Text, nullable=False),
+    Column("outgoing", Text, nullable=False),
+    CheckConstraint(one_of("state", NoticeState), name="state"),
+    Index("ix_notices_person_created_at", "person", "created_at", "id"),
+    Index("ix_notices_person_state", "person", "state", "agent"),
+    Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
+    Index("ix_notices_request_id", "request_id"),
+    partial_index("ix_notices_closed", "created_at", where=CLOSED),
+    partial_index("ix_notices_open", "person", where=OPEN),
+    partial_index("ix_notices_key", "person", "agent", "key", where=_KEYED),
+    schema=SHARED,
+)
+notice_sends = Table(
+    "notice_sends",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("pending", Boolean, nullable=False),
+    Column("delivery_id", Text),
+    Column("request_id", Text, nullable=False),
+    Column("send", Text, nullable=False),
+    Column("outgoing", Text, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("fence", Integer, nullable=False),
+    Index("ix_notice_sends_person_at", "person", "at"),
+    Index("ix_notice_sends_delivery_id", "delivery_id"),
+    partial_index("ix_notice_sends_handed_over", "at", where=HANDED_OVER),
+    partial_index("ix_notice_sends_pending", "person", where=PENDING),
+    schema=SHARED,
+)
+digests = Table(
+    "digests",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    schema=SHARED,
+)
+attention_log = Table(
+    "attention_log",
+    metadata,
+    Column("person", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("notice", Text),
+    Column("body", Text, nullable=False),
+    Index("ix_attention_log_notice", "notice", "seq"),
+    Index("ix_attention_log_person_at", "person", "at"),
+    partial_index("ix_attention_log_accepted", "person", where=_IS_ACCEPTED),
+    partial_index("ix_attention_log_facts", "notice", "at", where=_FACT),
+    schema=SHARED,
+)
+
+
+# -- Rows, read and written; columns are named here alone --
+
+
+def person_of(row: Row[Any]) -> PersonRow:
+    return read(PersonRow, row, next_us=row.next_at)
+
+
+def _person_values(one: PersonRow) -> dict[str, Any]:
+    return {"person": one.person, "policy": one.policy, "rest": one.rest, "seq": one.seq, "next_at": one.next_us}
+
+
+def _notice_of(row: Row[Any]) -> NoticeRow:
+    return read(NoticeRow, row, created_us=row.created_at, path=())
+
+
+def _notice_values(one: NoticeRow) -> dict[str, Any]:
+    return values(one, without=("created_us", "path"), created_at=one.created_us)
+
+
+def _send_of(row: Row[Any]) -> SendRow:
+    return read(SendRow, row, lease_us=row.lease_until)
+
+
+def _send_values(one: SendRow) -> dict[str, Any]:
+    return values(one, without=("lease_us",), lease_until=one.lease_us)
+
+
+def _digest_of(row: Row[Any]) -> DigestRow:
+    return DigestRow(id=row.id, person=row.person, digest=row.digest)
+
+
+def _log_of(row: Row[Any]) -> LogRow:
+    return read(LogRow, row)
+
+
+def _log_values(one: LogRow) -> dict[str, Any]:
+    return values(one)
+
+
+# -- What is asked, and the one way to change it --
+
+
 class StoredNotices:
+    """
+    One person's notices are changed by one writer at a time, in whatever process.
+
+    Sends wait here as in an outbox: a lease and a fence let any number of workers empty it.
+    """
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._repeated = Repeated(database)
 
     async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
-        """Read, edit and write as one transaction under the person's lock; the edit may run again."""
+        """Read, edit and write as one transaction under the lock; the edit may run again, and None writes nothing."""
 
         def work(connection: Connection) -> None:
             lock_person(connection, person)
@@ -93,12 +235,14 @@ class StoredNotices:
         )
 
     async def zones(self) -> Mapping[str, str]:
+        """Of people who have told theirs."""
         asked = select(people.c.id, people.c.zone).where(people.c.zone.is_not(None))
         return await self._repeated.read(
             "zones", lambda connection: {row.id: row.zone for row in connection.execute(asked)}
         )
 
     async def due(self, now_us: int, limit: int) -> Sequence[str]:
+        """People of whom something is due by itself."""
         people = attention_people.c
         asked = select(people.person).where(people.next_at <= now_us).order_by(people.next_at).limit(limit)
         return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
@@ -118,7 +262,7 @@ class StoredNotices:
             change = update(notice_sends).where(table.key.in_(keys))
             connection.execute(change.values(lease_until=lease_until_us, fence=table.fence + 1))
             mine = select(notice_sends).where(table.key.in_(keys)).order_by(table.at, table.key)
-            return [send_of(row) for row in connection.execute(mine)]
+            return [_send_of(row) for row in connection.execute(mine)]
 
         if not await self._database.read(lambda connection: connection.execute(due.limit(1)).first()):
             return []
@@ -140,7 +284,7 @@ class StoredNotices:
             .where(PENDING, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
             .limit(limit)
         )
-        return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
+        return await self._database.read(lambda connection: [_send_of(row) for row in connection.execute(asked)])
 
     async def send_anew(self, key: str, delivery_id: str, outgoing: str) -> None:
         """Its delivery ended without having arrived: it is handed over again, as this."""
@@ -184,7 +328,7 @@ class StoredNotices:
 
         def work(connection: Connection) -> list[NoticeRow]:
             last = _by_id(connection, before) if before is not None else None
-            return [notice_of(row) for row in connection.execute(_page(person, states, limit, last))]
+            return [_notice_of(row) for row in connection.execute(_page(person, states, limit, last))]
 
         return await self._database.read(work)
 
@@ -193,18 +337,18 @@ class StoredNotices:
 
     async def of_key(self, agent: str, key: str) -> Sequence[NoticeRow]:
         asked = select(notices).where(notices.c.agent == agent, notices.c.key == key)
-        return await self._database.read(lambda connection: [notice_of(row) for row in connection.execute(asked)])
+        return await self._database.read(lambda connection: [_notice_of(row) for row in connection.execute(asked)])
 
     async def sends(self, keys: Collection[str]) -> Sequence[SendRow]:
         asked = select(notice_sends).where(notice_sends.c.key.in_(sorted(keys))).order_by(notice_sends.c.at)
-        return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
+        return await self._database.read(lambda connection: [_send_of(row) for row in connection.execute(asked)])
 
     async def send_of_delivery(self, delivery_id: str) -> SendRow | None:
         asked = select(notice_sends).where(notice_sends.c.delivery_id == delivery_id)
 
         def work(connection: Connection) -> SendRow | None:
             row = connection.execute(asked).first()
-            return send_of(row) if row else None
+            return _send_of(row) if row else None
 
         return await self._database.read(work)
 
@@ -216,9 +360,10 @@ class StoredNotices:
         asked = asked.where(attention_log.c.person == person) if person is not None else asked
         asked = asked.where(attention_log.c.notice == notice) if notice is not None else asked
         asked = asked.where(attention_log.c.at >= since_us) if since_us is not None else asked
-        return await self._database.read(lambda connection: [log_of(row) for row in connection.execute(asked)])
+        return await self._database.read(lambda connection: [_log_of(row) for row in connection.execute(asked)])
 
     async def sent_unjudged(self, places: Collection[tuple[str, str]], since_us: int) -> Sequence[AcceptedNotice]:
+        """Messages of agents to these channels and addresses that left while there was no policy, oldest first."""
         made = delivery_requests.c
         judged = select(notice_sends.c.key).where(notice_sends.c.delivery_id == made.id).exists()
         asked = (
@@ -235,16 +380,17 @@ class StoredNotices:
         return await self._database.read(lambda connection: [_unjudged(row) for row in connection.execute(asked)])
 
     async def in_states(self, person: str, states: Collection[str]) -> int:
+        """How many of a person's are in one of these, without counting the others."""
         table = notices.c
         asked = select(func.count()).where(table.person == person, table.state.in_(sorted(states)))
         return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
 
     async def counts(self, person: str | None) -> NoticeCounts:
-        """Along the index of a person's states, which has all that is asked for."""
+        """Of one person or of all: along the index of a person's states, which has all that is asked for."""
 
         def work(connection: Connection) -> NoticeCounts:
             kept = select(notices.c.agent, notices.c.state, func.count()).group_by(notices.c.agent, notices.c.state)
-            logged = select(func.count()).select_from(attention_log).where(IS_ACCEPTED)
+            logged = select(func.count()).select_from(attention_log).where(_IS_ACCEPTED)
             if person is not None:
                 kept, logged = kept.where(notices.c.person == person), logged.where(attention_log.c.person == person)
             return _counted(connection.execute(kept), int(connection.execute(logged).scalar_one()))
@@ -277,14 +423,14 @@ def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Sel
     return asked.order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit)
 
 
-def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
-    row = connection.execute(select(notices).where(notices.c.id == notice_id)).first()
-    return notice_of(row) if row else None
-
-
 def _older(last: NoticeRow) -> ColumnElement[bool]:
     table = notices.c
     return or_(table.created_at < last.created_us, and_(table.created_at == last.created_us, table.id < last.id))
+
+
+def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
+    row = connection.execute(select(notices).where(notices.c.id == notice_id)).first()
+    return _notice_of(row) if row else None
 
 
 def _unjudged(row: Any) -> AcceptedNotice:
@@ -313,52 +459,7 @@ def _settled(row: Any) -> SettledSend:
     )
 
 
-# Rows of attention, read and written; columns are named here alone.
-
-
-def person_of(row: Row[Any]) -> PersonRow:
-    return read(PersonRow, row, next_us=row.next_at)
-
-
-def person_values(one: PersonRow) -> dict[str, Any]:
-    return {"person": one.person, "policy": one.policy, "rest": one.rest, "seq": one.seq, "next_at": one.next_us}
-
-
-def notice_of(row: Row[Any]) -> NoticeRow:
-    return read(NoticeRow, row, created_us=row.created_at, path=())
-
-
-def notice_values(one: NoticeRow) -> dict[str, Any]:
-    return values(one, without=("created_us", "path"), created_at=one.created_us)
-
-
-def send_of(row: Row[Any]) -> SendRow:
-    return read(SendRow, row, lease_us=row.lease_until)
-
-
-def send_values(one: SendRow) -> dict[str, Any]:
-    return values(one, without=("lease_us",), lease_until=one.lease_us)
-
-
-def digest_of(row: Row[Any]) -> DigestRow:
-    return DigestRow(id=row.id, person=row.person, digest=row.digest)
-
-
-def log_of(row: Row[Any]) -> LogRow:
-    return read(LogRow, row)
-
-
-def log_values(one: LogRow) -> dict[str, Any]:
-    return values(one)
-
-
-# The single steps that one change of a person's notices is made of.
-
-
-_SEED: Final = 0x617474656E74  # keeps these locks apart from any others
-_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
-_MOST_NAMED: Final = 500
-_WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
+# -- The single steps that one change is made of --
 
 
 def lock_person(connection: Connection, person: str) -> None:
@@ -375,7 +476,7 @@ def load(connection: Connection, person: str, wanted: Wanted) -> Loaded:
     sends = {one.key: one for one in _sends(connection, person, wanted, list(found.values()))}
     members = {name for one in sends.values() if one.pending for name in json.loads(one.send)["notices"]}
     missing = select(notices).where(notices.c.person == person)
-    found |= {one.id: one for one in _named(connection, missing, notices.c.id, members - found.keys(), notice_of)}
+    found |= {one.id: one for one in _named(connection, missing, notices.c.id, members - found.keys(), _notice_of)}
     named = {digest for one in found.values() if (digest := json.loads(one.standing).get("digest"))}
     return Loaded(
         person=person_of(known),
@@ -389,33 +490,33 @@ def _notices(connection: Connection, person: str, wanted: Wanted) -> list[Notice
     table = notices.c
     mine = select(notices).where(table.person == person)
     if wanted.everything:
-        return [notice_of(row) for row in connection.execute(mine)]
+        return [_notice_of(row) for row in connection.execute(mine)]
     meant = [table.open, table.created_at >= wanted.since_us, table.id.in_(wanted.notices)]
     if wanted.key is not None:
         meant.append((table.agent == wanted.agent) & (table.key == wanted.key))
-    return [notice_of(row) for row in connection.execute(mine.where(or_(*meant)))]
+    return [_notice_of(row) for row in connection.execute(mine.where(or_(*meant)))]
 
 
 def _sends(connection: Connection, person: str, wanted: Wanted, found: list[NoticeRow]) -> list[SendRow]:
     table = notice_sends.c
     mine = select(notice_sends).where(table.person == person)
     if wanted.everything:
-        return [send_of(row) for row in connection.execute(mine)]
+        return [_send_of(row) for row in connection.execute(mine)]
     recent = or_(table.pending, table.at >= wanted.since_us)
-    rows = {row.key: send_of(row) for row in connection.execute(mine.where(recent))}
+    rows = {row.key: _send_of(row) for row in connection.execute(mine.where(recent))}
     named = set(wanted.sends)
     for one in found:
         standing = json.loads(one.standing)
         named |= {key for name in ("send", "step_send", "repeat_send") if (key := standing.get(name))}
     missing = named - rows.keys()
-    return [*rows.values(), *_named(connection, mine, table.key, missing, send_of)]
+    return [*rows.values(), *_named(connection, mine, table.key, missing, _send_of)]
 
 
 def _digests(connection: Connection, person: str, named: set[str], wanted: Wanted) -> list[DigestRow]:
     mine = select(digests).where(digests.c.person == person)
     if wanted.everything:
-        return [digest_of(row) for row in connection.execute(mine)]
-    return _named(connection, mine, digests.c.id, named, digest_of)
+        return [_digest_of(row) for row in connection.execute(mine)]
+    return _named(connection, mine, digests.c.id, named, _digest_of)
 
 
 def _named(connection: Connection, query: Any, column: Any, names: set[str], read: Any) -> list[Any]:
@@ -436,18 +537,18 @@ def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
         if notice.id in known:
             _move(connection, notice)
         else:
-            connection.execute(insert(notices), notice_values(notice))
+            connection.execute(insert(notices), _notice_values(notice))
     sent = {one.key for one in before.sends}
     for send in changes.sends:
         if send.key in sent:
             values = {"pending": send.pending, "send": send.send}  # who hands it over writes the rest
             connection.execute(update(notice_sends).where(notice_sends.c.key == send.key).values(values))
         else:
-            _insert_once(connection, notice_sends, send_values(send))
+            _insert_once(connection, notice_sends, _send_values(send))
     for digest in changes.digests:
         _insert_once(connection, digests, {"id": digest.id, "person": digest.person, "digest": digest.digest})
     if changes.log:
-        connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
+        connection.execute(insert(attention_log), [_log_values(one) for one in changes.log])
 
 
 def _judge_copies_again(connection: Connection, person: str, now_us: int) -> None:
@@ -468,7 +569,7 @@ def _tell(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
 
 
 def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
-    values = person_values(changes.person)
+    values = _person_values(changes.person)
     if before.person is None:
         connection.execute(insert(attention_people), values)
     else:
@@ -487,99 +588,3 @@ def _move(connection: Connection, notice: NoticeRow) -> None:
 
 def _insert_once(connection: Connection, table: Table, values: dict[str, Any]) -> None:
     connection.execute(insert_for(connection, table).values(values).on_conflict_do_nothing())
-
-
-# Notices and their sends, what people want of them, and the log it all follows from.
-
-
-OPEN = text("open")
-PENDING = text("pending")
-CLOSED = text("NOT open")
-HANDED_OVER = text("NOT pending")
-ACCEPTED = "NoticeAccepted"
-IS_ACCEPTED = text(f"kind = '{ACCEPTED}'")
-_FACT = text("notice IS NULL")
-_DUE = text("next_at IS NOT NULL")
-_KEYED = text("key IS NOT NULL")
-
-attention_people = Table(
-    "attention_people",
-    metadata,
-    Column("person", Text, primary_key=True),
-    Column("policy", Text),
-    Column("rest", Text, nullable=False),
-    Column("seq", BigInteger, nullable=False),
-    Column("next_at", BigInteger),
-    partial_index("ix_attention_people_next_at", "next_at", where=_DUE),
-    schema=SHARED,
-)
-
-notices = Table(
-    "notices",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("key", Text),
-    Column("state", Text, nullable=False),
-    Column("open", Boolean, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("request_id", Text, nullable=False),
-    Column("standing", Text, nullable=False),
-    Column("outgoing", Text, nullable=False),
-    CheckConstraint(one_of("state", NoticeState), name="state"),
-    Index("ix_notices_person_created_at", "person", "created_at", "id"),
-    Index("ix_notices_person_state", "person", "state", "agent"),
-    Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
-    Index("ix_notices_request_id", "request_id"),
-    partial_index("ix_notices_closed", "created_at", where=CLOSED),
-    partial_index("ix_notices_open", "person", where=OPEN),
-    partial_index("ix_notices_key", "person", "agent", "key", where=_KEYED),
-    schema=SHARED,
-)
-
-notice_sends = Table(
-    "notice_sends",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("pending", Boolean, nullable=False),
-    Column("delivery_id", Text),
-    Column("request_id", Text, nullable=False),
-    Column("send", Text, nullable=False),
-    Column("outgoing", Text, nullable=False),
-    Column("lease_until", BigInteger),
-    Column("fence", Integer, nullable=False),
-    Index("ix_notice_sends_person_at", "person", "at"),
-    Index("ix_notice_sends_delivery_id", "delivery_id"),
-    partial_index("ix_notice_sends_handed_over", "at", where=HANDED_OVER),
-    partial_index("ix_notice_sends_pending", "person", where=PENDING),
-    schema=SHARED,
-)
-
-digests = Table(
-    "digests",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("person", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    schema=SHARED,
-)
-
-attention_log = Table(
-    "attention_log",
-    metadata,
-    Column("person", Text, primary_key=True),
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("at", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("notice", Text),
-    Column("body", Text, nullable=False),
-    Index("ix_attention_log_notice", "notice", "seq"),
-    Index("ix_attention_log_person_at", "person", "at"),
-    partial_index("ix_attention_log_accepted", "person", where=IS_ACCEPTED),
-    partial_index("ix_attention_log_facts", "notice", "at", where=_FACT),
-    schema=SHARED,
-)

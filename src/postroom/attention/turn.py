@@ -1,8 +1,8 @@
-"""What a decision sends, as a message that does not change any more."""
+"""One transaction about one person: facts are folded, what is due is decided, and what is to be sent is frozen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Protocol
 
@@ -16,12 +16,10 @@ from postroom.attention.model import (
     Loaded,
     LogRow,
     NoticeChanges,
-    NoticeCounts,
     NoticeRow,
     PersonRow,
     Policy,
     SendRow,
-    SettledSend,
     Wanted,
     render,
 )
@@ -29,8 +27,8 @@ from postroom.attention.rules.decide import decide, revised
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import Absence, PolicyBook
 from postroom.attention.rules.reasons import MUTES, missed_words
+from postroom.attention.rules.simulate import changed
 from postroom.attention.rules.times import Rotation
-from postroom.attention.simulate import changed
 from postroom.attention.state import (
     AttentionState,
     ChannelDown,
@@ -46,15 +44,112 @@ from postroom.attention.state import (
     decoded_event,
     encoded,
 )
+from postroom.attention.store import StoredNotices
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import FileMark, Signal
 from postroom.kernel.values.ids import DeliveryId, record, seconds
 from postroom.message.delivery import Format, Priority
-from postroom.message.outgoing import SEVERAL_AGENTS, Outcome, Outgoing
+from postroom.message.outgoing import SEVERAL_AGENTS, Outgoing
 from postroom.message.wishes import AcceptedNotice, Urgency, derived_id
 
 ORIGIN: Final = "attention"  # in whose name several agents speak at once
 _MAIL: Final = "email"
+_REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
+_MARGIN_US: Final = seconds(60)
+_FRESH_US: Final = seconds(1)
+
+
+# -- The state of a person as rows, and back --
+
+
+@record
+class Rest:
+    """What belongs to no single notice."""
+
+    silences: tuple[Silence, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    down: Mapping[str, int] = field(default_factory=dict)
+    tombstones: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    slots_used: Mapping[str, int] = field(default_factory=dict)
+    clock_us: int = 0
+
+
+def state_of(person: str, loaded: Loaded) -> AttentionState:
+    rest = decoded(Rest, loaded.person.rest) if loaded.person is not None else Rest()
+    return AttentionState(
+        person=person,
+        notices={one.id: decoded(Standing, one.standing) for one in loaded.notices},
+        sends={one.key: decoded(NoticeSend, one.send) for one in loaded.sends},
+        digests={one.id: decoded(Digest, one.digest) for one in loaded.digests},
+        **{one.name: getattr(rest, one.name) for one in fields(Rest)},
+    )
+
+
+def policy_of(loaded: Loaded) -> Policy | None:
+    return read_policy(loaded.person.policy) if loaded.person is not None else None
+
+
+def read_policy(text: str | None) -> Policy | None:
+    return decoded(Policy, text) if text is not None else None
+
+
+def _rest_text(state: AttentionState) -> str:
+    return encoded(Rest(**{one.name: getattr(state, one.name) for one in fields(Rest)}))
+
+
+def _notice_row(standing: Standing, *, path: tuple[str, ...] = ()) -> NoticeRow:
+    notice = standing.notice
+    return NoticeRow(
+        id=notice.id,
+        person=notice.person,
+        agent=notice.agent,
+        key=notice.key,
+        state=str(standing.state),
+        open=standing.state in OPEN or standing.to_correct,
+        created_us=notice.created_us,
+        standing=encoded(standing),
+        path=path,
+    )
+
+
+def _send_row(person: str, send: NoticeSend, *, outgoing: str = "", request_id: str = "") -> SendRow:
+    return SendRow(
+        key=send.key,
+        person=person,
+        at_us=send.at_us,
+        pending=send.pending,
+        send=encoded(send),
+        outgoing=outgoing,
+        request_id=request_id,
+    )
+
+
+def _digest_row(person: str, digest: Digest) -> DigestRow:
+    return DigestRow(id=digest.id, person=person, digest=encoded(digest))
+
+
+def _log_row(person: str, seq: int, event: Fact | Decision) -> LogRow:
+    return LogRow(
+        person=person,
+        seq=seq,
+        at_us=event.at_us,
+        kind=type(event).__name__,
+        notice=_about(event),
+        body=encoded(event),
+    )
+
+
+def event_of(row: LogRow) -> Fact | Decision:
+    return decoded_event(row.kind, row.body)
+
+
+def _about(event: Fact | Decision) -> str | None:
+    if isinstance(event, NoticeAccepted):
+        return event.notice.id
+    return getattr(event, "notice", None)
+
+
+# -- What a decision sends, as a message that does not change any more --
 
 
 def frozen_message(
@@ -110,378 +205,7 @@ def _digest(digest: Digest, messages: Mapping[str, Outgoing]) -> Outgoing:
     )
 
 
-# Everybody's policies as they are known in this process, and the one way to change a person's notices.
-
-
-REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
-_MARGIN_US: Final = seconds(60)
-_FRESH_US: Final = seconds(1)
-
-
-@dataclass(slots=True, kw_only=True)
-class NoticeBook:
-    """
-    `woken`: rung when there is something to hand over; `down`: channels that are, None where that is not known.
-
-    `mark`: touched when somebody's wishes change, so that every process of the home heeds them at once.
-    """
-
-    store: NoticeRecord
-    people: KnowsPeople
-    clock: Clock
-    household: Policy | None = None
-    rotations: Mapping[str, Rotation] = field(default_factory=dict)
-    zone: str = "UTC"
-    woken: Signal = field(default_factory=Signal)
-    down: frozenset[str] | None = None
-    mark: FileMark | None = None
-    policies: PolicyBook = field(init=False)
-    known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
-    _read: dict[str, tuple[str | None, Policy | None]] = field(init=False, default_factory=dict)
-    _read_us: int = field(init=False, default=-_FRESH_US)
-    _ids: dict[str, str] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.policies = PolicyBook(household=self.household, rotations=self.rotations, zone=self.zone)
-
-    def zone_of(self, person: str) -> str:
-        """In which the person is told of moments."""
-        return self.policies.rules(person).zone
-
-    @property
-    def neutral(self) -> bool:
-        """There is no policy and there are no rows: nothing needs to be asked."""
-        return self.household is None and not self.known
-
-    async def keep_fresh(self) -> None:
-        """Where no loop does: what another process set is known within a second."""
-        if self.clock.now_us() - self._read_us >= _FRESH_US:
-            await self.refresh()
-        await self.heed()
-
-    async def heed(self) -> None:
-        """What another process of this home set just now; costs no statement while none did."""
-        if self.mark is not None and self.mark.was_touched():
-            await self.refresh()
-
-    def tell_others(self) -> None:
-        """After a change of somebody's wishes."""
-        if self.mark is not None:
-            self.mark.touch()
-
-    async def refresh(self) -> None:
-        texts = await self.store.policies()
-        self._read_us = self.clock.now_us()
-        self._read = {name: self._reading(name, text) for name, text in texts.items()}
-        people = {name: policy for name, (_, policy) in self._read.items() if policy is not None}
-        household = await self.by_id(self.household) if self.household is not None else None
-        rotations = {name: await self._rotation(one) for name, one in self.rotations.items()}
-        self.policies = PolicyBook(
-            household=household, people=people, rotations=rotations, zone=self.zone, zones=await self.store.zones()
-        )
-        self.known = frozenset(texts)
-
-    async def change(
-        self,
-        person: str,
-        facts: Callable[[Turn], Iterable[Fact]],
-        *,
-        wanted: Wanted | None = None,
-        judge: bool = True,
-    ) -> Turn:
-        """One dated fact or several, folded and decided in one transaction."""
-
-        def step(turn: Turn) -> NoticeChanges | None:
-            for fact in facts(turn):
-                turn.take(fact)
-            if judge:
-                turn.judge()
-            return turn.changes() if turn.changes_anything else None
-
-        turn = await self.turn(person, step, wanted=wanted)
-        if turn.decisions:
-            self.woken.ring()
-        return turn
-
-    async def turn(
-        self, person: str, step: Callable[[Turn], NoticeChanges | None], *, wanted: Wanted | None = None
-    ) -> Turn:
-        """The step may run again when its transaction could not be committed; the last turn is the one that counts."""
-        made: list[Turn] = []
-
-        def edit(loaded: Loaded) -> NoticeChanges | None:
-            turn = Turn(person, loaded, self.policies, self.clock.now_us())
-            turn.hear_of_channels(self.down)
-            made.append(turn)
-            return step(turn)
-
-        await self.store.change(person, self.wanted(person, wanted), edit)
-        turn = made[-1]
-        self.known |= {person} if turn.loaded.person is not None or turn.changes_anything else frozenset()
-        return turn
-
-    def wanted(self, person: str, more: Wanted | None = None) -> Wanted:
-        looked_back = max(REMEMBERED_US, self.policies.rules(person).duplicate_us + _MARGIN_US)
-        return replace(more or Wanted(), since_us=self.clock.now_us() - looked_back)
-
-    def _reading(self, name: str, text: str | None) -> tuple[str | None, Policy | None]:
-        before = self._read.get(name)
-        return before if before is not None and before[0] == text else (text, read_policy(text))
-
-    async def by_id(self, policy: Policy) -> Policy:
-        """Escalations name people as one calls them; here they are known by their ids."""
-        if policy.escalation is None:
-            return policy
-        return replace(policy, escalation=tuple([await self._step(one) for one in policy.escalation]))
-
-    async def _step(self, step: EscalationStep) -> EscalationStep:
-        if step.person is None or step.person in self.rotations:
-            return step
-        return replace(step, person=await self._id(step.person))
-
-    async def _rotation(self, rotation: Rotation) -> Rotation:
-        overrides = [(start, end, await self._id(person)) for start, end, person in rotation.overrides]
-        people = [await self._id(person) for person in rotation.people]
-        return replace(rotation, people=tuple(people), overrides=tuple(overrides))
-
-    async def _id(self, name: str) -> str:
-        """Who is not there any more keeps the name; the doctor says so."""
-        if name not in self._ids:
-            found = await self.people.called(name)
-            if found is None:
-                return name
-            self._ids[name] = found
-        return self._ids[name]
-
-
-# What attention needs from the world, by shape alone.
-
-
-Edit = Callable[[Loaded], NoticeChanges | None]
-
-
-class NoticeRecord(Protocol):
-    """One person's notices are changed by one writer at a time, in whatever process."""
-
-    async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
-        """Read, edit and write as one transaction under the person's lock; None writes nothing."""
-        ...
-
-    async def read(self, person: str, wanted: Wanted) -> Loaded: ...
-
-    async def zones(self) -> Mapping[str, str]:
-        """Of people who have told theirs."""
-        ...
-
-    async def policies(self) -> Mapping[str, str | None]:
-        """Everybody who has a row, with their own policy."""
-        ...
-
-    async def page(
-        self, person: str, states: Collection[str] | None, limit: int, before: str | None
-    ) -> Sequence[NoticeRow]:
-        """Newest first."""
-        ...
-
-    async def notice(self, notice_id: str) -> NoticeRow | None: ...
-
-    async def of_key(self, agent: str, key: str) -> Sequence[NoticeRow]: ...
-
-    async def sends(self, keys: Collection[str]) -> Sequence[SendRow]: ...
-
-    async def send_of_delivery(self, delivery_id: str) -> SendRow | None: ...
-
-    async def log(
-        self, person: str | None = None, *, notice: str | None = None, since_us: int | None = None
-    ) -> Sequence[LogRow]:
-        """In the order it was written."""
-        ...
-
-    async def sent_unjudged(self, places: Collection[tuple[str, str]], since_us: int) -> Sequence[AcceptedNotice]:
-        """Messages of agents to these channels and addresses that left while there was no policy, oldest first."""
-        ...
-
-    async def in_states(self, person: str, states: Collection[str]) -> int:
-        """How many of a person's are in one of these, without counting the others."""
-        ...
-
-    async def counts(self, person: str | None) -> NoticeCounts:
-        """Of one person or of all."""
-        ...
-
-
-class SendQueue(Protocol):
-    """What was decided and is to be handed over. A lease and a fence let any number of workers empty it."""
-
-    async def due(self, now_us: int, limit: int) -> Sequence[str]:
-        """People of whom something is due by itself."""
-        ...
-
-    async def next_due(self) -> int | None: ...
-
-    async def take_sends(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[SendRow]: ...
-
-    async def handed_over(self, key: str, fence: int, delivery_id: str) -> bool:
-        """False when the fence has moved on; the delivery is the same one then."""
-        ...
-
-    async def replaced(self, limit: int) -> Sequence[SendRow]:
-        """Those another way was chosen for, whose deliveries have not ended."""
-        ...
-
-    async def send_anew(self, key: str, delivery_id: str, outgoing: str) -> None:
-        """Its delivery ended without having arrived: it is handed over again, as this."""
-        ...
-
-    async def settled(self, limit: int) -> Sequence[SettledSend]:
-        """Sends without a receipt whose deliveries have ended."""
-        ...
-
-
-class Amends(Protocol):
-    """What was handed over before, as far as that can still be changed."""
-
-    async def under(self, outgoing: Outgoing) -> str | None:
-        """The delivery that has the key of this message already."""
-        ...
-
-    async def take_back(self, delivery_id: str) -> bool:
-        """Withdraws what is not being sent yet; False: it is being sent, or has arrived."""
-        ...
-
-    async def amend(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome | None:
-        """Edits or deletes what it `revises` where that stands; None where that cannot be done."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drafted:
-    """
-    A message as it would be stored: on its channel and for this address.
-
-    `key` and `fingerprint` are those of the ledger; `known`: the ledger has a delivery under this key already.
-    """
-
-    outgoing: Outgoing
-    address: str
-    key: str
-    fingerprint: str
-    known: bool
-
-
-class Doorstep(Protocol):
-    async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
-        """Raises what accepting it would raise for what can never be sent."""
-        ...
-
-
-class KnowsPeople(Protocol):
-    """Ids of people, by what one calls them."""
-
-    async def owner(self) -> str | None: ...
-
-    async def at(self, channel: str, address: str) -> str | None: ...
-
-    async def places(self, person: str) -> Sequence[tuple[str, str]]:
-        """Their channels and addresses."""
-        ...
-
-    async def called(self, name: str) -> str | None:
-        """By name, alias or id; None for no one and for more than one."""
-        ...
-
-
-# The state of a person as rows, and back.
-
-
-@record
-class Rest:
-    """What belongs to no single notice."""
-
-    silences: tuple[Silence, ...] = ()
-    absences: tuple[Absence, ...] = ()
-    down: Mapping[str, int] = field(default_factory=dict)
-    tombstones: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    slots_used: Mapping[str, int] = field(default_factory=dict)
-    clock_us: int = 0
-
-
-def state_of(person: str, loaded: Loaded) -> AttentionState:
-    rest = decoded(Rest, loaded.person.rest) if loaded.person is not None else Rest()
-    return AttentionState(
-        person=person,
-        notices={one.id: decoded(Standing, one.standing) for one in loaded.notices},
-        sends={one.key: decoded(NoticeSend, one.send) for one in loaded.sends},
-        digests={one.id: decoded(Digest, one.digest) for one in loaded.digests},
-        **{one.name: getattr(rest, one.name) for one in fields(Rest)},
-    )
-
-
-def policy_of(loaded: Loaded) -> Policy | None:
-    return read_policy(loaded.person.policy) if loaded.person is not None else None
-
-
-def read_policy(text: str | None) -> Policy | None:
-    return decoded(Policy, text) if text is not None else None
-
-
-def rest_text(state: AttentionState) -> str:
-    return encoded(Rest(**{one.name: getattr(state, one.name) for one in fields(Rest)}))
-
-
-def notice_row(standing: Standing, *, path: tuple[str, ...] = ()) -> NoticeRow:
-    notice = standing.notice
-    return NoticeRow(
-        id=notice.id,
-        person=notice.person,
-        agent=notice.agent,
-        key=notice.key,
-        state=str(standing.state),
-        open=standing.state in OPEN or standing.to_correct,
-        created_us=notice.created_us,
-        standing=encoded(standing),
-        path=path,
-    )
-
-
-def send_row(person: str, send: NoticeSend, *, outgoing: str = "", request_id: str = "") -> SendRow:
-    return SendRow(
-        key=send.key,
-        person=person,
-        at_us=send.at_us,
-        pending=send.pending,
-        send=encoded(send),
-        outgoing=outgoing,
-        request_id=request_id,
-    )
-
-
-def digest_row(person: str, digest: Digest) -> DigestRow:
-    return DigestRow(id=digest.id, person=person, digest=encoded(digest))
-
-
-def log_row(person: str, seq: int, event: Fact | Decision) -> LogRow:
-    return LogRow(
-        person=person,
-        seq=seq,
-        at_us=event.at_us,
-        kind=type(event).__name__,
-        notice=_about(event),
-        body=encoded(event),
-    )
-
-
-def event_of(row: LogRow) -> Fact | Decision:
-    return decoded_event(row.kind, row.body)
-
-
-def _about(event: Fact | Decision) -> str | None:
-    if isinstance(event, NoticeAccepted):
-        return event.notice.id
-    return getattr(event, "notice", None)
-
-
-# One transaction about one person: facts are folded, what is due is decided, and what is to be sent is frozen.
+# -- One turn --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -578,14 +302,14 @@ class Turn:
             person=PersonRow(
                 person=self.person,
                 policy=encoded(self.policy) if self.policy is not None else None,
-                rest=rest_text(self.state),
+                rest=_rest_text(self.state),
                 seq=seq + len(self._events),
                 next_us=self._next_us,
             ),
             notices=tuple(self._notices()),
             sends=tuple(sends),
-            digests=tuple(digest_row(self.person, one) for one in self._digests()),
-            log=tuple(log_row(self.person, seq + place, one) for place, one in enumerate(self._events, start=1)),
+            digests=tuple(_digest_row(self.person, one) for one in self._digests()),
+            log=tuple(_log_row(self.person, seq + place, one) for place, one in enumerate(self._events, start=1)),
         )
 
     def _fold(self, event: Fact | Decision) -> None:
@@ -603,7 +327,7 @@ class Turn:
         return [one for one in rows if before.get(one.id) != one.standing]
 
     def _row(self, standing: Standing, path: tuple[str, ...]) -> NoticeRow:
-        row, new = notice_row(standing, path=path), self._new.get(standing.notice.id)
+        row, new = _notice_row(standing, path=path), self._new.get(standing.notice.id)
         if new is None:
             return row
         return replace(row, fingerprint=new.fingerprint, request_id=new.request_id, outgoing=encoded(new.outgoing))
@@ -611,7 +335,7 @@ class Turn:
     def _sends(self) -> list[SendRow]:
         before = {one.key: one.send for one in self.loaded.sends}
         frozen = self._frozen()
-        rows = [frozen.get(key) or send_row(self.person, one) for key, one in self.state.sends.items()]
+        rows = [frozen.get(key) or _send_row(self.person, one) for key, one in self.state.sends.items()]
         return [one for one in rows if before.get(one.key) != one.send]
 
     def _frozen(self) -> dict[str, SendRow]:
@@ -625,7 +349,7 @@ class Turn:
             outgoing = frozen_message(self.state, decision, messages, revises)
             several = decision.digest is not None and len(decision.digest.members) > 1
             request = key if several else self._request_of(decision.notice)
-            made[key] = send_row(self.person, self.state.sends[key], outgoing=encoded(outgoing), request_id=request)
+            made[key] = _send_row(self.person, self.state.sends[key], outgoing=encoded(outgoing), request_id=request)
         return made
 
     def _messages(self) -> _Messages:
@@ -675,3 +399,158 @@ class _Messages(dict[str, Outgoing]):
 
     def __missing__(self, name: str) -> Outgoing:
         return decoded(Outgoing, self._rows[name])
+
+
+# -- Everybody's policies as they are known in this process, and the one way to change a person's notices --
+
+
+class KnowsPeople(Protocol):
+    """Ids of people, by what one calls them."""
+
+    async def owner(self) -> str | None: ...
+
+    async def at(self, channel: str, address: str) -> str | None: ...
+
+    async def places(self, person: str) -> Sequence[tuple[str, str]]:
+        """Their channels and addresses."""
+        ...
+
+    async def called(self, name: str) -> str | None:
+        """By name, alias or id; None for no one and for more than one."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class NoticeBook:
+    """
+    `woken`: rung when there is something to hand over; `down`: channels that are, None where that is not known.
+
+    `mark`: touched when somebody's wishes change, so that every process of the home heeds them at once.
+    """
+
+    store: StoredNotices
+    people: KnowsPeople
+    clock: Clock
+    household: Policy | None = None
+    rotations: Mapping[str, Rotation] = field(default_factory=dict)
+    zone: str = "UTC"
+    woken: Signal = field(default_factory=Signal)
+    down: frozenset[str] | None = None
+    mark: FileMark | None = None
+    policies: PolicyBook = field(init=False)
+    known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
+    _read: dict[str, tuple[str | None, Policy | None]] = field(init=False, default_factory=dict)
+    _read_us: int = field(init=False, default=-_FRESH_US)
+    _ids: dict[str, str] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.policies = PolicyBook(household=self.household, rotations=self.rotations, zone=self.zone)
+
+    def zone_of(self, person: str) -> str:
+        """In which the person is told of moments."""
+        return self.policies.rules(person).zone
+
+    @property
+    def neutral(self) -> bool:
+        """There is no policy and there are no rows: nothing needs to be asked."""
+        return self.household is None and not self.known
+
+    async def keep_fresh(self) -> None:
+        """Where no loop does: what another process set is known within a second."""
+        if self.clock.now_us() - self._read_us >= _FRESH_US:
+            await self.refresh()
+        await self.heed()
+
+    async def heed(self) -> None:
+        """What another process of this home set just now; costs no statement while none did."""
+        if self.mark is not None and self.mark.was_touched():
+            await self.refresh()
+
+    def tell_others(self) -> None:
+        """After a change of somebody's wishes."""
+        if self.mark is not None:
+            self.mark.touch()
+
+    async def refresh(self) -> None:
+        texts = await self.store.policies()
+        self._read_us = self.clock.now_us()
+        self._read = {name: self._reading(name, text) for name, text in texts.items()}
+        people = {name: policy for name, (_, policy) in self._read.items() if policy is not None}
+        household = await self.by_id(self.household) if self.household is not None else None
+        rotations = {name: await self._rotation(one) for name, one in self.rotations.items()}
+        self.policies = PolicyBook(
+            household=household, people=people, rotations=rotations, zone=self.zone, zones=await self.store.zones()
+        )
+        self.known = frozenset(texts)
+
+    async def change(
+        self,
+        person: str,
+        facts: Callable[[Turn], Iterable[Fact]],
+        *,
+        wanted: Wanted | None = None,
+        judge: bool = True,
+    ) -> Turn:
+        """One dated fact or several, folded and decided in one transaction."""
+
+        def step(turn: Turn) -> NoticeChanges | None:
+            for fact in facts(turn):
+                turn.take(fact)
+            if judge:
+                turn.judge()
+            return turn.changes() if turn.changes_anything else None
+
+        turn = await self.turn(person, step, wanted=wanted)
+        if turn.decisions:
+            self.woken.ring()
+        return turn
+
+    async def turn(
+        self, person: str, step: Callable[[Turn], NoticeChanges | None], *, wanted: Wanted | None = None
+    ) -> Turn:
+        """The step may run again when its transaction could not be committed; the last turn is the one that counts."""
+        made: list[Turn] = []
+
+        def edit(loaded: Loaded) -> NoticeChanges | None:
+            turn = Turn(person, loaded, self.policies, self.clock.now_us())
+            turn.hear_of_channels(self.down)
+            made.append(turn)
+            return step(turn)
+
+        await self.store.change(person, self.wanted(person, wanted), edit)
+        turn = made[-1]
+        self.known |= {person} if turn.loaded.person is not None or turn.changes_anything else frozenset()
+        return turn
+
+    def wanted(self, person: str, more: Wanted | None = None) -> Wanted:
+        looked_back = max(_REMEMBERED_US, self.policies.rules(person).duplicate_us + _MARGIN_US)
+        return replace(more or Wanted(), since_us=self.clock.now_us() - looked_back)
+
+    def _reading(self, name: str, text: str | None) -> tuple[str | None, Policy | None]:
+        before = self._read.get(name)
+        return before if before is not None and before[0] == text else (text, read_policy(text))
+
+    async def by_id(self, policy: Policy) -> Policy:
+        """Escalations name people as one calls them; here they are known by their ids."""
+        if policy.escalation is None:
+            return policy
+        return replace(policy, escalation=tuple([await self._step(one) for one in policy.escalation]))
+
+    async def _step(self, step: EscalationStep) -> EscalationStep:
+        if step.person is None or step.person in self.rotations:
+            return step
+        return replace(step, person=await self._id(step.person))
+
+    async def _rotation(self, rotation: Rotation) -> Rotation:
+        overrides = [(start, end, await self._id(person)) for start, end, person in rotation.overrides]
+        people = [await self._id(person) for person in rotation.people]
+        return replace(rotation, people=tuple(people), overrides=tuple(overrides))
+
+    async def _id(self, name: str) -> str:
+        """Who is not there any more keeps the name; the doctor says so."""
+        if name not in self._ids:
+            found = await self.people.called(name)
+            if found is None:
+                return name
+            self._ids[name] = found
+        return self._ids[name]

@@ -335,7 +335,7 @@ def options(
 ) -> None:
     """Carries messages between AI agents and people. Alone, it says what runs and what waits."""
     if context.invoked_subcommand is None:
-        from postroom.overview.acts import show_standing
+        from postroom.overview.standing import show_standing
 
         show_standing(home, json)
     elif home is not None or json:

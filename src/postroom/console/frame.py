@@ -1,4 +1,4 @@
-"""What every answer of the console says to the browser that shows it."""
+"""What every page of the console has around it: headers, people by name, and where one can go."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, person_id_of
 from postroom.message.address import HeldAddress, folded
+
+# -- What every answer says to the browser that shows it --
 
 _POLICY: Final = {
     "default-src": "'none'",
@@ -64,8 +66,7 @@ class Protected:
         await self._app(scope, receive, protected)
 
 
-# Where a person goes after signing in: a page of the console, and never another site.
-
+# -- Where a person goes after signing in: a page of the console, and never another site --
 
 _LONGEST: Final = 1_000
 _PLAIN: Final = re.compile(r"[!-\[\]-~]+")  # printable ASCII without the backslash, which browsers take for a slash
@@ -90,12 +91,10 @@ def asked_path(request: Request) -> str:
     return local_path(request.url.path + query)
 
 
-# People instead of addresses: who stands behind each address of a page, and how they are shown.
-
+# -- People instead of addresses: who stands behind each address of a page, and how they are shown --
 
 Place = tuple[str, str]
 """A channel, and an address on it."""
-
 _HUES: Final = 6
 
 
@@ -137,6 +136,17 @@ class ShownPerson:
         return " ".join(part for part in (self.channel, self.address) if part)
 
 
+def initials(name: str) -> str:
+    """Of the first and the last word; a word is taken by its first letter or digit in whatever script."""
+    letters = [letter for word in name.split() if (letter := _letter(word))]
+    return "".join((letters[0], letters[-1]) if len(letters) > 1 else letters)
+
+
+def _letter(word: str) -> str:
+    found = next((one for one in unicodedata.normalize("NFC", word) if one.isalnum()), "")
+    return found.upper()[:1]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
     """The people of one page, by address and by id."""
@@ -167,7 +177,7 @@ class Names:
 
     def actor(self, actor: str) -> ShownPerson:
         """Who acted, as records write it: a person by name, anything else as it is."""
-        person_id = actor_id(actor)
+        person_id = _actor_id(actor)
         return self.of(person_id) if person_id else ShownPerson(address=actor)
 
     def _known(self, one: HeldAddress, channel: str = "", address: str = "") -> ShownPerson:
@@ -207,18 +217,6 @@ class NameBook:
         )
 
 
-def actor_id(actor: str) -> str | None:
-    """The person whom a record names as the one who acted; None for agents and programs."""
-    role, _, name = actor.partition(":")
-    if actor == str(OPERATOR):
-        return OWNER
-    return name if role in (Role.PERSON, Role.USER) and name else None
-
-
-def actors(*records: str | None) -> list[str]:
-    return [found for one in records if one and (found := actor_id(one))]
-
-
 def _forms(address: str) -> Sequence[str]:
     """As it is, and without the thread that a delivery's target may end with."""
     whole = folded(address.strip())
@@ -232,19 +230,19 @@ def _holders(found: Sequence[HeldAddress], place: Place) -> Sequence[HeldAddress
     return proved or sorted(here, key=lambda one: (one.name, one.person_id))
 
 
-def initials(name: str) -> str:
-    """Of the first and the last word; a word is taken by its first letter or digit in whatever script."""
-    letters = [letter for word in name.split() if (letter := _letter(word))]
-    return "".join((letters[0], letters[-1]) if len(letters) > 1 else letters)
+def _actor_id(actor: str) -> str | None:
+    """The person whom a record names as the one who acted; None for agents and programs."""
+    role, _, name = actor.partition(":")
+    if actor == str(OPERATOR):
+        return OWNER
+    return name if role in (Role.PERSON, Role.USER) and name else None
 
 
-def _letter(word: str) -> str:
-    found = next((one for one in unicodedata.normalize("NFC", word) if one.isalnum()), "")
-    return found.upper()[:1]
+def actors(*records: str | None) -> list[str]:
+    return [found for one in records if one and (found := _actor_id(one))]
 
 
-# Where a person can go: what is theirs first, then the household's, with how much waits behind each.
-
+# -- Where a person can go: what is theirs first, then the household's, with how much waits behind each --
 
 _IN_REACH: Final = 4  # on a phone, beside the rest behind one button
 

@@ -1,4 +1,4 @@
-"""Ask the messenger something for a page that has an answer without it, too."""
+"""Open pages are told that something changed, here or in another process; and what the console asks of others."""
 
 from __future__ import annotations
 
@@ -16,23 +16,13 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
 from postroom.people.signing_in.rules import ConsoleSession, OpenSession, SignIn
 
+_LOOK_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 3.0  # a messenger that is away must not hold up what the ledger knows
-
-
-async def asked(tools: Tools, who: Principal, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None when there is no answer, or only a refusal."""
-    try:
-        answer = await tools.call(who, tool, arguments, _PATIENCE_SECONDS)
-    except PostroomError:
-        return None
-    return None if "error" in answer else answer
-
-
-# Tells open pages that something changed, here or in another process.
-
-
-LOOK_SECONDS: Final = 1.0
 _UNSEEN_US: Final = seconds(10.0)  # between reading a page and hearing from it
+_OVERLAP_US: Final = 10_000_000
+
+
+# -- Changes --
 
 
 class Ear(Signal):
@@ -98,7 +88,7 @@ class Changes:
             self._known[topic] = pulse or self._known.get(topic, pulse)
         for ear in self._ears:
             ear.is_new = False
-        return self._clock.now_us() + seconds(LOOK_SECONDS)
+        return self._clock.now_us() + seconds(_LOOK_SECONDS)
 
     def _tell(self, topic: str, pulse: tuple[Any, ...], now_us: int) -> None:
         """A page just opened may have been read a moment before the newest change."""
@@ -111,7 +101,34 @@ class Changes:
                 ear.hear(topic)
 
 
-# What the console needs from the household, by shape alone.
+# -- The moments of the newest changes, by topic: what an open page is refreshed by --
+
+
+class LedgerPulse(Protocol):
+    async def pulse(self) -> dict[str, tuple[Any, ...]]: ...
+
+
+class OnePulse(Protocol):
+    async def pulse(self) -> tuple[Any, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HouseholdPulse:
+    record: LedgerPulse
+    notes: Notes
+    questions: OnePulse
+    talk: OnePulse
+
+    async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
+        """By topic (`deliveries`, `approvals`, `inbox:<user>`): the moment of the newest change, then whatever else
+        differs when more has happened; or nothing at all when it has been quiet lately."""
+        inboxes = await self.notes.pulses(user_ids, now_us - _OVERLAP_US, now_us)
+        quiet: dict[str, tuple[Any, ...]] = {f"inbox:{user_id}": () for user_id in user_ids}
+        quiet |= {"questions": await self.questions.pulse(), "conversations": await self.talk.pulse()}
+        return await self.record.pulse() | quiet | {f"inbox:{name}": pulse for name, pulse in inboxes.items()}
+
+
+# -- What the console needs from the household --
 
 
 class ConsoleSessions(Protocol):
@@ -186,31 +203,10 @@ class Tools(Protocol):
     ) -> dict[str, Any]: ...
 
 
-# The moments of the newest changes, by topic: what an open page is refreshed by.
-
-
-_OVERLAP_US: Final = 10_000_000
-
-
-class LedgerPulse(Protocol):
-    async def pulse(self) -> dict[str, tuple[Any, ...]]: ...
-
-
-class OnePulse(Protocol):
-    async def pulse(self) -> tuple[Any, ...]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class HouseholdPulse:
-    record: LedgerPulse
-    notes: Notes
-    questions: OnePulse
-    talk: OnePulse
-
-    async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
-        """By topic (`deliveries`, `approvals`, `inbox:<user>`): the moment of the newest change, then whatever else
-        differs when more has happened; or nothing at all when it has been quiet lately."""
-        inboxes = await self.notes.pulses(user_ids, now_us - _OVERLAP_US, now_us)
-        quiet: dict[str, tuple[Any, ...]] = {f"inbox:{user_id}": () for user_id in user_ids}
-        quiet |= {"questions": await self.questions.pulse(), "conversations": await self.talk.pulse()}
-        return await self.record.pulse() | quiet | {f"inbox:{name}": pulse for name, pulse in inboxes.items()}
+async def asked(tools: Tools, who: Principal, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+    """None when there is no answer, or only a refusal."""
+    try:
+        answer = await tools.call(who, tool, arguments, _PATIENCE_SECONDS)
+    except PostroomError:
+        return None
+    return None if "error" in answer else answer

@@ -1,4 +1,4 @@
-"""The console's cookies: for its own paths, for no script, and for no other site's requests."""
+"""One request of a person who is signed in: its cookies, its form, and the page that answers it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,22 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SESSION: Final = "postroom_console"
-NOTICE: Final = "postroom_notice"
-THEME: Final = "postroom_theme"
-BROWSER: Final = "postroom_browser"  # a secret of this browser alone: a link it asked for works here and nowhere else
-WANTED: Final = "postroom_wanted"
+_NOTICE: Final = "postroom_notice"
+_THEME: Final = "postroom_theme"
+_BROWSER: Final = "postroom_browser"  # a secret of this browser alone: a link it asked for works here and nowhere else
+_WANTED: Final = "postroom_wanted"
+TOKEN_FIELD: Final = "form_token"  # noqa: S105  # the name of a field, not a secret
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 _NOTICE_SECONDS: Final = 60
 _BROWSER_SECONDS: Final = 3600
 _LONGEST_NOTICE: Final = 500
-
+_MOST_FIELDS: Final = 2_000
+_TYPE: Final = "application/x-www-form-urlencoded"
+_FIRST_PAGE: Final = ("Go to the first page", f"{ROOT}/")
 Tone = Literal["good", "bad"]
+
+
+# -- Cookies: for the console's own paths, for no script, and for no other site's requests --
 
 
 def keep_session(response: Response, request: Request, secret: str) -> None:
@@ -45,50 +51,50 @@ def session_secret(request: Request) -> str:
     return request.cookies.get(SESSION, "")
 
 
-def leave_notice(response: Response, request: Request, text: str, tone: Tone) -> None:
+def _leave_notice(response: Response, request: Request, text: str, tone: Tone) -> None:
     """One sentence for the page that comes next."""
-    _set(response, request, NOTICE, f"{tone}.{quote(text[:_LONGEST_NOTICE], safe='')}", _NOTICE_SECONDS)
+    _set(response, request, _NOTICE, f"{tone}.{quote(text[:_LONGEST_NOTICE], safe='')}", _NOTICE_SECONDS)
 
 
-def take_notice(request: Request) -> tuple[str, str] | None:
-    tone, _, text = request.cookies.get(NOTICE, "").partition(".")
+def _take_notice(request: Request) -> tuple[str, str] | None:
+    tone, _, text = request.cookies.get(_NOTICE, "").partition(".")
     return (tone if tone == "good" else "bad", unquote(text)) if text else None
 
 
-def drop_notice(response: Response, request: Request) -> None:
-    _set(response, request, NOTICE, "", 0)
+def _drop_notice(response: Response, request: Request) -> None:
+    _set(response, request, _NOTICE, "", 0)
 
 
 def did_nothing(response: Response) -> bool:
     """Whether the page that comes next is told of a failure."""
     return any(
-        name == b"set-cookie" and value.startswith(f"{NOTICE}=bad.".encode()) for name, value in response.raw_headers
+        name == b"set-cookie" and value.startswith(f"{_NOTICE}=bad.".encode()) for name, value in response.raw_headers
     )
 
 
 def browser_secret(request: Request) -> str:
-    return request.cookies.get(BROWSER, "")[:128]
+    return request.cookies.get(_BROWSER, "")[:128]
 
 
 def keep_browser(response: Response, request: Request, secret: str) -> None:
-    _set(response, request, BROWSER, secret, _BROWSER_SECONDS)
+    _set(response, request, _BROWSER, secret, _BROWSER_SECONDS)
 
 
 def wanted_page(request: Request) -> str:
     """Where this browser wanted to go when it asked for a link."""
-    return unquote(request.cookies.get(WANTED, ""))
+    return unquote(request.cookies.get(_WANTED, ""))
 
 
 def keep_wanted(response: Response, request: Request, path: str) -> None:
-    _set(response, request, WANTED, quote(path, safe=""), _BROWSER_SECONDS if path else 0)
+    _set(response, request, _WANTED, quote(path, safe=""), _BROWSER_SECONDS if path else 0)
 
 
 def keep_theme(response: Response, request: Request, theme: str) -> None:
-    _set(response, request, THEME, theme, _YEAR_SECONDS)
+    _set(response, request, _THEME, theme, _YEAR_SECONDS)
 
 
 def theme_of(request: Request) -> str:
-    chosen = request.cookies.get(THEME, "")
+    chosen = request.cookies.get(_THEME, "")
     return chosen if chosen in ("light", "dark") else "auto"
 
 
@@ -97,12 +103,7 @@ def _set(response: Response, request: Request, name: str, value: str, seconds: i
     response.set_cookie(name, value, max_age=seconds, path=ROOT, secure=secure, httponly=True, samesite="strict")
 
 
-# What a page sends back: urlencoded fields, and proof that the page was ours.
-
-
-_MOST_FIELDS: Final = 2_000
-_TYPE: Final = "application/x-www-form-urlencoded"
-TOKEN_FIELD: Final = "form_token"  # noqa: S105  # the name of a field, not a secret
+# -- Forms: urlencoded fields, and proof that the page was ours --
 
 
 class FormRefused(Exception):
@@ -122,7 +123,7 @@ class Form:
 
 
 async def read_form(request: Request) -> Form:
-    check_origin(request)
+    _check_origin(request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _TYPE:
         raise FormRefused("This is not a form of the console.")
     try:
@@ -132,7 +133,7 @@ async def read_form(request: Request) -> Form:
     return Form(tuple((name, value.replace("\0", "")) for name, value in pairs))
 
 
-def check_origin(request: Request) -> None:
+def _check_origin(request: Request) -> None:
     """
     Browsers say where a form comes from; only our own pages may send one.
 
@@ -151,27 +152,7 @@ def check_token(form: Form, session_secret: str) -> None:
         raise FormRefused("This form belongs to another session, so nothing was done. Open the page again.")
 
 
-# A page of one sentence, for whoever cannot be shown another.
-
-
-_FIRST_PAGE: Final = ("Go to the first page", f"{ROOT}/")
-
-
-def message(
-    templates: Templates,
-    request: Request,
-    title: str,
-    text: str,
-    *,
-    status: int = 200,
-    way: tuple[str, str] = _FIRST_PAGE,
-) -> Response:
-    """`way` are the words and the address of the one link that leads on."""
-    shown = templates.render("message.html", title=title, text=text, way=way, theme=theme_of(request))
-    return HTMLResponse(shown, status_code=status)
-
-
-# Turns values into pages: everything escaped, nothing silently missing.
+# -- Templates: values become pages, everything escaped, nothing silently missing --
 
 
 class Templates:
@@ -202,7 +183,21 @@ class Templates:
             return self.environment.get_template(template).render(**values)
 
 
-# One request of a person who is signed in, and the pages that answer it.
+def message(
+    templates: Templates,
+    request: Request,
+    title: str,
+    text: str,
+    *,
+    status: int = 200,
+    way: tuple[str, str] = _FIRST_PAGE,
+) -> Response:
+    """`way` are the words and the address of the one link that leads on."""
+    shown = templates.render("message.html", title=title, text=text, way=way, theme=theme_of(request))
+    return HTMLResponse(shown, status_code=status)
+
+
+# -- A visit, and the pages that answer it --
 
 
 def anybody(_who: Principal) -> bool:
@@ -210,7 +205,7 @@ def anybody(_who: Principal) -> bool:
     return True
 
 
-def operator_only(who: Principal) -> bool:
+def _operator_only(who: Principal) -> bool:
     return who.role is Role.OPERATOR
 
 
@@ -242,7 +237,7 @@ class Visit:
 
     @property
     def is_operator(self) -> bool:
-        return operator_only(self.principal)
+        return _operator_only(self.principal)
 
     @property
     def query(self) -> dict[str, str]:
@@ -259,7 +254,7 @@ class Visit:
         return await self.book.names(self.principal, places, ids)
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        notice = take_notice(self.request)
+        notice = _take_notice(self.request)
         shown = self.templates.render(
             template,
             told_in=self.zone,
@@ -276,14 +271,14 @@ class Visit:
         )
         response = HTMLResponse(shown, status_code=status)
         if notice:
-            drop_notice(response, self.request)
+            _drop_notice(response, self.request)
         return response
 
     def go(self, path: str, notice: str = "", tone: Tone = "good") -> Response:
         """After an act: to a page that can be loaded again without acting again."""
         response = RedirectResponse(ROOT + path, status_code=303)
         if notice:
-            leave_notice(response, self.request, notice, tone)
+            _leave_notice(response, self.request, notice, tone)
         return response
 
 
@@ -297,7 +292,7 @@ class ConsolePage:
     path: str
     handler: Handler
     method: Literal["GET", "POST"] = "GET"
-    open_to: Callable[[Principal], bool] = operator_only
+    open_to: Callable[[Principal], bool] = _operator_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Markdown on a page: as it will look, and its links apart from it, so that none can be followed unseen."""
+"""How figures, moments, states and texts are said on a page: the filters of every template."""
 
 from __future__ import annotations
 
@@ -25,6 +25,111 @@ from postroom.kernel.values.zones import duration, known_zone, relative, zone_wo
 from postroom.message.attachment import size_words
 from postroom.message.delivery import AttemptResult, Status
 
+# -- Figures, moments and states --
+
+_NOT_AVAILABLE: Final = "not available"
+_ZONE: Final = ContextVar("zone", default="UTC")
+# The word a person reads and the tone that colours it; colour never stands alone.
+STATES: Final[dict[str, tuple[str, str]]] = {
+    Status.AWAITING_APPROVAL: ("Awaiting approval", "ask"),
+    Status.PENDING: ("Waiting", "wait"),
+    Status.IN_PROGRESS: ("Sending", "wait"),
+    Status.DELIVERED: ("Delivered", "good"),
+    Status.FAILED: ("Failed", "bad"),
+    Status.DEAD_LETTERED: ("Dead letter", "bad"),
+    AttemptResult.SUCCESS: ("Success", "good"),
+    AttemptResult.RETRYABLE_ERROR: ("Failed, may be retried", "warn"),
+    AttemptResult.NON_RETRYABLE_ERROR: ("Failed for good", "bad"),
+    AttemptResult.UNCERTAIN: ("No clear answer", "warn"),
+    CircuitState.CLOSED: ("Working", "good"),
+    CircuitState.OPEN: ("Paused after failures", "bad"),
+    CircuitState.HALF_OPEN: ("Trying again", "warn"),
+}
+
+
+def state_word(state: str) -> str:
+    return STATES.get(state, (str(state).replace("_", " ").capitalize(), "plain"))[0]
+
+
+def state_tone(state: str) -> str:
+    return STATES.get(state, ("", "plain"))[1]
+
+
+def figure(value: int | None, most: int = MOST_COUNTED) -> str:
+    """A source that did not answer has no figure; it has not nothing. Above `most` nothing was counted."""
+    if value is None:
+        return _NOT_AVAILABLE
+    return f"more than {most:,}" if value > most else f"{value:,}"
+
+
+def _figure_short(value: int) -> str:
+    """Where there is room for two digits."""
+    return "99+" if value > 99 else str(value)
+
+
+def amount(value: float) -> str:
+    """Whole where it is whole, else with one digit after the point."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def percent(value: float | None) -> str:
+    """Never rounded up to a clean hundred, nor down to nothing."""
+    if value is None:
+        return "–"
+    if 0 < value < 1:
+        value = min(max(value, 0.001), 0.999)
+    return f"{value * 100:.1f} %".replace(".0 %", " %")
+
+
+def milliseconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value / 1000:.1f} s" if value >= 1000 else f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def moment_us(value: int | str) -> int:
+    """The record tells times as text, the domain as microseconds."""
+    return parse_text(value) if isinstance(value, str) else value
+
+
+def _machine_time(value: int | str) -> str:
+    return to_text(moment_us(value))
+
+
+@contextmanager
+def told_in(zone: str) -> Iterator[None]:
+    """While a page is written: the zone of the one who reads it."""
+    before = _ZONE.set(zone)
+    try:
+        yield
+    finally:
+        _ZONE.reset(before)
+
+
+def full_time(value: int | str) -> str:
+    at = to_datetime(moment_us(value)).astimezone(known_zone(_ZONE.get()))
+    return f"{at:%-d %b %Y, %H:%M:%S} {zone_word(at)}"
+
+
+def ago(value: int | str, now_us: int) -> str:
+    return relative(moment_us(value), now_us)
+
+
+def _short_id(value: str) -> str:
+    """The end differs from row to row; the beginning is the time."""
+    return value[-8:]
+
+
+def channel_word(name: str) -> str:
+    return "E-mail" if name == "email" else name[:1].upper() + name[1:]
+
+
+def plural(many: int, one: str, more: str = "") -> str:
+    return one if many == 1 else more or f"{one}s"
+
+
+# -- Markdown: as it will look, and its links apart from it, so that none can be followed unseen --
+
 
 def formatted(text: str) -> Markup:
     """Headings are only bold here: a page has its own."""
@@ -36,7 +141,7 @@ def shown_links(text: str) -> Sequence[ShownLink]:
     return links_in(parse(text))
 
 
-# Text in pieces, so that a page can mark every character that does not look like what it is.
+# -- Text in pieces, so that a page can mark every character that does not look like what it is --
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +165,7 @@ def pieces(text: str) -> Sequence[Piece]:
     return [*shown, Piece(text[last:])] if last < len(text) else shown
 
 
-# Links in messages that may be followed from a page: only the web, and never to another place than is said.
-
+# -- Links in messages that may be followed: only the web, and never to another place than is said --
 
 _ADDRESS: Final = re.compile(r"https?://[^\s<>\"'`]+", re.IGNORECASE)
 _ENDS: Final = ".,;:!?…*_~|"
@@ -157,123 +261,20 @@ def _ascii_host(parts: SplitResult) -> str | None:
     return str(ipaddress.IPv4Address(plain)) if _NUMBER.fullmatch(last) else plain
 
 
-# How figures, moments and states are said on a page.
-
-
-NOT_AVAILABLE: Final = "not available"
-_ZONE: Final = ContextVar("zone", default="UTC")
-
-# The word a person reads and the tone that colours it; colour never stands alone.
-STATES: Final[dict[str, tuple[str, str]]] = {
-    Status.AWAITING_APPROVAL: ("Awaiting approval", "ask"),
-    Status.PENDING: ("Waiting", "wait"),
-    Status.IN_PROGRESS: ("Sending", "wait"),
-    Status.DELIVERED: ("Delivered", "good"),
-    Status.FAILED: ("Failed", "bad"),
-    Status.DEAD_LETTERED: ("Dead letter", "bad"),
-    AttemptResult.SUCCESS: ("Success", "good"),
-    AttemptResult.RETRYABLE_ERROR: ("Failed, may be retried", "warn"),
-    AttemptResult.NON_RETRYABLE_ERROR: ("Failed for good", "bad"),
-    AttemptResult.UNCERTAIN: ("No clear answer", "warn"),
-    CircuitState.CLOSED: ("Working", "good"),
-    CircuitState.OPEN: ("Paused after failures", "bad"),
-    CircuitState.HALF_OPEN: ("Trying again", "warn"),
-}
-
-
-def state_word(state: str) -> str:
-    return STATES.get(state, (str(state).replace("_", " ").capitalize(), "plain"))[0]
-
-
-def state_tone(state: str) -> str:
-    return STATES.get(state, ("", "plain"))[1]
-
-
-def figure(value: int | None, most: int = MOST_COUNTED) -> str:
-    """A source that did not answer has no figure; it has not nothing. Above `most` nothing was counted."""
-    if value is None:
-        return NOT_AVAILABLE
-    return f"more than {most:,}" if value > most else f"{value:,}"
-
-
-def figure_short(value: int) -> str:
-    """Where there is room for two digits."""
-    return "99+" if value > 99 else str(value)
-
-
-def amount(value: float) -> str:
-    """Whole where it is whole, else with one digit after the point."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def percent(value: float | None) -> str:
-    """Never rounded up to a clean hundred, nor down to nothing."""
-    if value is None:
-        return "–"
-    if 0 < value < 1:
-        value = min(max(value, 0.001), 0.999)
-    return f"{value * 100:.1f} %".replace(".0 %", " %")
-
-
-def milliseconds(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value / 1000:.1f} s" if value >= 1000 else f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
-
-
-def moment_us(value: int | str) -> int:
-    """The record tells times as text, the domain as microseconds."""
-    return parse_text(value) if isinstance(value, str) else value
-
-
-def machine_time(value: int | str) -> str:
-    return to_text(moment_us(value))
-
-
-@contextmanager
-def told_in(zone: str) -> Iterator[None]:
-    """While a page is written: the zone of the one who reads it."""
-    before = _ZONE.set(zone)
-    try:
-        yield
-    finally:
-        _ZONE.reset(before)
-
-
-def full_time(value: int | str) -> str:
-    at = to_datetime(moment_us(value)).astimezone(known_zone(_ZONE.get()))
-    return f"{at:%-d %b %Y, %H:%M:%S} {zone_word(at)}"
-
-
-def ago(value: int | str, now_us: int) -> str:
-    return relative(moment_us(value), now_us)
-
-
-def short_id(value: str) -> str:
-    """The end differs from row to row; the beginning is the time."""
-    return value[-8:]
-
-
-def channel_word(name: str) -> str:
-    return "E-mail" if name == "email" else name[:1].upper() + name[1:]
-
-
-def plural(many: int, one: str, more: str = "") -> str:
-    return one if many == 1 else more or f"{one}s"
-
+# -- Every word of the templates --
 
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "state_word": state_word,
     "state_tone": state_tone,
     "figure": figure,
-    "figure_short": figure_short,
+    "figure_short": _figure_short,
     "amount": amount,
     "percent": percent,
     "milliseconds": milliseconds,
-    "machine_time": machine_time,
+    "machine_time": _machine_time,
     "full_time": full_time,
     "ago": ago,
-    "short_id": short_id,
+    "short_id": _short_id,
     "channel_word": channel_word,
     "plural": plural,
     "duration": duration,

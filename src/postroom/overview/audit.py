@@ -1,4 +1,4 @@
-"""Which calls of the API are written down: by the door itself, after the call has done what it should."""
+"""Who did what: which calls and acts are written down, in which words, and the list of them for the owner."""
 
 from __future__ import annotations
 
@@ -6,36 +6,80 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal, Protocol
+from typing import Final, Protocol
 from urllib.parse import quote, urlencode
 
 import structlog
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, Field
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.console.frame import Names, ShownPerson, actors
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit, Noted
-from postroom.kernel.guard.http import ROOT, allowing
-from postroom.kernel.guard.tools import operator
+from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.serving.json_door import JsonRoute, failures
-from postroom.kernel.values.errors import Code, FieldError, Refused, StoreUnavailable
-from postroom.kernel.values.ids import to_text
+from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, OWNER, PRINCIPAL, Principal, Role
 from postroom.people.model import Person
 
 _log = structlog.get_logger("postroom.audit")
-
-
+_FORM: Final = re.compile(r"(\d{1,19})-([\w.:-]{1,128})", re.ASCII)
+_PAGE_SIZE: Final = 50
+_PAGES: Final = {
+    "person": "people",
+    "question": "questions",
+    "approval": "approvals",
+    "delivery": "deliveries",
+    "dead_letter": "dead-letters",
+    "notice": "attention/notices",
+}
+_PEOPLE, _ATTENTION, _SETTINGS = AuditKind.PEOPLE, AuditKind.ATTENTION, AuditKind.SETTINGS
 _OWN_RECORD: Final = "an answer, a decision or a correction is written down with itself, whatever door it came by"
 _AGENTS: Final = "a message, a question or an intent of an agent: the ledger has it, with its sender"
 _INBOX: Final = "a person reading their own inbox changes nothing for others"
 _NOTHING: Final = "changes nothing"
 _PUBLIC: Final = "a person's own one-time link: what it did is in the record it belongs to"
-_PEOPLE, _ATTENTION, _SETTINGS = AuditKind.PEOPLE, AuditKind.ATTENTION, AuditKind.SETTINGS
+_ALREADY: Final = "written in the transaction of the act itself"
+
+
+# -- The record: a place in it as one word of an address, and how a person may stand in it --
+
+
+class Audit(Protocol):
+    async def add(self, new: NewAudit, now_us: int) -> None: ...
+
+
+class AuditRecord(Protocol):
+    async def page(self, query: AuditQuery) -> Sequence[AuditEntry]:
+        """The newest first."""
+        ...
+
+
+def cursor_of(entry: AuditEntry) -> str:
+    return f"{entry.at_us}-{entry.id}"
+
+
+def read_cursor(text: str) -> tuple[int, str] | None:
+    """None for what is no cursor."""
+    found = _FORM.fullmatch(text)
+    at_us = int(found[1]) if found else 0
+    return (at_us, found[2]) if found and at_us < 2**63 else None
+
+
+def _person_in(text: str) -> str:
+    """The id of the person a principal or a subject names; empty when it names none."""
+    kind, colon, identifier = text.partition(":")
+    if text == OPERATOR.name:
+        return OWNER
+    return identifier if colon and kind in (Role.PERSON, Role.USER) else ""
+
+
+def actors_of(person_id: str) -> tuple[str, ...]:
+    own = tuple(str(Principal(role, person_id)) for role in (Role.PERSON, Role.USER))
+    return (*own, OPERATOR.name) if person_id == OWNER else (*own, person_id)
+
+
+# -- Calls of the API: written down by the door itself, after the call has done what it should --
 
 # Every call of the API that may change something stands here: a test fails for one that does not.
 CALLS: Final[Mapping[str, Noted | str]] = {
@@ -157,136 +201,84 @@ def _found_in(answer: bytes | bytearray, field: str) -> str:
     return str(value)
 
 
-# A place in the audit, as one word that goes into an address.
+# -- Acts of the console: in which words, or why not, because it is written down with itself --
 
-
-_FORM: Final = re.compile(r"(\d{1,19})-([\w.:-]{1,128})", re.ASCII)
-
-
-def cursor_of(entry: AuditEntry) -> str:
-    return f"{entry.at_us}-{entry.id}"
-
-
-def read_cursor(text: str) -> tuple[int, str] | None:
-    """None for what is no cursor."""
-    found = _FORM.fullmatch(text)
-    at_us = int(found[1]) if found else 0
-    return (at_us, found[2]) if found and at_us < 2**63 else None
-
-
-# Which person a principal's text means, and how one person may stand in a record.
-
-
-def person_in(text: str) -> str:
-    """The id of the person a principal or a subject names; empty when it names none."""
-    kind, colon, identifier = text.partition(":")
-    if text == OPERATOR.name:
-        return OWNER
-    return identifier if colon and kind in (Role.PERSON, Role.USER) else ""
-
-
-def actors_of(person_id: str) -> tuple[str, ...]:
-    own = tuple(str(Principal(role, person_id)) for role in (Role.PERSON, Role.USER))
-    return (*own, OPERATOR.name) if person_id == OWNER else (*own, person_id)
-
-
-# What the doors need of the audit, by shape alone.
-
-
-class Audit(Protocol):
-    async def add(self, new: NewAudit, now_us: int) -> None: ...
-
-
-class AuditRecord(Protocol):
-    async def page(self, query: AuditQuery) -> Sequence[AuditEntry]:
-        """The newest first."""
-        ...
-
-
-# The audit over HTTP: for the operator's token alone.
-
-
-Who = Annotated[str | None, Query(max_length=255, description="Only what this person did, by id; `owner`.")]
-Kind = Literal["sign-in", "decision", "people", "rules", "attention", "access", "messages", "settings"]
-Cursor = Annotated[str | None, Query(max_length=160, description="`next_cursor` of the page before.")]
-Limit = Annotated[int, Query(ge=1, le=200)]
-
-
-class AuditBody(BaseModel):
-    id: str
-    at: str
-    actor: str = Field(description="`operator`, `person:ID` or another caller.")
-    kind: str
-    act: str
-    subject: str = Field(description="What was acted on, such as `person:ID`; empty for none.")
-    detail: str
-    door: str = Field(description="Where it was done: `console`, `api`, `command`, or the channel of an answer.")
-
-    @classmethod
-    def of(cls, one: AuditEntry) -> AuditBody:
-        return cls(
-            id=one.id,
-            at=to_text(one.at_us),
-            actor=one.actor,
-            kind=str(one.kind),
-            act=one.act,
-            subject=one.subject,
-            detail=one.detail,
-            door=one.door,
-        )
-
-
-class AuditPage(BaseModel):
-    ok: bool
-    entries: list[AuditBody]
-    next_cursor: str | None
-
-
-def audit_router(record: AuditRecord) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["audit"], responses=failures(400, 401, 403, 422, 503))
-
-    @router.get(
-        "/v1/audit",
-        operation_id="listAudit",
-        summary="Who signed in, decided and changed what, newest first",
-        dependencies=[Depends(allowing(operator))],
-    )
-    async def listed(
-        person: Who = None, kind: Kind | None = None, cursor: Cursor = None, limit: Limit = 50
-    ) -> AuditPage:
-        wanted = AuditQuery(
-            limit=limit + 1,
-            actors=actors_of(person) if person else (),
-            kind=AuditKind(kind) if kind else None,
-            before=_before(cursor),
-        )
-        found = await record.page(wanted)
-        more = cursor_of(found[limit - 1]) if len(found) > limit else None
-        return AuditPage(ok=True, entries=[AuditBody.of(one) for one in found[:limit]], next_cursor=more)
-
-    return router
-
-
-def _before(cursor: str | None) -> tuple[int, str] | None:
-    before = read_cursor(cursor) if cursor else None
-    if cursor and before is None:
-        told = FieldError("cursor", "must be next_cursor of an earlier page", "cursor")
-        raise Refused.of(Code.SCHEMA_INVALID, [told])
-    return before
-
-
-# Who signed in, who decided, who changed what: the newest first, for the owner.
-
-
-_PAGE_SIZE: Final = 50
-_PAGES: Final = {
-    "person": "people",
-    "question": "questions",
-    "approval": "approvals",
-    "delivery": "deliveries",
-    "dead_letter": "dead-letters",
-    "notice": "attention/notices",
+# Every POST of the console stands here: a test fails for one that does not, and what is missing is noted by its path.
+ACTS: Final[Mapping[str, Noted | str]] = {
+    "/account/passkeys": _ALREADY,
+    "/account/passkeys/options": _NOTHING,
+    "/account/passkeys/{id}/remove": _ALREADY,
+    "/account/sessions/end": Noted(AuditKind.SIGN_IN, "signed out everywhere else"),
+    "/account/sessions/{id}/end": Noted(AuditKind.SIGN_IN, "signed out one of their devices"),
+    "/access/{id}/invite": _ALREADY,
+    "/access/{id}/sign-out": Noted(AuditKind.ACCESS, "signed out everywhere", "person"),
+    "/access/{id}/withdraw": Noted(AuditKind.ACCESS, "withdrew an invitation to sign in", "person"),
+    "/approvals/rules": _OWN_RECORD,
+    "/approvals/rules/{id}/revoke": _OWN_RECORD,
+    "/approvals/{id}/approve": _OWN_RECORD,
+    "/approvals/{id}/compare": _NOTHING,
+    "/approvals/{id}/reject": _OWN_RECORD,
+    "/attention/away": Noted(_ATTENTION, "said they are away", field="of"),
+    "/attention/back": Noted(_ATTENTION, "said they are back", field="of"),
+    "/attention/notices/{id}/later": Noted(_ATTENTION, "put off a notice", "notice"),
+    "/attention/notices/{id}/mute": Noted(_ATTENTION, "muted a sender", "notice"),
+    "/attention/notices/{id}/ok": Noted(_ATTENTION, "confirmed a notice", "notice"),
+    "/attention/notices/{id}/withdraw": Noted(_ATTENTION, "withdrew a notice", "notice"),
+    "/attention/policy": Noted(_ATTENTION, "changed a policy", field="of"),
+    "/attention/unmute": Noted(_ATTENTION, "unmuted a sender", field="of"),
+    "/people": Noted(_PEOPLE, "added a person", field="name"),
+    "/people/remembered/{id}/forget": Noted(_PEOPLE, "forgot which person a name means"),
+    "/people/{id}": Noted(_PEOPLE, "changed a person", "person"),
+    "/people/{id}/delete": Noted(_PEOPLE, "removed a person", "person"),
+    "/people/{id}/pair": Noted(_PEOPLE, "started a pairing", "person", "channel"),
+    "/dead-letters/all": Noted(AuditKind.MESSAGES, "acted on many dead letters", field="act"),
+    "/dead-letters/{id}/discard": Noted(AuditKind.MESSAGES, "discarded a dead letter", "dead_letter"),
+    "/dead-letters/{id}/replay": Noted(AuditKind.MESSAGES, "replayed a dead letter", "dead_letter"),
+    "/deliveries/{id}/recall": _OWN_RECORD,
+    "/deliveries/{id}/revise": _OWN_RECORD,
+    "/devices": Noted(AuditKind.ACCESS, "switched notifications on for a device"),
+    "/devices/{id}/remove": Noted(AuditKind.ACCESS, "removed a device", "device"),
+    "/devices/{id}/test": _NOTHING,
+    "/inbox/many": _INBOX,
+    "/inbox/preferences": Noted(_SETTINGS, "changed their preferences"),
+    "/inbox/read-all": _INBOX,
+    "/inbox/{id}/archive": _INBOX,
+    "/inbox/{id}/dismiss": _INBOX,
+    "/inbox/{id}/read": _INBOX,
+    "/inbox/{id}/restore": _INBOX,
+    "/inbox/{id}/snooze": _INBOX,
+    "/inbox/{id}/unarchive": _INBOX,
+    "/inbox/{id}/unread": _INBOX,
+    "/inbox/{id}/wake": _INBOX,
+    "/logout": Noted(AuditKind.SIGN_IN, "signed out"),
+    "/questions/{id}/answer": _OWN_RECORD,
+    "/theme": _NOTHING,
 }
+# Before there is a session there is no visit: these are written where the session begins.
+BEFORE_SIGN_IN: Final = {
+    "/login": _ALREADY,
+    "/login/link": "a stranger may ask as often as the limits allow; what comes of it is written when it is used",
+    "/login/passkey": _ALREADY,
+    "/login/passkey/options": _NOTHING,
+}
+
+
+def entry_of(path: str, visit: Visit) -> NewAudit | None:
+    """None where it is written down with itself; what is not listed is noted by its path."""
+    act = ACTS.get(path, Noted(_SETTINGS, f"used {path}"))
+    if isinstance(act, str):
+        return None
+    named = visit.path.get("id", "")
+    return NewAudit(
+        actor=str(visit.principal),
+        kind=act.kind,
+        act=act.act,
+        subject=f"{act.of}:{named}" if act.of and named else "",
+        detail=visit.form.get(act.field) if act.field else "",
+    )
+
+
+# -- The page: the newest first --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,13 +311,13 @@ class AuditPages:
         )
 
     async def _lines(self, visit: Visit, found: Sequence[AuditEntry]) -> Sequence[AuditLine]:
-        people = {person_in(one.subject) for one in found} - {""}
+        people = {_person_in(one.subject) for one in found} - {""}
         names = await visit.names([], {*people, *actors(*(one.actor for one in found))})
         return [_line(one, names) for one in found]
 
 
 def _line(entry: AuditEntry, names: Names) -> AuditLine:
-    person_id = person_in(entry.subject)
+    person_id = _person_in(entry.subject)
     about = names.of(person_id).name if person_id else ""
     return AuditLine(entry=entry, who=names.actor(entry.actor), about=about, link=_link(entry.subject))
 
@@ -360,85 +352,4 @@ def audit_section(pages: AuditPages) -> ConsoleSection:
     return ConsoleSection(
         name="Audit",
         pages=(ConsolePage("/audit", pages.show),),
-    )
-
-
-# Which acts of the console are written down, in which words; or why not, because it is written down with itself.
-
-_ALREADY: Final = "written in the transaction of the act itself"
-
-PEOPLE, ATTENTION = AuditKind.PEOPLE, AuditKind.ATTENTION
-
-# Every POST of the console stands here: a test fails for one that does not, and what is missing is noted by its path.
-ACTS: Final[Mapping[str, Noted | str]] = {
-    "/account/passkeys": _ALREADY,
-    "/account/passkeys/options": _NOTHING,
-    "/account/passkeys/{id}/remove": _ALREADY,
-    "/account/sessions/end": Noted(AuditKind.SIGN_IN, "signed out everywhere else"),
-    "/account/sessions/{id}/end": Noted(AuditKind.SIGN_IN, "signed out one of their devices"),
-    "/access/{id}/invite": _ALREADY,
-    "/access/{id}/sign-out": Noted(AuditKind.ACCESS, "signed out everywhere", "person"),
-    "/access/{id}/withdraw": Noted(AuditKind.ACCESS, "withdrew an invitation to sign in", "person"),
-    "/approvals/rules": _OWN_RECORD,
-    "/approvals/rules/{id}/revoke": _OWN_RECORD,
-    "/approvals/{id}/approve": _OWN_RECORD,
-    "/approvals/{id}/compare": _NOTHING,
-    "/approvals/{id}/reject": _OWN_RECORD,
-    "/attention/away": Noted(ATTENTION, "said they are away", field="of"),
-    "/attention/back": Noted(ATTENTION, "said they are back", field="of"),
-    "/attention/notices/{id}/later": Noted(ATTENTION, "put off a notice", "notice"),
-    "/attention/notices/{id}/mute": Noted(ATTENTION, "muted a sender", "notice"),
-    "/attention/notices/{id}/ok": Noted(ATTENTION, "confirmed a notice", "notice"),
-    "/attention/notices/{id}/withdraw": Noted(ATTENTION, "withdrew a notice", "notice"),
-    "/attention/policy": Noted(ATTENTION, "changed a policy", field="of"),
-    "/attention/unmute": Noted(ATTENTION, "unmuted a sender", field="of"),
-    "/people": Noted(PEOPLE, "added a person", field="name"),
-    "/people/remembered/{id}/forget": Noted(PEOPLE, "forgot which person a name means"),
-    "/people/{id}": Noted(PEOPLE, "changed a person", "person"),
-    "/people/{id}/delete": Noted(PEOPLE, "removed a person", "person"),
-    "/people/{id}/pair": Noted(PEOPLE, "started a pairing", "person", "channel"),
-    "/dead-letters/all": Noted(AuditKind.MESSAGES, "acted on many dead letters", field="act"),
-    "/dead-letters/{id}/discard": Noted(AuditKind.MESSAGES, "discarded a dead letter", "dead_letter"),
-    "/dead-letters/{id}/replay": Noted(AuditKind.MESSAGES, "replayed a dead letter", "dead_letter"),
-    "/deliveries/{id}/recall": _OWN_RECORD,
-    "/deliveries/{id}/revise": _OWN_RECORD,
-    "/devices": Noted(AuditKind.ACCESS, "switched notifications on for a device"),
-    "/devices/{id}/remove": Noted(AuditKind.ACCESS, "removed a device", "device"),
-    "/devices/{id}/test": _NOTHING,
-    "/inbox/many": _INBOX,
-    "/inbox/preferences": Noted(AuditKind.SETTINGS, "changed their preferences"),
-    "/inbox/read-all": _INBOX,
-    "/inbox/{id}/archive": _INBOX,
-    "/inbox/{id}/dismiss": _INBOX,
-    "/inbox/{id}/read": _INBOX,
-    "/inbox/{id}/restore": _INBOX,
-    "/inbox/{id}/snooze": _INBOX,
-    "/inbox/{id}/unarchive": _INBOX,
-    "/inbox/{id}/unread": _INBOX,
-    "/inbox/{id}/wake": _INBOX,
-    "/logout": Noted(AuditKind.SIGN_IN, "signed out"),
-    "/questions/{id}/answer": _OWN_RECORD,
-    "/theme": _NOTHING,
-}
-# Before there is a session there is no visit: these are written where the session begins.
-BEFORE_SIGN_IN: Final = {
-    "/login": _ALREADY,
-    "/login/link": "a stranger may ask as often as the limits allow; what comes of it is written when it is used",
-    "/login/passkey": _ALREADY,
-    "/login/passkey/options": _NOTHING,
-}
-
-
-def entry_of(path: str, visit: Visit) -> NewAudit | None:
-    """None where it is written down with itself; what is not listed is noted by its path."""
-    act = ACTS.get(path, Noted(AuditKind.SETTINGS, f"used {path}"))
-    if isinstance(act, str):
-        return None
-    named = visit.path.get("id", "")
-    return NewAudit(
-        actor=str(visit.principal),
-        kind=act.kind,
-        act=act.act,
-        subject=f"{act.of}:{named}" if act.of and named else "",
-        detail=visit.form.get(act.field) if act.field else "",
     )

@@ -1,4 +1,4 @@
-"""`postroom audit`: who signed in, who decided, who changed what."""
+"""Commands that look across the household: audit, trace, why; and revise, recall and prune."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ from postroom.settings.reach import Elsewhere, NotReached, elsewhere, path_of
 
 _PAGE = 200
 
+
+# -- `postroom audit`: who signed in, who decided, who changed what --
+
 Who = Annotated[str | None, typer.Option("--person", help="Only what this person did, by id; `owner` is the owner.")]
-Kind = Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(AuditKind)}.")]
+_Kind = Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(AuditKind)}.")]
 Most = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, newest first.")]
 
 
 def audit(
     person: Who = None,
-    kind: Kind = None,
+    kind: _Kind = None,
     limit: Most = 50,
     home: Home = None,
     database: Database = None,
@@ -75,7 +78,8 @@ async def _here(settings: Settings, person: str | None, kind: str | None, limit:
     from postroom.household.wiring.store import open_store
     from postroom.kernel.audit import AuditQuery, StoredAudit
     from postroom.kernel.values.ids import IdMint
-    from postroom.overview.audit import AuditBody, actors_of
+    from postroom.overview.acts import AuditBody
+    from postroom.overview.audit import actors_of
 
     wanted = AuditQuery(limit=limit, actors=actors_of(person) if person else (), kind=AuditKind(kind) if kind else None)
     async with open_store(settings) as store:
@@ -95,7 +99,7 @@ def _there(there: Elsewhere, person: str | None, kind: str | None, limit: int) -
     return found
 
 
-# `postroom revise` and `postroom recall`: correct a message or a question from the shell.
+# -- `postroom revise` and `postroom recall`: correct a message or a question from the shell --
 
 
 _MARGIN_SECONDS = 20.0
@@ -218,7 +222,7 @@ def _done(act: str, question: dict[str, Any]) -> str:
     return f"Not recalled: {sentence(question)}"
 
 
-# `postroom prune`: remove what is settled and old.
+# -- `postroom prune`: remove what is settled and old --
 
 
 def prune(
@@ -293,7 +297,7 @@ class _Gone:
         self._show(self._done, max(self._total, self._done))
 
 
-# `postroom trace`: everything that happened to one request.
+# -- `postroom trace`: everything that happened to one request --
 
 
 _MOST_REPLY_LINES = 200
@@ -354,6 +358,7 @@ def _at(moment: str, zone: str) -> str:
 
 
 def _delivery(delivery: dict[str, Any], at: Callable[[str], str]) -> list[str]:
+
     lines = [
         f"{at(delivery['created_at'])}  messenger: stored as delivery {delivery['id']} "
         f"({delivery['intent']} over {delivery['channel']} to {delivery['target_identity']})"
@@ -383,7 +388,7 @@ def _delivery(delivery: dict[str, Any], at: Callable[[str], str]) -> list[str]:
     return lines
 
 
-# `postroom why`: one paragraph on why a message or a question is where it is.
+# -- `postroom why`: one paragraph on why a message or a question is where it is --
 
 
 def why(

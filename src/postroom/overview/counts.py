@@ -1,4 +1,4 @@
-"""What of a household runs, and what waits in it for the person who looks."""
+"""What the first pages and the navigation count, each from an index."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ from postroom.overview.story import StoredDeliveries, delivery_file
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.store.questions import waiting_for
 
+_requests = delivery_requests.c
+_attempts = delivery_attempts.c
+_KEPT_BACK = was_kept_back(was_refused())  # what was taken back or not let go is nobody's error
+_UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")  # spelled as in the partial index
+_COUNTED = (Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)
+_LOOKED_AT = 500
+_MOST_ARRIVALS = 500
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingNow:
@@ -61,9 +69,6 @@ class StandingNow:
     failing: Sequence[FailingChannel]
 
 
-# How much waits for one person.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatWaits:
     """Questions that ask them, messages that wait for a decision in the household, notes not yet read."""
@@ -73,14 +78,112 @@ class WhatWaits:
     unread: int
 
 
-# How well deliveries went over time, from a bounded number of them per stretch.
+# -- The first page's figures, each read from an index, so that a million deliveries cost no more than a thousand --
 
 
-_requests = delivery_requests.c
-_attempts = delivery_attempts.c
-_KEPT_BACK = was_kept_back(was_refused())  # what was taken back or not let go is nobody's error
+class StoredOverview:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def tallies(self, channels: Sequence[str], since_us: int) -> Sequence[Tally]:
+        return await self._database.read(lambda connection: tallies(connection, channels, since_us))
+
+    async def trouble(self) -> DeadLetterCounts:
+        return await self._database.read(trouble)
+
+    async def awaiting_approval(self, now_us: int) -> int:
+        return await self._database.read(lambda connection: awaiting_approval(connection, now_us))
+
+    async def pulse(self) -> dict[str, tuple[Any, ...]]:
+        return await self._database.read(pulse)
+
+
+def tallies(connection: Connection, channels: Sequence[str], since_us: int) -> list[Tally]:
+    """An id is a time, so the index over channel, status and id answers for a window of time."""
+    if not channels:
+        return []
+    first = first_id_at(since_us)
+    counts = union_all(*(_count(channel, status, first) for channel in channels for status in _COUNTED))
+    found = {(row.channel, Status(row.status)): row.many for row in connection.execute(counts)}
+    return [
+        Tally(
+            channel=channel,
+            counts={status: found[channel, status] for status in _COUNTED},
+            last_delivered_at_us=_last_delivered(connection, channel),
+        )
+        for channel in channels
+    ]
+
+
+def _count(channel: str, status: Status, first_id: str) -> Select[str, str, int]:
+    matching = (
+        select(_requests.id)
+        .where(_requests.channel == channel, _requests.status == str(status), _requests.id >= first_id)
+        .where(*([not_(_KEPT_BACK)] if status is Status.FAILED else []))
+        .limit(MOST_COUNTED + 1)
+        .subquery()
+    )
+    return select(
+        literal(channel).label("channel"), literal(str(status)).label("status"), func.count().label("many")
+    ).select_from(matching)
+
+
+def _last_delivered(connection: Connection, channel: str) -> int | None:
+    newest = (
+        select(_requests.terminal_at)
+        .where(_requests.channel == channel, _requests.status == str(Status.DELIVERED))
+        .order_by(_requests.id.desc())
+        .limit(1)
+    )
+    return connection.execute(newest).scalar()
+
+
+def trouble(connection: Connection) -> DeadLetterCounts:
+    reason = delivery_dead_letter.c.quarantine_reason
+    counted = select(reason, func.count().label("many")).where(_UNTOUCHED).group_by(reason)
+    found = {QuarantineReason(row.quarantine_reason): row.many for row in connection.execute(counted)}
+    return DeadLetterCounts(
+        given_up=found.get(QuarantineReason.RETRIES_EXHAUSTED, 0),
+        held=found.get(QuarantineReason.OUTCOME_UNCERTAIN, 0),
+    )
+
+
+def awaiting_approval(connection: Connection, now_us: int) -> int:
+    actions = pending_actions.c
+    waiting = select(func.count()).where(actions.status == str(ActionStatus.PENDING), actions.expires_at > now_us)
+    return int(connection.execute(waiting).scalar_one())
+
+
+def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
+    """
+    For each topic the moment of the newest change, then something that differs when more has happened.
+
+    Bounded, because it is asked every second: with more open deliveries than are
+    looked at, the newest id and the dead letters still move.
+    """
+    newest = select(func.max(_requests.id)).scalar_subquery()
+    letters = select(func.max(delivery_dead_letter.c.created_at)).scalar_subquery()
+    open_rows = (
+        select(_requests.updated_at)
+        .where(text("status IN ('pending', 'in_progress')"))
+        .limit(_LOOKED_AT)
+        .subquery("open_rows")
+    )
+    moving = select(func.count(), func.max(open_rows.c.updated_at), newest, letters).select_from(open_rows)
+    actions = pending_actions.c
+    waiting = select(func.count(), func.max(actions.id)).where(actions.status == str(ActionStatus.PENDING))
+    count, moved_at, newest_id, lettered_at = connection.execute(moving).one()
+    parked, newest_action = connection.execute(waiting).one()
+    came_at, asked_at = (moment_of(one) if one else 0 for one in (newest_id, newest_action))
+    return {
+        "deliveries": (max(moved_at or 0, came_at, lettered_at or 0), count, moved_at, newest_id, lettered_at),
+        "approvals": (asked_at, parked, newest_action),
+    }
+
+
+# -- How well deliveries went over time, from a bounded number of them per stretch --
+
 Span = tuple[int, int]
-_MOST_ARRIVALS = 500
 
 
 def series(connection: Connection, edges_us: Sequence[int], most: int) -> list[Slice]:
@@ -99,41 +202,6 @@ def series(connection: Connection, edges_us: Sequence[int], most: int) -> list[S
     ]
     ranked = _by_place(connection, calls)
     return [_slice(span, newest[place], ranked.get(place)) for place, span in enumerate(spans)]
-
-
-def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]:
-    """Accepted, or approved where it waited for a person, until the provider had it: of the newest."""
-    newest = (
-        select(_requests.id, _requests.channel, _requests.status, _requests.created_at, _requests.terminal_at)
-        .where(_requests.id >= first_id_at(since_us), _requests.id < first_id_at(until_us))
-        .order_by(_requests.id.desc())
-        .limit(_MOST_ARRIVALS)
-        .subquery("newest")
-    )
-    decided = pending_actions.c
-    began = func.coalesce(decided.decided_at, newest.c.created_at).label("began_at")
-    arrived = (
-        select(newest, began)
-        .outerjoin(pending_actions, decided.id == newest.c.id)
-        .where(newest.c.status == str(Status.DELIVERED), newest.c.terminal_at.is_not(None))
-    )
-    return [
-        Took(channel=row.channel, milliseconds=(row.terminal_at - row.began_at) / 1000)
-        for row in connection.execute(arrived)
-    ]
-
-
-def decided(connection: Connection, since_us: int) -> list[float]:
-    """For how many milliseconds each waited for a person who then said yes or no: of the newest."""
-    actions = pending_actions.c
-    newest = (
-        select(actions.requested_at, actions.decided_at)
-        .where(actions.id >= first_id_at(since_us), actions.decided_at.is_not(None))
-        .where(actions.approval_rule_id.is_(None), actions.status != str(ActionStatus.EXPIRED))
-        .order_by(actions.id.desc())
-        .limit(_MOST_ARRIVALS)
-    )
-    return [(row.decided_at - row.requested_at) / 1000 for row in connection.execute(newest)]
 
 
 def _by_place(connection: Connection, statements: Sequence[Select[Any]]) -> Mapping[int, Any]:
@@ -199,114 +267,62 @@ def _counting(condition: ColumnElement[bool]) -> ColumnElement[int]:
     return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
 
 
-# The first page's figures, each read from an index, so that a million deliveries cost no more than a thousand.
-
-_UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")  # spelled as in the partial index
-_COUNTED = (Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)
-_LOOKED_AT = 500
-
-
-class StoredOverview:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def tallies(self, channels: Sequence[str], since_us: int) -> Sequence[Tally]:
-        return await self._database.read(lambda connection: tallies(connection, channels, since_us))
-
-    async def trouble(self) -> DeadLetterCounts:
-        return await self._database.read(trouble)
-
-    async def awaiting_approval(self, now_us: int) -> int:
-        return await self._database.read(lambda connection: awaiting_approval(connection, now_us))
-
-    async def pulse(self) -> dict[str, tuple[Any, ...]]:
-        return await self._database.read(pulse)
-
-
-def tallies(connection: Connection, channels: Sequence[str], since_us: int) -> list[Tally]:
-    """An id is a time, so the index over channel, status and id answers for a window of time."""
-    if not channels:
-        return []
-    first = first_id_at(since_us)
-    counts = union_all(*(_count(channel, status, first) for channel in channels for status in _COUNTED))
-    found = {(row.channel, Status(row.status)): row.many for row in connection.execute(counts)}
+def arrivals(connection: Connection, since_us: int, until_us: int) -> list[Took]:
+    """Accepted, or approved where it waited for a person, until the provider had it: of the newest."""
+    newest = (
+        select(_requests.id, _requests.channel, _requests.status, _requests.created_at, _requests.terminal_at)
+        .where(_requests.id >= first_id_at(since_us), _requests.id < first_id_at(until_us))
+        .order_by(_requests.id.desc())
+        .limit(_MOST_ARRIVALS)
+        .subquery("newest")
+    )
+    decided = pending_actions.c
+    began = func.coalesce(decided.decided_at, newest.c.created_at).label("began_at")
+    arrived = (
+        select(newest, began)
+        .outerjoin(pending_actions, decided.id == newest.c.id)
+        .where(newest.c.status == str(Status.DELIVERED), newest.c.terminal_at.is_not(None))
+    )
     return [
-        Tally(
-            channel=channel,
-            counts={status: found[channel, status] for status in _COUNTED},
-            last_delivered_at_us=_last_delivered(connection, channel),
-        )
-        for channel in channels
+        Took(channel=row.channel, milliseconds=(row.terminal_at - row.began_at) / 1000)
+        for row in connection.execute(arrived)
     ]
 
 
-def trouble(connection: Connection) -> DeadLetterCounts:
-    reason = delivery_dead_letter.c.quarantine_reason
-    counted = select(reason, func.count().label("many")).where(_UNTOUCHED).group_by(reason)
-    found = {QuarantineReason(row.quarantine_reason): row.many for row in connection.execute(counted)}
-    return DeadLetterCounts(
-        given_up=found.get(QuarantineReason.RETRIES_EXHAUSTED, 0),
-        held=found.get(QuarantineReason.OUTCOME_UNCERTAIN, 0),
-    )
-
-
-def awaiting_approval(connection: Connection, now_us: int) -> int:
+def decided(connection: Connection, since_us: int) -> list[float]:
+    """For how many milliseconds each waited for a person who then said yes or no: of the newest."""
     actions = pending_actions.c
-    waiting = select(func.count()).where(actions.status == str(ActionStatus.PENDING), actions.expires_at > now_us)
-    return int(connection.execute(waiting).scalar_one())
-
-
-def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
-    """
-    For each topic the moment of the newest change, then something that differs when more has happened.
-
-    Bounded, because it is asked every second: with more open deliveries than are
-    looked at, the newest id and the dead letters still move.
-    """
-    newest = select(func.max(_requests.id)).scalar_subquery()
-    letters = select(func.max(delivery_dead_letter.c.created_at)).scalar_subquery()
-    open_rows = (
-        select(_requests.updated_at)
-        .where(text("status IN ('pending', 'in_progress')"))
-        .limit(_LOOKED_AT)
-        .subquery("open_rows")
-    )
-    moving = select(func.count(), func.max(open_rows.c.updated_at), newest, letters).select_from(open_rows)
-    actions = pending_actions.c
-    waiting = select(func.count(), func.max(actions.id)).where(actions.status == str(ActionStatus.PENDING))
-    count, moved_at, newest_id, lettered_at = connection.execute(moving).one()
-    parked, newest_action = connection.execute(waiting).one()
-    came_at, asked_at = (moment_of(one) if one else 0 for one in (newest_id, newest_action))
-    return {
-        "deliveries": (max(moved_at or 0, came_at, lettered_at or 0), count, moved_at, newest_id, lettered_at),
-        "approvals": (asked_at, parked, newest_action),
-    }
-
-
-def _count(channel: str, status: Status, first_id: str) -> Select[str, str, int]:
-    matching = (
-        select(_requests.id)
-        .where(_requests.channel == channel, _requests.status == str(status), _requests.id >= first_id)
-        .where(*([not_(_KEPT_BACK)] if status is Status.FAILED else []))
-        .limit(MOST_COUNTED + 1)
-        .subquery()
-    )
-    return select(
-        literal(channel).label("channel"), literal(str(status)).label("status"), func.count().label("many")
-    ).select_from(matching)
-
-
-def _last_delivered(connection: Connection, channel: str) -> int | None:
     newest = (
-        select(_requests.terminal_at)
-        .where(_requests.channel == channel, _requests.status == str(Status.DELIVERED))
-        .order_by(_requests.id.desc())
-        .limit(1)
+        select(actions.requested_at, actions.decided_at)
+        .where(actions.id >= first_id_at(since_us), actions.decided_at.is_not(None))
+        .where(actions.approval_rule_id.is_(None), actions.status != str(ActionStatus.EXPIRED))
+        .order_by(actions.id.desc())
+        .limit(_MOST_ARRIVALS)
     )
-    return connection.execute(newest).scalar()
+    return [(row.decided_at - row.requested_at) / 1000 for row in connection.execute(newest)]
 
 
-# What the console's pages read of the ledger.
+# -- How much waits for one person, in one read: the navigation of every page shows it --
+
+
+class StoredWhatWaits:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def counts(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits:
+        """None: somebody who can be asked nothing, or has no inbox."""
+
+        def read(connection: Connection) -> WhatWaits:
+            return WhatWaits(
+                questions=0 if person_id is None else waiting_for(connection, person_id),
+                approvals=awaiting_approval(connection, now_us),
+                unread=0 if user_id is None else unread(connection, user_id, now_us),
+            )
+
+        return await self._database.read(read)
+
+
+# -- What the console's pages read of the ledger --
 
 
 class ConsoleOverview:
@@ -391,23 +407,3 @@ class ConsoleHealth(ConsoleOverview):
 
     async def decided(self, since_us: int) -> Sequence[float]:
         return await self._database.read(partial(decided, since_us=since_us))
-
-
-# How much waits for one person, in one read: the navigation of every page shows it.
-
-
-class StoredWhatWaits:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def counts(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits:
-        """None: somebody who can be asked nothing, or has no inbox."""
-
-        def read(connection: Connection) -> WhatWaits:
-            return WhatWaits(
-                questions=0 if person_id is None else waiting_for(connection, person_id),
-                approvals=awaiting_approval(connection, now_us),
-                unread=0 if user_id is None else unread(connection, user_id, now_us),
-            )
-
-        return await self._database.read(read)

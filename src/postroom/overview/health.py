@@ -1,4 +1,4 @@
-"""How a channel is doing, in words: what it means for messages, and what a person can do about it."""
+"""Health: whether each channel works and what to do if not, the limits in use, the queue, and how the day went."""
 
 from __future__ import annotations
 
@@ -31,26 +31,14 @@ _LOOK: Final = (
 _BOT: Final = ".bot"
 _SLOW_MS: Final = 5_000.0  # longer than people wait
 _FEWEST: Final = 3  # one late message makes no slow channel
+_HOURS: Final = 24
+_FIRST: Final = ("bad", "warn", "good")
+_HOUR_SECONDS: Final = 3600.0
+_SAMPLE: Final = 500
+_MOST_CLOSED: Final = 20
 
 
-def slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
-    """Those in which 95 of 100 take longer than people wait, with how long."""
-    times: dict[str, list[float]] = {}
-    for one in arrivals:
-        times.setdefault(one.channel, []).append(one.milliseconds)
-    found = {name: _p95(some) for name, some in times.items() if len(some) >= _FEWEST}
-    return {name: p95 for name, p95 in found.items() if p95 >= _SLOW_MS}
-
-
-def _p95(values: Sequence[float]) -> float:
-    """Nearest rank: always one that really happened."""
-    return sorted(values)[(len(values) * 95 + 99) // 100 - 1]
-
-
-def took_words(milliseconds: float) -> str:
-    if milliseconds < 1000:
-        return f"{milliseconds:.0f} ms"
-    return f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000)
+# -- How a channel is doing: what it means for messages, and what a person can do about it --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +86,7 @@ def channel_state(name: str, circuit: Mapping[str, Any], around: ChannelMoment) 
     return ChannelState(name=name, word="Working", tone="good", means="Messages leave at once.")
 
 
-def is_set_up(circuit: Mapping[str, Any]) -> bool:
+def _is_set_up(circuit: Mapping[str, Any]) -> bool:
     return bool(circuit["configured"])
 
 
@@ -161,13 +149,36 @@ def _slow(name: str, p95_ms: float) -> ChannelState:
         name=name,
         word="Slow",
         tone="warn",
-        means=f"In the last hour messages took up to {took_words(p95_ms)} to arrive. They do arrive.",
+        means=f"In the last hour messages took up to {_took_words(p95_ms)} to arrive. They do arrive.",
         advice="Nothing to do, unless it stays so: then look at the provider's own status page.",
     )
 
 
 def _said(circuit: Mapping[str, Any]) -> str:
     return str(circuit["trip_reason"] or circuit["last_error_message"] or "")
+
+
+def _slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
+    """Those in which 95 of 100 take longer than people wait, with how long."""
+    times: dict[str, list[float]] = {}
+    for one in arrivals:
+        times.setdefault(one.channel, []).append(one.milliseconds)
+    found = {name: _p95(some) for name, some in times.items() if len(some) >= _FEWEST}
+    return {name: p95 for name, p95 in found.items() if p95 >= _SLOW_MS}
+
+
+def _p95(values: Sequence[float]) -> float:
+    """Nearest rank: always one that really happened."""
+    return sorted(values)[(len(values) * 95 + 99) // 100 - 1]
+
+
+def _took_words(milliseconds: float) -> str:
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    return f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000)
+
+
+# -- Limits in use --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,8 +216,7 @@ def _title(bucket: str) -> str:
     return channel_word(channel) if scope == "bot" else f"{channel_word(channel)}, as a person"
 
 
-# Small charts as geometry: the template only draws what is worked out here.
-
+# -- Small charts as geometry: the template only draws what is worked out here --
 
 WIDTH: Final = 480
 HEIGHT: Final = 120
@@ -255,6 +265,13 @@ def lines(values: Sequence[float | None], top: float) -> list[str]:
     return [_points(piece, step) for piece in pieces if piece]
 
 
+def _points(piece: list[tuple[float, float]], step: float) -> str:
+    if len(piece) == 1:
+        (x, y) = piece[0]
+        piece = [(x - step / 4, y), (x + step / 4, y)]
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in piece)
+
+
 def round_top(values: Sequence[float | None]) -> float:
     """The next 1, 2 or 5 of its order above the largest value, so that the axis reads well."""
     largest = max((value for value in values if value is not None), default=0.0)
@@ -264,21 +281,40 @@ def round_top(values: Sequence[float | None]) -> float:
     return next((step * order for step in (1, 2, 5) if step * order >= largest), 10 * order)
 
 
-def _points(piece: list[tuple[float, float]], step: float) -> str:
-    if len(piece) == 1:
-        (x, y) = piece[0]
-        piece = [(x - step / 4, y), (x + step / 4, y)]
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in piece)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charts:
+    """`slices` are the same figures for whoever cannot see the drawings."""
+
+    slices: Sequence[Slice]
+    rates: Sequence[Bar]
+    p50: Sequence[str]
+    p95: Sequence[str]
+    top_ms: float
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(one.looked_at for one in self.slices)
 
 
-# Health: whether each channel works and what to do if not, the limits in use, the queue, and how the day went.
+def _charts_of(slices: Sequence[Slice]) -> Charts:
+    top_ms = round_top([one.p95_ms for one in slices])
+    return Charts(
+        slices=slices,
+        rates=bars([one.success_rate for one in slices]),
+        p50=lines([one.p50_ms for one in slices], top_ms),
+        p95=lines([one.p95_ms for one in slices], top_ms),
+        top_ms=top_ms,
+    )
 
 
-_HOURS: Final = 24
-_FIRST: Final = ("bad", "warn", "good")
-_HOUR_SECONDS: Final = 3600.0
-SAMPLE: Final = 500
-MOST_CLOSED: Final = 20
+def _hours_before(now_us: int) -> list[int]:
+    """The edges of whole hours, the last one being the hour we are in."""
+    hour_us = seconds(3600.0)
+    end_us = (now_us // hour_us + 1) * hour_us
+    return [end_us - hour_us * (_HOURS - place) for place in range(_HOURS + 1)]
+
+
+# -- The page: each part stands alone, so that a source that does not answer hides no other --
 
 
 class HealthReader(Protocol):
@@ -321,21 +357,6 @@ class NoticeFigures(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Charts:
-    """`slices` are the same figures for whoever cannot see the drawings."""
-
-    slices: Sequence[Slice]
-    rates: Sequence[Bar]
-    p50: Sequence[str]
-    p95: Sequence[str]
-    top_ms: float
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(one.looked_at for one in self.slices)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Machinery:
     """For whoever looks after the machine; `failing` are the loops of this process that fail just now."""
 
@@ -361,7 +382,7 @@ def health_section(
             states=await _states(reader, circuits, limits, mail["deaf"], visit.now_us, visit.zone)
             if circuits
             else None,
-            not_set_up=[name for name, one in (circuits or {}).items() if not is_set_up(one)],
+            not_set_up=[name for name, one in (circuits or {}).items() if not _is_set_up(one)],
             written=None if circuits else await _written(reader, visit.now_us),
             limits=limits,
             used=limits_in_use(limits, await _busy(reader, visit.now_us)) if limits else None,
@@ -369,7 +390,7 @@ def health_section(
             people=await _people(reader, visit.now_us),
             workers=await _workers(reader, visit.now_us),
             charts=await _charts(reader, visit.now_us),
-            sample=SAMPLE,
+            sample=_SAMPLE,
             **mail,
             notices=await _notices(notices) if notices else None,
             silent=machinery.silent if machinery else "",
@@ -420,14 +441,14 @@ async def _states(
             ),
         )
         for name, circuit in circuits.items()
-        if is_set_up(circuit)
+        if _is_set_up(circuit)
     ]
     return sorted(found, key=lambda one: _FIRST.index(one.tone))
 
 
 async def _health_slow(reader: HealthReader, now_us: int) -> Mapping[str, float]:
     try:
-        return slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
+        return _slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
     except StoreUnavailable:
         return {}
 
@@ -441,27 +462,9 @@ async def _busy(reader: HealthReader, now_us: int) -> Mapping[str, int]:
     return {one.channel: sum(one.counts.values()) for one in found}
 
 
-def charts_of(slices: Sequence[Slice]) -> Charts:
-    top_ms = round_top([one.p95_ms for one in slices])
-    return Charts(
-        slices=slices,
-        rates=bars([one.success_rate for one in slices]),
-        p50=lines([one.p50_ms for one in slices], top_ms),
-        p95=lines([one.p95_ms for one in slices], top_ms),
-        top_ms=top_ms,
-    )
-
-
-def hours_before(now_us: int) -> list[int]:
-    """The edges of whole hours, the last one being the hour we are in."""
-    hour_us = seconds(3600.0)
-    end_us = (now_us // hour_us + 1) * hour_us
-    return [end_us - hour_us * (_HOURS - place) for place in range(_HOURS + 1)]
-
-
 async def _charts(reader: HealthReader, now_us: int) -> Charts | None:
     try:
-        return charts_of(await reader.series(hours_before(now_us), SAMPLE))
+        return _charts_of(await reader.series(_hours_before(now_us), _SAMPLE))
     except StoreUnavailable:
         return None
 
@@ -488,7 +491,7 @@ async def _queue(reader: HealthReader, now_us: int) -> dict[str, Any] | None:
 
 async def _mail(reader: HealthReader) -> dict[str, Any]:
     try:
-        return {"deaf": await reader.hearing(), "closed": await reader.closed(MOST_CLOSED)}
+        return {"deaf": await reader.hearing(), "closed": await reader.closed(_MOST_CLOSED)}
     except StoreUnavailable:
         return {"deaf": (), "closed": ()}
 

@@ -64,101 +64,85 @@ _LONG_SECONDS, _SHORT_SECONDS = 0.020, 0.008
 Result = TypeVar("Result")
 
 
-class PrunedFiles(Protocol):
-    async def kept_before(self, before_us: int) -> Sequence[str]: ...
+# -- Settled deliveries, a small batch at a time --
 
-    async def remove(self, sha: str, before_us: int) -> bool: ...
-
-    async def remove_drafts(self, before_us: int) -> int: ...
+_requests = delivery_requests.c
+_replay = delivery_requests.alias("replay")
+_letter = delivery_dead_letter.alias("letter")
+_SETTLED: Final = sorted(str(status) for status in TERMINAL)
+_NARRATED: Final = (delivery_attempts, delivery_receipts, delivery_news, delivery_replies, delivery_dead_letter)
+_Place = tuple[int, str]
+START: Final[_Place] = (-1, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruner:
+class Removed:
+    """How many went, and the place to go on from; None when that was the last of them."""
+
+    deliveries: int
+    place: _Place | None
+
+
+def due(settled_before_us: int) -> ColumnElement[bool]:
     """
-    Interrupted at any moment, it has done whole batches and nothing by half.
+    The originals that may go, each with all its replays.
 
-    A batch is as large as some ten milliseconds allow, on this machine and at this
-    hour, and is followed by a rest twice as long: nobody waits for the past for
-    longer than a moment, and the ledger is busy with it for a third of the time.
+    A lineage goes as a whole or stays as a whole, and stays for as long as a person
+    may still want something of it: a letter nobody has decided on, a replay that is
+    not over, an intent that still waits for the answer to this message.
     """
-
-    database: Database
-    batch: int  # at most
-    tell: Callable[[str, int], None]
-    rest: Callable[[float], Awaitable[None]] = asyncio.sleep
-    files: PrunedFiles | None = None
-
-    async def estimate(self, keep: Retention) -> dict[str, int]:
-        """How much would go, by kind; changes nothing."""
-        read = self.database.read
-        counts = {DELIVERIES: await read(lambda c: count(c, keep.settled_before_us))}
-        for stale in (*STALE, UPLOADS):
-            counts[stale.name] = await read(partial(stale.count, retention=keep))
-        return counts | {FILES: len(await self._orphans(keep.now_us - UPLOAD_LIFE_US))}
-
-    async def prune(self, keep: Retention) -> dict[str, int]:
-        done = {DELIVERIES: await self._deliveries(keep)}
-        for stale in (*STALE, UPLOADS):
-            done[stale.name] = await self._records(stale, keep)
-        return done | {FILES: await self._files(keep.now_us - UPLOAD_LIFE_US)}
-
-    async def _deliveries(self, keep: Retention) -> int:
-        total, place, size = 0, START, min(_LEAST, self.batch)
-        while True:
-            work = partial(remove, settled_before_us=keep.settled_before_us, limit=size, after=place)
-            removed, took = await self._batch(work)
-            total, size = total + removed.deliveries, fitting(size, took, self.batch)
-            self.tell(DELIVERIES, removed.deliveries)
-            if removed.place is None:
-                return total
-            place = removed.place
-
-    async def _records(self, stale: Stale, keep: Retention) -> int:
-        total, size = 0, min(_LEAST, self.batch)
-        while True:
-            removed, took = await self._batch(partial(stale.remove, retention=keep, limit=size))
-            if not removed:
-                return total
-            total, size = total + removed, fitting(size, took, self.batch)
-            self.tell(stale.name, removed)
-
-    async def _files(self, before_us: int) -> int:
-        """Last of all, and only what no row names; a file that was stored a moment ago may still get its row."""
-        if self.files is None:
-            return 0
-        await self.files.remove_drafts(before_us)
-        removed = 0
-        for sha in await self._orphans(before_us):
-            if not await self.database.read(partial(kept_among, hashes=[sha])):
-                removed += await self.files.remove(sha, before_us)
-        self.tell(FILES, removed)
-        return removed
-
-    async def _orphans(self, before_us: int) -> list[str]:
-        there = await self.files.kept_before(before_us) if self.files else []
-        orphans: list[str] = []
-        for start in range(0, len(there), _AT_ONCE):
-            some = there[start : start + _AT_ONCE]
-            needed = await self.database.read(partial(kept_among, hashes=some))
-            orphans += [sha for sha in some if sha not in needed]
-        return orphans
-
-    async def _batch(self, work: Callable[[Connection], Result]) -> tuple[Result, float]:
-        began = time.perf_counter()
-        result = await self.database.write(work)
-        took = time.perf_counter() - began
-        await self.rest(_RESTS * took)
-        return result, took
+    replays = _replay.c.replay_of == _requests.id
+    unfinished = looked_up(replays, or_(_replay.c.terminal_at.is_(None), _replay.c.terminal_at >= settled_before_us))
+    arrived = looked_up(replays, _replay.c.status == str(Status.DELIVERED))
+    undecided = or_(_letter.c.discarded_at.is_(None), _letter.c.discarded_at >= settled_before_us)
+    own_letter = looked_up(_letter.c.delivery_request_id == _requests.id, undecided)
+    later_letter = looked_up(_letter.c.delivery_request_id == _replay.c.id, replays, undecided)
+    awaited = looked_up(intents.c.id == _requests.request_id, intents.c.status.not_in(sorted(map(str, ENDED))))
+    return and_(
+        _requests.created_at < settled_before_us,  # implied by the next line, and the one with an index
+        _requests.terminal_at < settled_before_us,
+        _requests.status.in_(_SETTLED),
+        _requests.replay_of.is_(None),
+        not_(unfinished),
+        or_(arrived, and_(not_(own_letter), not_(later_letter))),
+        not_(awaited),
+    )
 
 
-def fitting(size: int, took_seconds: float, most: int) -> int:
-    """The size of the next batch, from how long this one took."""
-    if took_seconds > _LONG_SECONDS:
-        return max(min(_LEAST, most), size // 2)
-    return min(most, size * 2) if took_seconds < _SHORT_SECONDS else size
+def count(connection: Connection, settled_before_us: int) -> int:
+    replays = _replay.c.replay_of == _requests.id
+    made = select(func.count()).select_from(_replay).where(replays).correlate(delivery_requests).scalar_subquery()
+    asked = select(func.coalesce(func.sum(1 + made), 0)).select_from(delivery_requests).where(due(settled_before_us))
+    return int(connection.execute(asked).scalar_one())
 
 
-# Remove what else grows without bound once it is over and old: logs, sessions, read notes, ended intents.
+def remove(connection: Connection, settled_before_us: int, limit: int, after: _Place) -> Removed:
+    """One transaction; whatever somebody else is working on is left for the next run."""
+    asked = (
+        select(_requests.created_at, _requests.id)
+        .where(due(settled_before_us), tuple_(_requests.created_at, _requests.id) > tuple_(*after))
+        .order_by(_requests.created_at, _requests.id)
+        .limit(limit)
+        .with_for_update(of=delivery_requests, skip_locked=True)
+    )
+    originals = [(at, one) for at, one in connection.execute(asked)]
+    if not originals:
+        return Removed(deliveries=0, place=None)
+    ids = [one for _, one in originals]
+    ids += connection.execute(select(_requests.id).where(_requests.replay_of.in_(ids))).scalars()
+    _remove(connection, ids)
+    return Removed(deliveries=len(ids), place=originals[-1] if len(originals) == limit else None)
+
+
+def _remove(connection: Connection, ids: Sequence[str]) -> None:
+    """What hangs on a delivery first: the database would otherwise look for it row by row."""
+    for table in _NARRATED:
+        connection.execute(delete(table).where(table.c.delivery_request_id.in_(ids)))
+    connection.execute(delete(pending_actions).where(pending_actions.c.id.in_(ids)))
+    connection.execute(delete(delivery_requests).where(_requests.id.in_(ids)))
+
+
+# -- What else grows without bound once it is over and old: logs, sessions, read notes, ended intents --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,83 +319,101 @@ def _uploads(keep: Retention) -> ColumnElement[bool]:
     return or_(too_old, left)
 
 
-UPLOADS: Final = Stale(name="uploads", table=uploads, condition=_uploads)
-
-# Remove settled deliveries from the ledger, a small batch at a time.
+_UPLOADS: Final = Stale(name="uploads", table=uploads, condition=_uploads)
 
 
-_requests = delivery_requests.c
-_replay = delivery_requests.alias("replay")
-_letter = delivery_dead_letter.alias("letter")
-_SETTLED: Final = sorted(str(status) for status in TERMINAL)
-_NARRATED: Final = (delivery_attempts, delivery_receipts, delivery_news, delivery_replies, delivery_dead_letter)
+# -- The pruner --
 
-Place = tuple[int, str]
-START: Final[Place] = (-1, "")
+
+class PrunedFiles(Protocol):
+    async def kept_before(self, before_us: int) -> Sequence[str]: ...
+
+    async def remove(self, sha: str, before_us: int) -> bool: ...
+
+    async def remove_drafts(self, before_us: int) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
-    """How many went, and the place to go on from; None when that was the last of them."""
-
-    deliveries: int
-    place: Place | None
-
-
-def due(settled_before_us: int) -> ColumnElement[bool]:
+class Pruner:
     """
-    The originals that may go, each with all its replays.
+    Interrupted at any moment, it has done whole batches and nothing by half.
 
-    A lineage goes as a whole or stays as a whole, and stays for as long as a person
-    may still want something of it: a letter nobody has decided on, a replay that is
-    not over, an intent that still waits for the answer to this message.
+    A batch is as large as some ten milliseconds allow, on this machine and at this
+    hour, and is followed by a rest twice as long: nobody waits for the past for
+    longer than a moment, and the ledger is busy with it for a third of the time.
     """
-    replays = _replay.c.replay_of == _requests.id
-    unfinished = looked_up(replays, or_(_replay.c.terminal_at.is_(None), _replay.c.terminal_at >= settled_before_us))
-    arrived = looked_up(replays, _replay.c.status == str(Status.DELIVERED))
-    undecided = or_(_letter.c.discarded_at.is_(None), _letter.c.discarded_at >= settled_before_us)
-    own_letter = looked_up(_letter.c.delivery_request_id == _requests.id, undecided)
-    later_letter = looked_up(_letter.c.delivery_request_id == _replay.c.id, replays, undecided)
-    awaited = looked_up(intents.c.id == _requests.request_id, intents.c.status.not_in(sorted(map(str, ENDED))))
-    return and_(
-        _requests.created_at < settled_before_us,  # implied by the next line, and the one with an index
-        _requests.terminal_at < settled_before_us,
-        _requests.status.in_(_SETTLED),
-        _requests.replay_of.is_(None),
-        not_(unfinished),
-        or_(arrived, and_(not_(own_letter), not_(later_letter))),
-        not_(awaited),
-    )
+
+    database: Database
+    batch: int  # at most
+    tell: Callable[[str, int], None]
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    files: PrunedFiles | None = None
+
+    async def estimate(self, keep: Retention) -> dict[str, int]:
+        """How much would go, by kind; changes nothing."""
+        read = self.database.read
+        counts = {DELIVERIES: await read(lambda c: count(c, keep.settled_before_us))}
+        for stale in (*STALE, _UPLOADS):
+            counts[stale.name] = await read(partial(stale.count, retention=keep))
+        return counts | {FILES: len(await self._orphans(keep.now_us - UPLOAD_LIFE_US))}
+
+    async def prune(self, keep: Retention) -> dict[str, int]:
+        done = {DELIVERIES: await self._deliveries(keep)}
+        for stale in (*STALE, _UPLOADS):
+            done[stale.name] = await self._records(stale, keep)
+        return done | {FILES: await self._files(keep.now_us - UPLOAD_LIFE_US)}
+
+    async def _deliveries(self, keep: Retention) -> int:
+        total, place, size = 0, START, min(_LEAST, self.batch)
+        while True:
+            work = partial(remove, settled_before_us=keep.settled_before_us, limit=size, after=place)
+            removed, took = await self._batch(work)
+            total, size = total + removed.deliveries, fitting(size, took, self.batch)
+            self.tell(DELIVERIES, removed.deliveries)
+            if removed.place is None:
+                return total
+            place = removed.place
+
+    async def _records(self, stale: Stale, keep: Retention) -> int:
+        total, size = 0, min(_LEAST, self.batch)
+        while True:
+            removed, took = await self._batch(partial(stale.remove, retention=keep, limit=size))
+            if not removed:
+                return total
+            total, size = total + removed, fitting(size, took, self.batch)
+            self.tell(stale.name, removed)
+
+    async def _files(self, before_us: int) -> int:
+        """Last of all, and only what no row names; a file that was stored a moment ago may still get its row."""
+        if self.files is None:
+            return 0
+        await self.files.remove_drafts(before_us)
+        removed = 0
+        for sha in await self._orphans(before_us):
+            if not await self.database.read(partial(kept_among, hashes=[sha])):
+                removed += await self.files.remove(sha, before_us)
+        self.tell(FILES, removed)
+        return removed
+
+    async def _orphans(self, before_us: int) -> list[str]:
+        there = await self.files.kept_before(before_us) if self.files else []
+        orphans: list[str] = []
+        for start in range(0, len(there), _AT_ONCE):
+            some = there[start : start + _AT_ONCE]
+            needed = await self.database.read(partial(kept_among, hashes=some))
+            orphans += [sha for sha in some if sha not in needed]
+        return orphans
+
+    async def _batch(self, work: Callable[[Connection], Result]) -> tuple[Result, float]:
+        began = time.perf_counter()
+        result = await self.database.write(work)
+        took = time.perf_counter() - began
+        await self.rest(_RESTS * took)
+        return result, took
 
 
-def count(connection: Connection, settled_before_us: int) -> int:
-    replays = _replay.c.replay_of == _requests.id
-    made = select(func.count()).select_from(_replay).where(replays).correlate(delivery_requests).scalar_subquery()
-    asked = select(func.coalesce(func.sum(1 + made), 0)).select_from(delivery_requests).where(due(settled_before_us))
-    return int(connection.execute(asked).scalar_one())
-
-
-def remove(connection: Connection, settled_before_us: int, limit: int, after: Place) -> Removed:
-    """One transaction; whatever somebody else is working on is left for the next run."""
-    asked = (
-        select(_requests.created_at, _requests.id)
-        .where(due(settled_before_us), tuple_(_requests.created_at, _requests.id) > tuple_(*after))
-        .order_by(_requests.created_at, _requests.id)
-        .limit(limit)
-        .with_for_update(of=delivery_requests, skip_locked=True)
-    )
-    originals = [(at, one) for at, one in connection.execute(asked)]
-    if not originals:
-        return Removed(deliveries=0, place=None)
-    ids = [one for _, one in originals]
-    ids += connection.execute(select(_requests.id).where(_requests.replay_of.in_(ids))).scalars()
-    _remove(connection, ids)
-    return Removed(deliveries=len(ids), place=originals[-1] if len(originals) == limit else None)
-
-
-def _remove(connection: Connection, ids: Sequence[str]) -> None:
-    """What hangs on a delivery first: the database would otherwise look for it row by row."""
-    for table in _NARRATED:
-        connection.execute(delete(table).where(table.c.delivery_request_id.in_(ids)))
-    connection.execute(delete(pending_actions).where(pending_actions.c.id.in_(ids)))
-    connection.execute(delete(delivery_requests).where(_requests.id.in_(ids)))
+def fitting(size: int, took_seconds: float, most: int) -> int:
+    """The size of the next batch, from how long this one took."""
+    if took_seconds > _LONG_SECONDS:
+        return max(min(_LEAST, most), size // 2)
+    return min(most, size * 2) if took_seconds < _SHORT_SECONDS else size

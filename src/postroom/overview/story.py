@@ -1,4 +1,4 @@
-"""Say what would become of a request, without doing anything."""
+"""What happened to a message, and why, found by an id or the beginning of one."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, bindparam, func, or_, select, text
 
 from postroom.approvals.store.tables import approval_events, pending_actions
-from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState
 from postroom.attention.store import notice_sends, notices
-from postroom.delivery.accept import Acceptance, Forecast
 from postroom.delivery.afterwards.store import corrections_around
-from postroom.delivery.plane import may_be_held
 from postroom.delivery.reading.file import DeliveryQuery, readable
 from postroom.delivery.reading.search import SUMMARY
-from postroom.delivery.rules import limits
-from postroom.delivery.rules.limits import AdmissionDecision
 from postroom.delivery.store.tables import (
     IS_RARE,
     RARE,
@@ -38,383 +33,36 @@ from postroom.inbox.model import Notification, Preferences
 from postroom.inbox.store.notes import notification_of, wishes_of
 from postroom.inbox.store.waiting import deferred_emails, notifications
 from postroom.kernel.database.engine import Database
-from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.errors import (
-    FieldError,
-    InternalError,
-    PostroomError,
-    SettingsError,
-    TargetUnavailable,
-    ValidationError,
-    error_object,
-    field_list,
-)
+from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import nearest
 from postroom.kernel.values.ids import to_text
-from postroom.message.channel import KnownChannels
 from postroom.message.delivery import Intent, Priority, Status
-from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, answer_to
-from postroom.message.wire import parse_notify
-from postroom.message.wishes import because
+from postroom.message.outgoing import AnswerStatus, answer_to
 from postroom.overview.why import Around, why, why_refused
 from postroom.people.store.rows import closed_at
-
-
-def validate(envelope: object, known_channels: KnownChannels) -> dict[str, Any]:
-    """The validator every door uses; nothing but the envelope is looked at."""
-    try:
-        parse_notify(envelope, known_channels)
-    except ValidationError as error:
-        return {"valid": False, "errors": _listed(error)}
-    return {"valid": True, "errors": []}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DryRun:
-    """Acceptance that does not commit, and what it would have said."""
-
-    acceptance: Acceptance
-    known_channels: KnownChannels
-    clock: Clock
-    mint: Callable[[int], str]
-    attention: Attention | None = None
-
-    async def run(self, envelope: object) -> dict[str, Any]:
-        try:
-            outgoing = await self.acceptance.placed(parse_notify(envelope, self.known_channels))
-        except ValidationError as error:
-            return _invalid(error)
-        told = {"intent": str(outgoing.intent), "channel_adapter": f"{outgoing.channel}.{limits.SCOPE}"}
-        request_id = outgoing.context.request_id if outgoing.context else self.mint(self.clock.now_us())
-        try:
-            forecast = await self.acceptance.forecast(outgoing, request_id=request_id)
-            held = await self._held(outgoing, request_id)
-        except ValidationError as error:
-            return _invalid(error) | told
-        except (TargetUnavailable, InternalError) as error:
-            return {"valid": True, "errors": []} | told | _verdict(error)
-        return {"valid": True, "errors": []} | told | _shown(forecast) | held
-
-    async def _held(self, outgoing: Outgoing, request_id: str) -> dict[str, Any]:
-        if self.attention is None or not may_be_held(outgoing):
-            return {}
-        outcome = await self.attention.forecast(outgoing, request_id)
-        return {"would_be_held": held_words(outcome)} if outcome is not None else {}
-
-
-def held_words(outcome: Outcome) -> dict[str, Any]:
-    until = to_text(outcome.until_us) if outcome.until_us is not None else None
-    when = f"would be held until {until}" if until is not None else "would not be shown"
-    return {"until": until, "reasons": list(outcome.reasons), "words": f"{when}: {because(outcome.reasons)}"}
-
-
-def _shown(forecast: Forecast) -> dict[str, Any]:
-    """A request that was made before gets the first one's answer and asks nothing of the limits."""
-    known, judgement = forecast.known, forecast.judgement
-    return {
-        "target_identity": forecast.draft.new.target_identity,
-        "rate_limit_headroom": _headroom(judgement.decision),
-        "in_flight": judgement.decision.in_flight if judgement.decision else None,
-        "circuit": str(judgement.circuit.state),
-        "duplicate_of": {"delivery_id": known.id, "status": str(known.status)} if known else None,
-        "may_need_approval": forecast.needs_approval,
-    } | _verdict(judgement.error if known is None else None)
-
-
-def _headroom(decision: AdmissionDecision | None) -> dict[str, float]:
-    """Tokens left in each tier; a send or a reaction takes one, a reply less."""
-    return {str(tier.type): tier.available for tier in decision.headroom} if decision else {}
-
-
-def _verdict(error: PostroomError | None) -> dict[str, Any]:
-    if error is None:
-        return {"would_be_admitted": True}
-    return {"would_be_admitted": False, "refusal": error_object(error)}
-
-
-def _invalid(error: ValidationError) -> dict[str, Any]:
-    return {"valid": False, "errors": _listed(error)} | _verdict(error)
-
-
-def _listed(error: ValidationError) -> list[dict[str, str]]:
-    return field_list(error.fields or [FieldError("delivery", error.message, "not_deliverable")])
-
-
-# What happened to a message, and why, found by an id or the beginning of one.
-
 
 _REMEMBERED: Final = 500
 _SHORTEST_PREFIX: Final = 4
 _MOST_CANDIDATES: Final = 8
-
-Trace = dict[str, Any]  # as people and programs are shown it: hops, deliveries, refusals
-Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what its reader wants, and its e-mail copy
-
-
-class NothingKnown(SettingsError):
-    """No delivery, request, notification or question has this id."""
-
-
-class SeveralMeant(SettingsError):
-    """The beginning of more ids than one."""
-
-    def __init__(self, prefix: str, ids: Iterable[str]) -> None:
-        super().__init__(f"'{prefix}' is the beginning of several ids; give more of it. There are {', '.join(ids)}.")
-
-
-class History(Protocol):
-    """The record, as it is at one moment."""
-
-    def trace(self, identifier: str) -> Trace: ...
-
-    def note(self, identifier: str) -> Note | None: ...
-
-    def around(self, delivery_id: str, channel: str) -> Mapping[str, Any]: ...
-
-    def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]: ...
-
-    def recent_ids(self, limit: int) -> list[str]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryReason:
-    id: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """How the household decides, so that a reason given is the reason that counts."""
-
-    attempts_for: Callable[[Priority], int]
-    why_note: Callable[[Note], str]
-    why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
-    now_us: int
-
-    def reasons(self, history: History, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
-        """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
-        meant = _meant(history, identifier, origin)
-        notes = self._of_note(history, meant) if origin is None else []
-        notes += self._of_question(meant, origin)
-        found = _trace(history, meant, origin)
-        told = [self._of_delivery(history, delivery) for delivery in found["deliveries"]]
-        chosen = [one for one in told if one.id == meant] or told
-        refused = [DeliveryReason(id=one["id"], why=why_refused(one, self.now_us)) for one in found["refusals"]]
-        return notes + chosen + refused or [_without_delivery(_known(history, meant, origin))]
-
-    def _of_note(self, history: History, identifier: str) -> list[DeliveryReason]:
-        found = history.note(identifier)
-        return [] if found is None else [DeliveryReason(id=identifier, why=self.why_note(found))]
-
-    def _of_question(self, identifier: str, origin: str | None) -> list[DeliveryReason]:
-        why = self.why_question(identifier, origin)
-        return [] if why is None else [DeliveryReason(id=identifier, why=why)]
-
-    def _of_delivery(self, history: History, delivery: Mapping[str, Any]) -> DeliveryReason:
-        attempts = self.attempts_for(Priority(delivery["priority"]))
-        around = Around(**history.around(delivery["id"], delivery["channel"]), max_attempts=attempts)
-        return DeliveryReason(id=delivery["id"], why=why(delivery, delivery["attempts"], self.now_us, around))
-
-
-def traced(history: History, identifier: str, origin: str | None = None) -> Trace:
-    """With an `origin`, only what that sender has sent is known."""
-    return _known(history, _meant(history, identifier, origin), origin)
-
-
-def nothing_traced(request_id: str) -> Trace:
-    """Of a request that sent nothing."""
-    return {"request_id": request_id, "hops": [], "deliveries": [], "delivery_count": 0, "refusals": []}
-
-
-def _meant(history: History, identifier: str, origin: str | None) -> str:
-    """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
-    if len(identifier) < _SHORTEST_PREFIX or _anything(_trace(history, identifier, origin)):
-        return identifier
-    found = history.with_prefix(identifier, origin=origin, most=_MOST_CANDIDATES)
-    if len(set(found.values())) > 1:
-        raise SeveralMeant(identifier, found)
-    return next(iter(found if len(found) == 1 else found.values()), identifier)
-
-
-def _without_delivery(found: Trace) -> DeliveryReason:
-    """The switchboard noted the call, and nothing came of it."""
-    hop = found["hops"][-1]
-    reason = hop["error_message"] or hop["status"]
-    return DeliveryReason(
-        id=found["request_id"], why=f"It never became a delivery: {reason}. Nothing was stored or sent."
-    )
-
-
-def _trace(history: History, identifier: str, origin: str | None) -> Trace:
-    found = history.trace(identifier)
-    return found if origin is None else _of_origin(found, origin)
-
-
-def _of_origin(found: Trace, origin: str) -> Trace:
-    """A request's id is any text, so that two senders may have chosen the same."""
-    deliveries = [one for one in found["deliveries"] if one["origin_butler"] == origin]
-    return {
-        "request_id": found["request_id"],
-        "hops": [one for one in found["hops"] if one["source_butler"] == origin],
-        "deliveries": deliveries,
-        "delivery_count": len(deliveries),
-        "refusals": [one for one in found["refusals"] if one["origin_butler"] == origin],
-    }
-
-
-def _anything(found: Trace) -> bool:
-    return bool(found["hops"] or found["deliveries"] or found["refusals"])
-
-
-def _known(history: History, identifier: str, origin: str | None) -> Trace:
-    found = _trace(history, identifier, origin)
-    if _anything(found):
-        return found
-    if origin is not None:
-        raise NothingKnown(f"Nothing of yours is known under '{identifier}'.")
-    ids = history.recent_ids(_REMEMBERED)
-    meant = nearest(identifier, ids)
-    latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
-    raise NothingKnown(
-        f"Nothing is known of '{identifier}'{f', did you mean {meant}?' if meant else '.'} {latest} "
-        "Give the id of a delivery, a request, a notification or a question."
-    )
-
-
-# What stands around one delivery: its approval, its channel's circuit, and what must go first.
-
-
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
-_ROWS = delivery_requests.c
-
-
-def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
-    return {
-        "approval": approval_of(connection, delivery_id),
-        "circuit": _circuit(connection, channel),
-        "ahead": _ahead(connection, delivery_id),
-        **corrections_around(connection, delivery_id),
-        "closed": _closed(connection, delivery_id),
-    }
-
-
-def note(
-    connection: Connection, notification_id: str
-) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
-    """A note in somebody's inbox, what its reader wants now, and the row of its e-mail copy."""
-    row = connection.execute(select(notifications).where(notifications.c.id == notification_id)).mappings().first()
-    if row is None:
-        return None
-    asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
-    copy = connection.execute(asked).mappings().first()
-    preferences = wishes_of(connection, row["user_id"])
-    return notification_of(row), preferences, dict(copy) if copy is not None else None
-
-
-def recent_ids(connection: Connection, limit: int) -> list[str]:
-    """Of deliveries and of the requests behind them, newest first."""
-    asked = select(_ROWS.id, _ROWS.request_id).order_by(_ROWS.id.desc()).limit(limit)
-    return [name for row in connection.execute(asked) for name in row]
-
-
-def approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
-    if row is None:
-        return None
-    return {
-        "status": row["status"],
-        "expires_at": to_text(row["expires_at"]),
-        "decided_by": row["decided_by"],
-        "decided_at": to_text(row["decided_at"]) if row["decided_at"] is not None else None,
-        "reason": row["decision_reason"],
-    }
-
-
-def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
-    row = connection.execute(select(circuit_states).where(circuit_states.c.channel == channel)).mappings().first()
-    if row is None:
-        return None
-    return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
-
-
-def _closed(connection: Connection, delivery_id: str) -> str | None:
-    """Why nothing more is sent to the address this one went to."""
-    sent = connection.execute(select(_ROWS.channel, _ROWS.address).where(_ROWS.id == delivery_id)).first()
-    found = closed_at(connection, sent.channel, sent.address) if sent else None
-    return found.sentence if found and found.is_closed else None
-
-
-def _ahead(connection: Connection, delivery_id: str) -> int:
-    """Messages to one address leave in the order of their ids."""
-    order_key = select(_ROWS.order_key).where(_ROWS.id == delivery_id).scalar_subquery()
-    asked = select(func.count()).where(_ROWS.order_key == order_key, _ROWS.id < delivery_id, _OPEN)
-    return int(connection.execute(asked).scalar_one())
-
-
-# The record as one connection sees it: what happened to a message, and what stands around it.
-
-
-@dataclass(frozen=True, slots=True)
-class StoredHistory:
-    connection: Connection
-
-    def trace(self, identifier: str) -> dict[str, Any]:
-        return trace(self.connection, request_ids(self.connection, identifier)[0])
-
-    def note(self, identifier: str) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
-        return note(self.connection, identifier)
-
-    def around(self, delivery_id: str, channel: str) -> dict[str, Any]:
-        return surroundings(self.connection, delivery_id, channel)
-
-    def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
-        return ids_with_prefix(self.connection, prefix, origin=origin, most=most)
-
-    def recent_ids(self, limit: int) -> list[str]:
-        return recent_ids(self.connection, limit)
-
-
-# Ids that begin alike, and the request that each of them belongs to.
-
-
-Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
-
-_ledger, _refusals = delivery_requests.c, delivery_refusals.c
+_requests, _attempts, _refusals = delivery_requests.c, delivery_attempts.c, delivery_refusals.c
 _notices, _notes = notices.c, notifications.c
-_PLACES: tuple[Place, ...] = (
-    (_ledger.id, _ledger.request_id, _ledger.origin_butler),
-    (_ledger.request_id, _ledger.request_id, _ledger.origin_butler),
+_Trace = dict[str, Any]  # as people and programs are shown it: hops, deliveries, refusals
+_Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what its reader wants, and its e-mail copy
+_Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
+Row = Mapping[Any, Any]
+_Hop = dict[str, Any]
+_SENDS: Final = select(notice_sends.c.delivery_id, notice_sends.c.send).order_by(notice_sends.c.at)
+_PLACES: tuple[_Place, ...] = (
+    (_requests.id, _requests.request_id, _requests.origin_butler),
+    (_requests.request_id, _requests.request_id, _requests.origin_butler),
     (_refusals.request_id, _refusals.request_id, _refusals.origin_butler),
     (_notices.request_id, _notices.request_id, _notices.agent),
     (_notes.id, _notes.id, None),
 )
 
 
-def ids_with_prefix(connection: Connection, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
-    """Some of them, newest first, each with its request; with an `origin`, only what that sender has sent."""
-    found = dict(pair for place in _PLACES for pair in _pairs(connection, place, prefix, origin, most))
-    return dict(sorted(found.items(), reverse=True)[:most])
-
-
-def _pairs(
-    connection: Connection, place: Place, prefix: str, origin: str | None, most: int
-) -> Iterator[tuple[str, str]]:
-    """By likeness and not by range: what comes after what depends on the server's language."""
-    identifier, request, sender = place
-    asked = select(identifier, request).where(identifier.startswith(prefix, autoescape=True)).distinct()
-    if origin is not None:
-        if sender is None:
-            return
-        asked = asked.where(sender == origin)
-    for row in connection.execute(asked.order_by(identifier.desc()).limit(most)):
-        yield row[0], row[1]
-
-
-# Deliveries as a reader sees them: one by id, its attempts, or pages of them.
-
-
-_requests = delivery_requests.c
-_attempts = delivery_attempts.c
+# -- One delivery, its attempts, or pages of deliveries --
 
 
 class StoredDeliveries:
@@ -428,7 +76,7 @@ class StoredDeliveries:
         return await self._database.read(partial(attempts, delivery_id=delivery_id))
 
     async def approval(self, delivery_id: str) -> dict[str, Any] | None:
-        return await self._database.read(partial(approval_of, delivery_id=delivery_id))
+        return await self._database.read(partial(_approval_of, delivery_id=delivery_id))
 
     async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
         return await self._database.read(partial(news, delivery_id=delivery_id))
@@ -505,69 +153,172 @@ def _in_status(status: Status) -> list[ColumnElement[bool]]:
     return [written, IS_RARE] if status in RARE else [written]  # type: ignore[list-item]  # text is a condition, too
 
 
-# One delivery with everything that was written down about it.
-
-_STORY_OPEN = text("status IN ('pending', 'in_progress')")
+# -- What stands around one delivery: its approval, its channel's circuit, and what must go first --
 
 
-def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = _row(connection, delivery_id)
-    if row is None:
-        return None
-    record = trace(connection, row["request_id"])
-    mine = next(one for one in record["deliveries"] if one["delivery_id"] == delivery_id)
+def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
     return {
-        "delivery": mine | {"attempts": row["attempts"]},
-        "attempts": mine["attempts"],
-        "siblings": [one for one in record["deliveries"] if one["delivery_id"] != delivery_id],
-        "hops": record["hops"],
-        "refusals": record["refusals"],
-        "approval": _approval(connection, delivery_id),
-        "approval_events": _approval_events(connection, delivery_id),
-        "ahead": _story_ahead(connection, delivery_id, row["order_key"]),
+        "approval": _approval_of(connection, delivery_id),
+        "circuit": _circuit(connection, channel),
+        "ahead": _ahead(connection, delivery_id),
         **corrections_around(connection, delivery_id),
+        "closed": _closed(connection, delivery_id),
     }
 
 
-def _row(connection: Connection, delivery_id: str) -> RowMapping | None:
-    wanted = select(_requests.request_id, _requests.attempts, _requests.order_key).where(_requests.id == delivery_id)
-    return connection.execute(wanted).mappings().first()
+def _approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+    row = _action(connection, delivery_id)
+    return _approval(row) if row is not None else None
 
 
-def _approval(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).first()
+def _action(connection: Connection, delivery_id: str) -> RowMapping | None:
+    return connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
+
+
+def _approval(row: RowMapping) -> dict[str, Any]:
+    return {
+        "status": row["status"],
+        "expires_at": to_text(row["expires_at"]),
+        "decided_by": row["decided_by"],
+        "decided_at": to_text(row["decided_at"]) if row["decided_at"] is not None else None,
+        "reason": row["decision_reason"],
+    }
+
+
+def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
+    row = connection.execute(select(circuit_states).where(circuit_states.c.channel == channel)).mappings().first()
     if row is None:
         return None
-    return {
-        "status": row.status,
-        "expires_at": to_text(row.expires_at),
-        "decided_by": row.decided_by,
-        "decided_at": to_text(row.decided_at) if row.decided_at is not None else None,
-        "reason": row.decision_reason,
-        "risk": row.risk,
+    return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
+
+
+def _closed(connection: Connection, delivery_id: str) -> str | None:
+    """Why nothing more is sent to the address this one went to."""
+    sent = connection.execute(select(_requests.channel, _requests.address).where(_requests.id == delivery_id)).first()
+    found = closed_at(connection, sent.channel, sent.address) if sent else None
+    return found.sentence if found and found.is_closed else None
+
+
+def _ahead(connection: Connection, delivery_id: str) -> int:
+    """Messages to one address leave in the order of their ids."""
+    order_key = select(_requests.order_key).where(_requests.id == delivery_id).scalar_subquery()
+    asked = select(func.count()).where(_requests.order_key == order_key, _requests.id < delivery_id, _OPEN)
+    return int(connection.execute(asked).scalar_one())
+
+
+def note(
+    connection: Connection, notification_id: str
+) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
+    """A note in somebody's inbox, what its reader wants now, and the row of its e-mail copy."""
+    row = connection.execute(select(notifications).where(notifications.c.id == notification_id)).mappings().first()
+    if row is None:
+        return None
+    asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
+    copy = connection.execute(asked).mappings().first()
+    preferences = wishes_of(connection, row["user_id"])
+    return notification_of(row), preferences, dict(copy) if copy is not None else None
+
+
+def recent_ids(connection: Connection, limit: int) -> list[str]:
+    """Of deliveries and of the requests behind them, newest first."""
+    asked = select(_requests.id, _requests.request_id).order_by(_requests.id.desc()).limit(limit)
+    return [name for row in connection.execute(asked) for name in row]
+
+
+# -- Ids that begin alike, and the request that each of them belongs to --
+
+
+def ids_with_prefix(connection: Connection, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
+    """Some of them, newest first, each with its request; with an `origin`, only what that sender has sent."""
+    found = dict(pair for place in _PLACES for pair in _pairs(connection, place, prefix, origin, most))
+    return dict(sorted(found.items(), reverse=True)[:most])
+
+
+def _pairs(
+    connection: Connection, place: _Place, prefix: str, origin: str | None, most: int
+) -> Iterator[tuple[str, str]]:
+    """By likeness and not by range: what comes after what depends on the server's language."""
+    identifier, request, sender = place
+    asked = select(identifier, request).where(identifier.startswith(prefix, autoescape=True)).distinct()
+    if origin is not None:
+        if sender is None:
+            return
+        asked = asked.where(sender == origin)
+    for row in connection.execute(asked.order_by(identifier.desc()).limit(most)):
+        yield row[0], row[1]
+
+
+# -- Who called which part of the household for a request, and when, as its deliveries, notices and refusals tell --
+
+
+def _hops(connection: Connection, request_id: str, deliveries: Sequence[Row], refusals: Iterable[Row]) -> list[_Hop]:
+    """Oldest first. What became a notice was handed in then, however often and whenever it left."""
+    waited = {row["id"]: row for row in _notices_of(connection, request_id) if _asked(row).get("handed_by")}
+    left, carried = dict[str, Row](), set[str]()
+    by_id = {row["id"]: row for row in deliveries if row["handed_by"]}
+    for delivery_id, send in connection.execute(_SENDS.where(notice_sends.c.delivery_id.in_(by_id))):
+        for notice in waited.keys() & set(json.loads(send)["notices"]):
+            carried.add(delivery_id)
+            left.setdefault(notice, by_id[delivery_id])
+    found = [_waited(row, left.get(name)) for name, row in waited.items()]
+    found += [_sent(row) for name, row in by_id.items() if name not in carried]
+    found += [_refused(row) for row in refusals if row["handed_by"]]
+    return sorted(found, key=lambda one: str(one["created_at"]))
+
+
+def _notices_of(connection: Connection, request_id: str) -> Iterable[Row]:
+    return connection.execute(select(notices).where(notices.c.request_id == request_id)).mappings()
+
+
+def _asked(notice: Row) -> dict[str, Any]:
+    asked: dict[str, Any] = json.loads(notice["outgoing"] or "{}")
+    return asked
+
+
+def _sent(row: Row) -> _Hop:
+    return _hop(row, row["origin_butler"], row["handed_by"]) | {
+        "status": str(answer_to(Status(row["status"]))),
+        "delivery_id": row["id"],
+        "error_class": row["terminal_error_class"],
+        "error_message": row["terminal_error_message"],
     }
 
 
-def _approval_events(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
-    events = approval_events.c
-    found = select(events.event_type, events.actor, events.reason, events.occurred_at)
-    rows = connection.execute(found.where(events.action_id == delivery_id).order_by(events.occurred_at, events.id))
-    return [
-        {"type": row.event_type, "actor": row.actor, "reason": row.reason, "at": to_text(row.occurred_at)}
-        for row in rows
-    ]
+def _waited(row: Row, delivery: Row | None) -> _Hop:
+    if delivery is not None:
+        return _sent(delivery) | {"created_at": to_text(row["created_at"])}
+    asked, muted = _asked(row), row["state"] == NoticeState.MUTED
+    told = {"channel": asked["channel"], "intent": asked.get("intent", str(Intent.SEND))}
+    status = AnswerStatus.MUTED if muted else AnswerStatus.DEFERRED
+    return _hop(row, row["agent"], asked["handed_by"]) | told | {"status": str(status)}
 
 
-def _story_ahead(connection: Connection, delivery_id: str, order_key: str) -> int:
-    earlier = select(func.count()).select_from(delivery_requests)
-    earlier = earlier.where(_requests.order_key == order_key, _requests.id < delivery_id, _STORY_OPEN)
-    return int(connection.execute(earlier).scalar_one())
+def _refused(row: Row) -> _Hop:
+    return _hop(row, row["origin_butler"], row["handed_by"]) | {
+        "status": str(AnswerStatus.ERROR),
+        "error_class": row["error_class"],
+        "error_message": row["error_message"],
+    }
 
 
-# Everything the ledger knows about one request, in the order it happened.
+def _hop(row: Row, source: str, part: str) -> _Hop:
+    return {
+        "request_id": row["request_id"],
+        "source_butler": source,
+        "part": part,
+        "channel": row.get("channel") or None,
+        "intent": row.get("intent") or None,
+        "delivery_id": None,
+        "error_class": None,
+        "error_message": None,
+        "created_at": to_text(row["created_at"]),
+    }
 
 
-def request_ids(connection: Connection, identifier: str) -> list[str]:
+# -- Everything the ledger knows about one request, in the order it happened --
+
+
+def _request_ids(connection: Connection, identifier: str) -> list[str]:
     """A request id, or the request behind a delivery id."""
     table = delivery_requests.c
     found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
@@ -584,7 +335,9 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     replies = _kept(connection, delivery_replies, delivery_replies.c.at, request_id)
     letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
     deliveries = [
-        _as_traced(row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None))
+        _traced_delivery(
+            row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None)
+        )
         | _corrected(connection, row["id"])
         | {"replies": replies[row["id"]]}
         for row in rows
@@ -592,14 +345,14 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     refusals = _rows(connection, _by_request(delivery_refusals, request_id))
     return {
         "request_id": request_id,
-        "hops": hops(connection, request_id, rows, refusals),
+        "hops": _hops(connection, request_id, rows, refusals),
         "deliveries": deliveries,
         "delivery_count": len(deliveries),
         "refusals": [readable(row) for row in refusals if row["limit_type"]],
     }
 
 
-def _as_traced(row: Mapping[Any, Any], attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
+def _traced_delivery(row: Mapping[Any, Any], attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
     return readable(row) | {
         "delivery_id": row["id"],
         "request_envelope": json.loads(row["request_envelope"]),
@@ -633,73 +386,180 @@ def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
     return list(connection.execute(statement).mappings())
 
 
-# Who called which part of the household for a request, and when, as its deliveries, notices and refusals tell.
+# -- One delivery with everything that was written down about it --
 
 
-Row = Mapping[Any, Any]
-Hop = dict[str, Any]
-_SENDS: Final = select(notice_sends.c.delivery_id, notice_sends.c.send).order_by(notice_sends.c.at)
-
-
-def hops(connection: Connection, request_id: str, deliveries: Sequence[Row], refusals: Iterable[Row]) -> list[Hop]:
-    """Oldest first. What became a notice was handed in then, however often and whenever it left."""
-    waited = {row["id"]: row for row in _hops_notices(connection, request_id) if _asked(row).get("handed_by")}
-    left, carried = dict[str, Row](), set[str]()
-    by_id = {row["id"]: row for row in deliveries if row["handed_by"]}
-    for delivery_id, send in connection.execute(_SENDS.where(notice_sends.c.delivery_id.in_(by_id))):
-        for notice in waited.keys() & set(json.loads(send)["notices"]):
-            carried.add(delivery_id)
-            left.setdefault(notice, by_id[delivery_id])
-    found = [_waited(row, left.get(name)) for name, row in waited.items()]
-    found += [_sent(row) for name, row in by_id.items() if name not in carried]
-    found += [_refused(row) for row in refusals if row["handed_by"]]
-    return sorted(found, key=lambda one: str(one["created_at"]))
-
-
-def _hops_notices(connection: Connection, request_id: str) -> Iterable[Row]:
-    return connection.execute(select(notices).where(notices.c.request_id == request_id)).mappings()
-
-
-def _asked(notice: Row) -> dict[str, Any]:
-    asked: dict[str, Any] = json.loads(notice["outgoing"] or "{}")
-    return asked
-
-
-def _sent(row: Row) -> Hop:
-    return _hop(row, row["origin_butler"], row["handed_by"]) | {
-        "status": str(answer_to(Status(row["status"]))),
-        "delivery_id": row["id"],
-        "error_class": row["terminal_error_class"],
-        "error_message": row["terminal_error_message"],
-    }
-
-
-def _waited(row: Row, delivery: Row | None) -> Hop:
-    if delivery is not None:
-        return _sent(delivery) | {"created_at": to_text(row["created_at"])}
-    asked, muted = _asked(row), row["state"] == NoticeState.MUTED
-    told = {"channel": asked["channel"], "intent": asked.get("intent", str(Intent.SEND))}
-    status = AnswerStatus.MUTED if muted else AnswerStatus.DEFERRED
-    return _hop(row, row["agent"], asked["handed_by"]) | told | {"status": str(status)}
-
-
-def _refused(row: Row) -> Hop:
-    return _hop(row, row["origin_butler"], row["handed_by"]) | {
-        "status": str(AnswerStatus.ERROR),
-        "error_class": row["error_class"],
-        "error_message": row["error_message"],
-    }
-
-
-def _hop(row: Row, source: str, part: str) -> Hop:
+def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+    row = _row(connection, delivery_id)
+    if row is None:
+        return None
+    record = trace(connection, row["request_id"])
+    mine = next(one for one in record["deliveries"] if one["delivery_id"] == delivery_id)
+    action = _action(connection, delivery_id)
     return {
-        "request_id": row["request_id"],
-        "source_butler": source,
-        "part": part,
-        "channel": row.get("channel") or None,
-        "intent": row.get("intent") or None,
-        "delivery_id": None,
-        "error_class": None,
-        "error_message": None,
-        "created_at": to_text(row["created_at"]),
+        "delivery": mine | {"attempts": row["attempts"]},
+        "attempts": mine["attempts"],
+        "siblings": [one for one in record["deliveries"] if one["delivery_id"] != delivery_id],
+        "hops": record["hops"],
+        "refusals": record["refusals"],
+        "approval": _approval(action) | {"risk": action["risk"]} if action is not None else None,
+        "approval_events": _approval_events(connection, delivery_id),
+        "ahead": _ahead(connection, delivery_id),
+        **corrections_around(connection, delivery_id),
     }
+
+
+def _row(connection: Connection, delivery_id: str) -> RowMapping | None:
+    wanted = select(_requests.request_id, _requests.attempts).where(_requests.id == delivery_id)
+    return connection.execute(wanted).mappings().first()
+
+
+def _approval_events(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
+    events = approval_events.c
+    found = select(events.event_type, events.actor, events.reason, events.occurred_at)
+    rows = connection.execute(found.where(events.action_id == delivery_id).order_by(events.occurred_at, events.id))
+    return [
+        {"type": row.event_type, "actor": row.actor, "reason": row.reason, "at": to_text(row.occurred_at)}
+        for row in rows
+    ]
+
+
+# -- What an id means, for a reader: its trace, and a reason for each thing it stands for --
+
+
+class NothingKnown(SettingsError):
+    """No delivery, request, notification or question has this id."""
+
+
+class SeveralMeant(SettingsError):
+    """The beginning of more ids than one."""
+
+    def __init__(self, prefix: str, ids: Iterable[str]) -> None:
+        super().__init__(f"'{prefix}' is the beginning of several ids; give more of it. There are {', '.join(ids)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryReason:
+    id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """The record as one connection sees it, at one moment."""
+
+    connection: Connection
+
+    def trace(self, identifier: str) -> dict[str, Any]:
+        return trace(self.connection, _request_ids(self.connection, identifier)[0])
+
+    def note(self, identifier: str) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
+        return note(self.connection, identifier)
+
+    def around(self, delivery_id: str, channel: str) -> dict[str, Any]:
+        return surroundings(self.connection, delivery_id, channel)
+
+    def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
+        return ids_with_prefix(self.connection, prefix, origin=origin, most=most)
+
+    def recent_ids(self, limit: int) -> list[str]:
+        return recent_ids(self.connection, limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """How the household decides, so that a reason given is the reason that counts."""
+
+    attempts_for: Callable[[Priority], int]
+    why_note: Callable[[_Note], str]
+    why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
+    now_us: int
+
+    def reasons(self, history: StoredHistory, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
+        """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
+        meant = _meant(history, identifier, origin)
+        notes = self._of_note(history, meant) if origin is None else []
+        notes += self._of_question(meant, origin)
+        found = _trace(history, meant, origin)
+        told = [self._of_delivery(history, delivery) for delivery in found["deliveries"]]
+        chosen = [one for one in told if one.id == meant] or told
+        refused = [DeliveryReason(id=one["id"], why=why_refused(one, self.now_us)) for one in found["refusals"]]
+        return notes + chosen + refused or [_without_delivery(_known(history, meant, origin))]
+
+    def _of_note(self, history: StoredHistory, identifier: str) -> list[DeliveryReason]:
+        found = history.note(identifier)
+        return [] if found is None else [DeliveryReason(id=identifier, why=self.why_note(found))]
+
+    def _of_question(self, identifier: str, origin: str | None) -> list[DeliveryReason]:
+        why = self.why_question(identifier, origin)
+        return [] if why is None else [DeliveryReason(id=identifier, why=why)]
+
+    def _of_delivery(self, history: StoredHistory, delivery: Mapping[str, Any]) -> DeliveryReason:
+        attempts = self.attempts_for(Priority(delivery["priority"]))
+        around = Around(**history.around(delivery["id"], delivery["channel"]), max_attempts=attempts)
+        return DeliveryReason(id=delivery["id"], why=why(delivery, delivery["attempts"], self.now_us, around))
+
+
+def traced(history: StoredHistory, identifier: str, origin: str | None = None) -> _Trace:
+    """With an `origin`, only what that sender has sent is known."""
+    return _known(history, _meant(history, identifier, origin), origin)
+
+
+def nothing_traced(request_id: str) -> _Trace:
+    """Of a request that sent nothing."""
+    return {"request_id": request_id, "hops": [], "deliveries": [], "delivery_count": 0, "refusals": []}
+
+
+def _meant(history: StoredHistory, identifier: str, origin: str | None) -> str:
+    """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
+    if len(identifier) < _SHORTEST_PREFIX or _anything(_trace(history, identifier, origin)):
+        return identifier
+    found = history.with_prefix(identifier, origin=origin, most=_MOST_CANDIDATES)
+    if len(set(found.values())) > 1:
+        raise SeveralMeant(identifier, found)
+    return next(iter(found if len(found) == 1 else found.values()), identifier)
+
+
+def _without_delivery(found: _Trace) -> DeliveryReason:
+    """The switchboard noted the call, and nothing came of it."""
+    hop = found["hops"][-1]
+    reason = hop["error_message"] or hop["status"]
+    return DeliveryReason(
+        id=found["request_id"], why=f"It never became a delivery: {reason}. Nothing was stored or sent."
+    )
+
+
+def _trace(history: StoredHistory, identifier: str, origin: str | None) -> _Trace:
+    found = history.trace(identifier)
+    return found if origin is None else _of_origin(found, origin)
+
+
+def _of_origin(found: _Trace, origin: str) -> _Trace:
+    """A request's id is any text, so that two senders may have chosen the same."""
+    deliveries = [one for one in found["deliveries"] if one["origin_butler"] == origin]
+    return {
+        "request_id": found["request_id"],
+        "hops": [one for one in found["hops"] if one["source_butler"] == origin],
+        "deliveries": deliveries,
+        "delivery_count": len(deliveries),
+        "refusals": [one for one in found["refusals"] if one["origin_butler"] == origin],
+    }
+
+
+def _anything(found: _Trace) -> bool:
+    return bool(found["hops"] or found["deliveries"] or found["refusals"])
+
+
+def _known(history: StoredHistory, identifier: str, origin: str | None) -> _Trace:
+    found = _trace(history, identifier, origin)
+    if _anything(found):
+        return found
+    if origin is not None:
+        raise NothingKnown(f"Nothing of yours is known under '{identifier}'.")
+    ids = history.recent_ids(_REMEMBERED)
+    meant = nearest(identifier, ids)
+    latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
+    raise NothingKnown(
+        f"Nothing is known of '{identifier}'{f', did you mean {meant}?' if meant else '.'} {latest} "
+        "Give the id of a delivery, a request, a notification or a question."
+    )

@@ -14,7 +14,7 @@ from postroom.message.delivery import Status
 from postroom.message.inbound import NewsKind
 from postroom.overview.why import asked_first, said_later, waiting_words, why_refused
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 
 _DECISIONS: Final = {
     ApprovalEventType.ACTION_QUEUED: ("Parked for approval", "ask"),
@@ -49,7 +49,7 @@ class TimelineMoment:
     delivery_id: str | None = None
 
 
-def timeline(file: Row, now_us: int) -> list[TimelineMoment]:
+def timeline(file: _Row, now_us: int) -> list[TimelineMoment]:
     """Sorted by time; what happened at the same moment keeps the order of cause and effect."""
     moments = [
         *_hops(file),
@@ -68,7 +68,7 @@ def timeline(file: Row, now_us: int) -> list[TimelineMoment]:
     return sorted(moments, key=lambda one: one.at_us)
 
 
-def _hops(file: Row) -> Iterator[TimelineMoment]:
+def _hops(file: _Row) -> Iterator[TimelineMoment]:
     for hop in file["hops"]:
         yield TimelineMoment(
             at_us=parse_text(hop["created_at"]),
@@ -78,12 +78,12 @@ def _hops(file: Row) -> Iterator[TimelineMoment]:
         )
 
 
-def _turned_away(hop: Row) -> str:
+def _turned_away(hop: _Row) -> str:
     stored = hop["delivery_id"] or not hop["error_message"]
     return "" if stored else f", which turned it away: {hop['error_message']}"
 
 
-def _refusals(file: Row, now_us: int) -> Iterator[TimelineMoment]:
+def _refusals(file: _Row, now_us: int) -> Iterator[TimelineMoment]:
     for refusal in file["refusals"]:
         yield TimelineMoment(
             at_us=parse_text(refusal["created_at"]),
@@ -95,7 +95,7 @@ def _refusals(file: Row, now_us: int) -> Iterator[TimelineMoment]:
         )
 
 
-def _stored(file: Row) -> Iterator[TimelineMoment]:
+def _stored(file: _Row) -> Iterator[TimelineMoment]:
     delivery = file["delivery"]
     if delivery["replay_of"]:
         title, detail = f"Replay {delivery['replay_number']} was stored", "The same content, sent once more."
@@ -107,7 +107,7 @@ def _stored(file: Row) -> Iterator[TimelineMoment]:
     )
 
 
-def _decisions(file: Row) -> Iterator[TimelineMoment]:
+def _decisions(file: _Row) -> Iterator[TimelineMoment]:
     for event in file["approval_events"]:
         title, tone = _DECISIONS.get(event["type"], (state_word(event["type"]), "plain"))
         reason = f" {event['reason']}" if event["reason"] else ""
@@ -116,7 +116,7 @@ def _decisions(file: Row) -> Iterator[TimelineMoment]:
         )
 
 
-def _attempts(file: Row) -> Iterator[TimelineMoment]:
+def _attempts(file: _Row) -> Iterator[TimelineMoment]:
     for attempt in file["attempts"]:
         told = [asked_first(file["delivery"]["channel"], attempt)] if attempt.get("asked") else []
         told.append(f"The call took {milliseconds(attempt['latency_ms'])}.")
@@ -132,7 +132,7 @@ def _attempts(file: Row) -> Iterator[TimelineMoment]:
         )
 
 
-def _receipts(file: Row) -> Iterator[TimelineMoment]:
+def _receipts(file: _Row) -> Iterator[TimelineMoment]:
     for receipt in file["delivery"]["receipts"]:
         yield TimelineMoment(
             at_us=parse_text(receipt["received_at"]),
@@ -142,7 +142,7 @@ def _receipts(file: Row) -> Iterator[TimelineMoment]:
         )
 
 
-def _ending(file: Row) -> Iterator[TimelineMoment]:
+def _ending(file: _Row) -> Iterator[TimelineMoment]:
     delivery = file["delivery"]
     if delivery["terminal_at"]:
         told = delivery["terminal_error_message"] or ""
@@ -156,7 +156,7 @@ def _ending(file: Row) -> Iterator[TimelineMoment]:
         )
 
 
-def _news(file: Row) -> Iterator[TimelineMoment]:
+def _news(file: _Row) -> Iterator[TimelineMoment]:
     for one in file["delivery"].get("news") or ():
         yield TimelineMoment(
             at_us=parse_text(one["at"]),
@@ -166,7 +166,7 @@ def _news(file: Row) -> Iterator[TimelineMoment]:
         )
 
 
-def _dead_letter(file: Row) -> Iterator[TimelineMoment]:
+def _dead_letter(file: _Row) -> Iterator[TimelineMoment]:
     letter = file["delivery"]["dead_letter"]
     if letter and letter["discarded_at"]:
         yield TimelineMoment(
@@ -174,7 +174,7 @@ def _dead_letter(file: Row) -> Iterator[TimelineMoment]:
         )
 
 
-def _replays(file: Row) -> Iterator[TimelineMoment]:
+def _replays(file: _Row) -> Iterator[TimelineMoment]:
     for one in file["siblings"]:
         if one["replay_of"] == file["delivery"]["delivery_id"]:
             yield TimelineMoment(
@@ -185,7 +185,7 @@ def _replays(file: Row) -> Iterator[TimelineMoment]:
             )
 
 
-def _next(file: Row, now_us: int) -> Iterator[TimelineMoment]:
+def _next(file: _Row, now_us: int) -> Iterator[TimelineMoment]:
     delivery = file["delivery"]
     if delivery["status"] == Status.PENDING and parse_text(delivery["not_before"]) > now_us:
         yield TimelineMoment(
@@ -196,7 +196,7 @@ def _next(file: Row, now_us: int) -> Iterator[TimelineMoment]:
         )
 
 
-def _corrections(file: Row) -> Iterator[TimelineMoment]:
+def _corrections(file: _Row) -> Iterator[TimelineMoment]:
     for one in file.get("corrections", ()):
         title = _CORRECTED[one["act"], one["how"] == How.IN_PLACE]
         detail = f"Version {one['version']}, asked for by {one['actor']}" if one["act"] == "revise" else one["actor"]

@@ -1,4 +1,4 @@
-"""The figures of the navigation: the same reading that the lists and the API count by."""
+"""The first page: what waits for the one who looks, each decided in place; then what went out, and what is wrong."""
 
 from __future__ import annotations
 
@@ -24,10 +24,18 @@ from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Status
-from postroom.overview.counts import WhatWaits
+from postroom.overview.counts import StoredOverview, WhatWaits
 from postroom.people.model import inbox_of
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionPages
+
+_DAY_SECONDS: Final = 24 * 3600.0
+_LATEST: Final = 8
+_AWAY: Final[Any] = object()
+Result = TypeVar("Result")
+
+
+# -- The figures of the navigation: the same reading that the lists and the API count by --
 
 
 class WaitingRecord(Protocol):
@@ -49,73 +57,21 @@ class Badges:
         return {"/questions": waits.questions, "/approvals": approvals, "/inbox": waits.unread}
 
 
-# Server-sent events: which part of a page is out of date.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingWork:
+    record: StoredOverview
+    notes: Notes
+    approvals_on: bool
 
-
-def events_page(changes: Changes, clock: Clock, sessions: ConsoleSessions) -> ConsolePage:
-    async def stream(visit: Visit) -> Response:
-        async def is_signed_in() -> bool:
-            try:
-                return await sessions.find(visit.secret, clock.now_us()) is not None
-            except StoreUnavailable:
-                return False
-
-        return EventStream(
-            look=partial(told, is_signed_in),
-            listening=changes.listening(inbox_of(visit.principal) or ""),
-            clock=clock,
-            first=StreamEvent(retry_ms=2000, name="listening", data="-"),
-        ).response()
-
-    return ConsolePage("/events", stream, open_to=anybody)
-
-
-async def told(is_signed_in: Callable[[], Awaitable[bool]], ear: Ear) -> AsyncGenerator[StreamEvent | End, None]:
-    """
-    A topic and nothing else: what is shown is always read again, by the page, with its own rights.
-
-    Before each word the session is looked at again, so that one that was ended hears nothing more. Silence needs no
-    session: pages that are only open cost the database nothing.
-    """
-    topics = ear.take()
-    if topics and not await is_signed_in():
-        yield End()
-    for topic in topics:
-        yield StreamEvent(name=topic, data="-")
-
-
-# The first page: what waits for me, each decided in place; then what went out, and what is wrong.
-
-
-_DAY_SECONDS: Final = 24 * 3600.0
-_LATEST: Final = 8
-Result = TypeVar("Result")
-
-
-class Overview(Protocol):
-    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
-
-    async def trouble(self) -> DeadLetterCounts: ...
-
-    async def circuits(self, now_us: int) -> Mapping[str, Circuit]: ...
-
-    async def depth(self) -> Depth: ...
-
-    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]: ...
-
-
-class WaitingCounts(Protocol):
     async def approvals(self, now_us: int) -> int | None:
-        """How many wait for a decision; None while approvals are switched off."""
-        ...
+        return await self.record.awaiting_approval(now_us) if self.approvals_on else None
 
-    async def unread(self, who: Principal, now_us: int) -> int: ...
+    async def unread(self, who: Principal, now_us: int) -> int:
+        user_id = inbox_of(who)
+        return 0 if user_id is None else await self.notes.unread(user_id, now_us)
 
 
-class HeldHere(Protocol):
-    async def held(self, who: Principal) -> int:
-        """Notices that wait for a better moment."""
-        ...
+# -- What the page shows --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +155,35 @@ class Waits:
         return None if self.questions is None or not self.is_whole else self.questions + self.approvals
 
 
+# -- The page --
+
+
+class Overview(Protocol):
+    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
+
+    async def trouble(self) -> DeadLetterCounts: ...
+
+    async def circuits(self, now_us: int) -> Mapping[str, Circuit]: ...
+
+    async def depth(self) -> Depth: ...
+
+    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]: ...
+
+
+class WaitingCounts(Protocol):
+    async def approvals(self, now_us: int) -> int | None:
+        """How many wait for a decision; None while approvals are switched off."""
+        ...
+
+    async def unread(self, who: Principal, now_us: int) -> int: ...
+
+
+class HeldHere(Protocol):
+    async def held(self, who: Principal) -> int:
+        """Notices that wait for a better moment."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodayPage:
     """`notices` and `approvals` are None in a household without them."""
@@ -262,9 +247,6 @@ def today_section(page: TodayPage) -> ConsoleSection:
     )
 
 
-_AWAY: Final[Any] = object()
-
-
 async def _day(overview: Overview, now_us: int) -> Day:
     return Day(
         tallies=await _answered(overview.tallies(now_us - seconds(_DAY_SECONDS)), default=None),
@@ -282,22 +264,36 @@ async def _answered(asked: Awaitable[Result], default: Any) -> Result | Any:
         return default
 
 
-# What waits for the person who looks: decisions, and notes not yet read.
+# -- Server-sent events: which part of a page is out of date --
 
 
-class AwaitingApproval(Protocol):
-    async def awaiting_approval(self, now_us: int) -> int: ...
+def events_page(changes: Changes, clock: Clock, sessions: ConsoleSessions) -> ConsolePage:
+    async def stream(visit: Visit) -> Response:
+        async def is_signed_in() -> bool:
+            try:
+                return await sessions.find(visit.secret, clock.now_us()) is not None
+            except StoreUnavailable:
+                return False
+
+        return EventStream(
+            look=partial(told, is_signed_in),
+            listening=changes.listening(inbox_of(visit.principal) or ""),
+            clock=clock,
+            first=StreamEvent(retry_ms=2000, name="listening", data="-"),
+        ).response()
+
+    return ConsolePage("/events", stream, open_to=anybody)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingWork:
-    record: AwaitingApproval
-    notes: Notes
-    approvals_on: bool
+async def told(is_signed_in: Callable[[], Awaitable[bool]], ear: Ear) -> AsyncGenerator[StreamEvent | End, None]:
+    """
+    A topic and nothing else: what is shown is always read again, by the page, with its own rights.
 
-    async def approvals(self, now_us: int) -> int | None:
-        return await self.record.awaiting_approval(now_us) if self.approvals_on else None
-
-    async def unread(self, who: Principal, now_us: int) -> int:
-        user_id = inbox_of(who)
-        return 0 if user_id is None else await self.notes.unread(user_id, now_us)
+    Before each word the session is looked at again, so that one that was ended hears nothing more. Silence needs no
+    session: pages that are only open cost the database nothing.
+    """
+    topics = ear.take()
+    if topics and not await is_signed_in():
+        yield End()
+    for topic in topics:
+        yield StreamEvent(name=topic, data="-")

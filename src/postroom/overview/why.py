@@ -1,4 +1,4 @@
-"""What was asked about a delivery, and what came to be known of it later, in plain words."""
+"""Why a delivery is where it is, in plain English, and what its sender is told of it."""
 
 from __future__ import annotations
 
@@ -26,178 +26,8 @@ _HAPPENED: Final = {
     NewsKind.READ: "it was read",
     NewsKind.DELETED: "it was deleted",
 }
-
-
-def asked_first(channel: str, attempt: Mapping[str, Any]) -> str:
-    """For an attempt before which the provider was asked."""
-    return f"We asked {channel} whether it had arrived: {attempt['asked']}."
-
-
-def said_later(news: Mapping[str, Any], when: str = "") -> str:
-    """The provider's words follow as they are."""
-    told = f"The provider said{f' {when}' if when else ''} that {_HAPPENED[NewsKind(news['kind'])]}"
-    return f"{told}: {news['words']}" if news["words"] else f"{told}."
-
-
-# The corrections of a delivery in plain English, from the rows that the trace shows.
-
-
-Row = Mapping[str, Any]
-
 _BY: Final = {How.EDIT: "by an edit", How.DELETE: "by deleting it", How.CORRECTION: "by another message in its thread"}
 _VERBS: Final = {CorrectionAct.REVISE: "revised", CorrectionAct.RECALL: "recalled"}
-
-
-def is_withdrawal(correction: Row) -> bool:
-    return bool(correction["act"] == CorrectionAct.RECALL and correction["how"] == How.IN_PLACE)
-
-
-def words_of_withdrawal(corrections: Sequence[Row], now_us: int) -> list[str] | None:
-    """None when it was not; otherwise that is why it ended."""
-    one = next((one for one in corrections if is_withdrawal(one)), None)
-    if one is None:
-        return None
-    reason = f" The reason given: {one['reason'].rstrip('.')}." if one.get("reason") else ""
-    return [f"It was not sent: {one['actor']} withdrew it {_when(one, now_us)}.{reason}"]
-
-
-def words_of_corrections(corrections: Sequence[Row], corrects: Row | None, now_us: int) -> list[str]:
-    sentences = [_sentence(one, now_us) for one in corrections if not is_withdrawal(one)]
-    if corrects is not None:
-        verb = "revises" if corrects["act"] == CorrectionAct.REVISE else "recalls"
-        sentences.append(f"It {verb} delivery {corrects['delivery_id']}, as {corrects['actor']} asked.")
-    return sentences
-
-
-def _sentence(one: Row, now_us: int) -> str:
-    when = _when(one, now_us)
-    if one["how"] == How.IN_PLACE:
-        versions = f"version {one['version']} replaced version {one['version'] - 1}"
-        return f"Its text was revised before it was sent: {versions} {when}, by {one['actor']}."
-    verb, by = _VERBS[CorrectionAct(one["act"])], _BY[How(one["how"])]
-    state = str(one["status"]).replace("_", " ")
-    return f"{one['actor']} {verb} it {by} {when}: delivery {one['delivery_id']}, {state}."
-
-
-def _when(one: Row, now_us: int) -> str:
-    return relative(parse_text(one["at"]), now_us)
-
-
-# What became of a delivery, for the butler that sent it and for no other.
-
-
-class SenderRecord(Protocol):
-    """The ledger as its readers see it."""
-
-    async def delivery(self, delivery_id: str) -> dict[str, Any] | None: ...
-
-    async def approval(self, delivery_id: str) -> dict[str, Any] | None:
-        """How a person decided on it, if one was asked."""
-        ...
-
-    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
-        """What the provider said of it after it was delivered, oldest first."""
-        ...
-
-
-class Replays(Protocol):
-    def find(self, key: str) -> Awaitable[Snapshot | None]:
-        """A dead letter that was replayed with success answers with the replay."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SenderStatus:
-    record: SenderRecord
-    replays: Replays
-    notices: NoticeOutcomes | None = None
-
-    async def answer(self, sender: str, delivery_id: object) -> dict[str, Any]:
-        """A delivery of somebody else's is as unknown as one that never was. An id may be a notice's as well."""
-        try:
-            if isinstance(delivery_id, str) and is_notice_id(delivery_id):
-                return await self._of_notice(sender, delivery_id)
-            known = read_uuid(delivery_id, "delivery_id")
-            found = await self._found(known)
-            if found is None or found["origin_butler"] != sender:
-                raise ValidationError(f"Delivery {known} not found")
-            answer = _as_answer(found, await self.record.approval(known))
-            answer["delivery"]["news"] = [_news(one) for one in await self.record.news(found["delivery_id"])]
-            return answer
-        except PostroomError as error:
-            return notify_error(error)
-
-    async def _of_notice(self, sender: str, notice_id: str) -> dict[str, Any]:
-        outcome = await self.notices.of(sender, notice_id) if self.notices is not None else None
-        if outcome is None:
-            raise ValidationError(f"Notice {notice_id} not found")
-        return notify_response(outcome)
-
-    async def _found(self, delivery_id: str) -> dict[str, Any] | None:
-        found = await self.record.delivery(delivery_id)
-        if found is None or found["status"] != Status.DEAD_LETTERED:
-            return found
-        latest = await self.replays.find(found["idempotency_key"])
-        return found if latest is None or latest.id == delivery_id else await self.record.delivery(latest.id)
-
-
-def _as_answer(row: Row, approval: Row | None) -> dict[str, Any]:
-    answer = notify_response(outcome_of(_snapshot(row), request_id=row["request_id"]))
-    answer["delivery"] |= {
-        "attempts": row["attempts"],
-        "possible_duplicate": bool(row["possible_duplicate"]),
-        "last_error": _last_error(row),
-        "next_attempt_at": row["next_attempt_at"],
-        "approval": _decision(approval) if approval else None,
-    }
-    return answer
-
-
-def _last_error(row: Row) -> dict[str, Any] | None:
-    """Of the last call that was made; of the delivery itself when none was."""
-    if last := row["latest_attempt"]:
-        failed = last["outcome"] != AttemptResult.SUCCESS
-        return {"class": last["error_class"], "message": last["error_message"]} if failed else None
-    failure = _failure(row)
-    return {"class": str(failure.error_class), "message": failure.message} if failure else None
-
-
-def _news(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in ("kind", "words", "at")}
-
-
-def _decision(approval: Row) -> dict[str, Any]:
-    """Not who decided: that is for people."""
-    return {name: approval[name] for name in ("status", "reason", "decided_at", "expires_at")}
-
-
-def _snapshot(row: Row) -> Snapshot:
-    return Snapshot(
-        id=DeliveryId(row["delivery_id"]),
-        idempotency_key=row["idempotency_key"],
-        fingerprint="",
-        request_id=row["request_id"],
-        origin_butler=row["origin_butler"],
-        channel=row["channel"],
-        intent=Intent(row["intent"]),
-        status=Status(row["status"]),
-        attempts=row["attempts"],
-        possible_duplicate=bool(row["possible_duplicate"]),
-        not_before_us=0,
-        waiting_reason=row["waiting_reason"],
-        provider_delivery_id=row["provider_delivery_id"],
-        failure=_failure(row),
-    )
-
-
-def _failure(row: Row) -> DeliveryFailure | None:
-    error_class = row["terminal_error_class"]
-    return DeliveryFailure(ErrorClass(error_class), row["terminal_error_message"] or "") if error_class else None
-
-
-# Why a delivery is where it is, in one paragraph of plain English.
-
-
 _OVERDUE_US: Final = 60 * SECOND_US
 _TOO_LONG_US: Final = 120 * SECOND_US
 _CIRCUIT: Final = "the circuit of"  # how the record begins the reason of a paused channel
@@ -209,6 +39,10 @@ _REFUSED_BY: Final = {
     "recipient": "this person had been sent as many messages as we allow in a minute",
     "circuit": "the channel was paused after repeated failures",
 }
+Row = Mapping[str, Any]
+
+
+# -- One paragraph on a delivery --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +87,7 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
             told = _dead_lettered(delivery, attempts, around, now_us)
         case unreachable:
             assert_never(unreachable)
-    corrected = words_of_corrections(around.corrections, around.corrects, now_us)
+    corrected = _words_of_corrections(around.corrections, around.corrects, now_us)
     return " ".join([*told, *corrected, *_later(delivery, now_us), *_closed(around), *_replayed(delivery)])
 
 
@@ -353,7 +187,7 @@ def _failed(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int)
     message = _why_sentence(
         delivery.get("terminal_error_message") or delivery.get("terminal_error_class") or "no reason"
     )
-    if (withdrawn := words_of_withdrawal(around.corrections, now_us)) is not None:
+    if (withdrawn := _words_of_withdrawal(around.corrections, now_us)) is not None:
         return withdrawn
     approval = around.approval
     if approval and approval.get("status") in ("rejected", "expired"):
@@ -468,3 +302,164 @@ def _times(many: int, what: str) -> str:
 
 def _why_sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def asked_first(channel: str, attempt: Mapping[str, Any]) -> str:
+    """For an attempt before which the provider was asked."""
+    return f"We asked {channel} whether it had arrived: {attempt['asked']}."
+
+
+def said_later(news: Mapping[str, Any], when: str = "") -> str:
+    """The provider's words follow as they are."""
+    told = f"The provider said{f' {when}' if when else ''} that {_HAPPENED[NewsKind(news['kind'])]}"
+    return f"{told}: {news['words']}" if news["words"] else f"{told}."
+
+
+# -- Its corrections, from the rows that the trace shows --
+
+
+def _is_withdrawal(correction: Row) -> bool:
+    return bool(correction["act"] == CorrectionAct.RECALL and correction["how"] == How.IN_PLACE)
+
+
+def _words_of_withdrawal(corrections: Sequence[Row], now_us: int) -> list[str] | None:
+    """None when it was not; otherwise that is why it ended."""
+    one = next((one for one in corrections if _is_withdrawal(one)), None)
+    if one is None:
+        return None
+    reason = f" The reason given: {one['reason'].rstrip('.')}." if one.get("reason") else ""
+    return [f"It was not sent: {one['actor']} withdrew it {_when(one, now_us)}.{reason}"]
+
+
+def _words_of_corrections(corrections: Sequence[Row], corrects: Row | None, now_us: int) -> list[str]:
+    sentences = [_sentence(one, now_us) for one in corrections if not _is_withdrawal(one)]
+    if corrects is not None:
+        verb = "revises" if corrects["act"] == CorrectionAct.REVISE else "recalls"
+        sentences.append(f"It {verb} delivery {corrects['delivery_id']}, as {corrects['actor']} asked.")
+    return sentences
+
+
+def _sentence(one: Row, now_us: int) -> str:
+    when = _when(one, now_us)
+    if one["how"] == How.IN_PLACE:
+        versions = f"version {one['version']} replaced version {one['version'] - 1}"
+        return f"Its text was revised before it was sent: {versions} {when}, by {one['actor']}."
+    verb, by = _VERBS[CorrectionAct(one["act"])], _BY[How(one["how"])]
+    state = str(one["status"]).replace("_", " ")
+    return f"{one['actor']} {verb} it {by} {when}: delivery {one['delivery_id']}, {state}."
+
+
+def _when(one: Row, now_us: int) -> str:
+    return relative(parse_text(one["at"]), now_us)
+
+
+# -- What became of a delivery, for the butler that sent it and for no other --
+
+
+class SenderRecord(Protocol):
+    """The ledger as its readers see it."""
+
+    async def delivery(self, delivery_id: str) -> dict[str, Any] | None: ...
+
+    async def approval(self, delivery_id: str) -> dict[str, Any] | None:
+        """How a person decided on it, if one was asked."""
+        ...
+
+    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
+        """What the provider said of it after it was delivered, oldest first."""
+        ...
+
+
+class Replays(Protocol):
+    def find(self, key: str) -> Awaitable[Snapshot | None]:
+        """A dead letter that was replayed with success answers with the replay."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderStatus:
+    record: SenderRecord
+    replays: Replays
+    notices: NoticeOutcomes | None = None
+
+    async def answer(self, sender: str, delivery_id: object) -> dict[str, Any]:
+        """A delivery of somebody else's is as unknown as one that never was. An id may be a notice's as well."""
+        try:
+            if isinstance(delivery_id, str) and is_notice_id(delivery_id):
+                return await self._of_notice(sender, delivery_id)
+            known = read_uuid(delivery_id, "delivery_id")
+            found = await self._found(known)
+            if found is None or found["origin_butler"] != sender:
+                raise ValidationError(f"Delivery {known} not found")
+            answer = _as_answer(found, await self.record.approval(known))
+            answer["delivery"]["news"] = [_news(one) for one in await self.record.news(found["delivery_id"])]
+            return answer
+        except PostroomError as error:
+            return notify_error(error)
+
+    async def _of_notice(self, sender: str, notice_id: str) -> dict[str, Any]:
+        outcome = await self.notices.of(sender, notice_id) if self.notices is not None else None
+        if outcome is None:
+            raise ValidationError(f"Notice {notice_id} not found")
+        return notify_response(outcome)
+
+    async def _found(self, delivery_id: str) -> dict[str, Any] | None:
+        found = await self.record.delivery(delivery_id)
+        if found is None or found["status"] != Status.DEAD_LETTERED:
+            return found
+        latest = await self.replays.find(found["idempotency_key"])
+        return found if latest is None or latest.id == delivery_id else await self.record.delivery(latest.id)
+
+
+def _as_answer(row: Row, approval: Row | None) -> dict[str, Any]:
+    answer = notify_response(outcome_of(_snapshot(row), request_id=row["request_id"]))
+    answer["delivery"] |= {
+        "attempts": row["attempts"],
+        "possible_duplicate": bool(row["possible_duplicate"]),
+        "last_error": _last_error(row),
+        "next_attempt_at": row["next_attempt_at"],
+        "approval": _decision(approval) if approval else None,
+    }
+    return answer
+
+
+def _last_error(row: Row) -> dict[str, Any] | None:
+    """Of the last call that was made; of the delivery itself when none was."""
+    if last := row["latest_attempt"]:
+        failed = last["outcome"] != AttemptResult.SUCCESS
+        return {"class": last["error_class"], "message": last["error_message"]} if failed else None
+    failure = _failure(row)
+    return {"class": str(failure.error_class), "message": failure.message} if failure else None
+
+
+def _news(row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in ("kind", "words", "at")}
+
+
+def _decision(approval: Row) -> dict[str, Any]:
+    """Not who decided: that is for people."""
+    return {name: approval[name] for name in ("status", "reason", "decided_at", "expires_at")}
+
+
+def _snapshot(row: Row) -> Snapshot:
+    return Snapshot(
+        id=DeliveryId(row["delivery_id"]),
+        idempotency_key=row["idempotency_key"],
+        fingerprint="",
+        request_id=row["request_id"],
+        origin_butler=row["origin_butler"],
+        channel=row["channel"],
+        intent=Intent(row["intent"]),
+        status=Status(row["status"]),
+        attempts=row["attempts"],
+        possible_duplicate=bool(row["possible_duplicate"]),
+        not_before_us=0,
+        waiting_reason=row["waiting_reason"],
+        provider_delivery_id=row["provider_delivery_id"],
+        failure=_failure(row),
+    )
+
+
+def _failure(row: Row) -> DeliveryFailure | None:
+    error_class = row["terminal_error_class"]
+    return DeliveryFailure(ErrorClass(error_class), row["terminal_error_message"] or "") if error_class else None

@@ -1,4 +1,4 @@
-"""Why a notice is where it is: who held it, until when, and what became of it, in plain sentences."""
+"""Why a notice, a note, a question or what a person wrote is where it is, in plain sentences."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ from postroom.questions.model import (
 from postroom.questions.rules.reading import answer_words
 from postroom.questions.rules.words import about_line, asked_line, asker_name, one_line
 from postroom.questions.telling import QuestionStory
+
+# -- A notice: who held it, until when, and what became of it --
+
 
 _K, _S = DecisionKind, NoticeState
 REASONS: Final = {
@@ -141,7 +144,7 @@ def _because(reasons: Iterable[HoldReason]) -> str:
     return " and ".join(dict.fromkeys(REASONS[one.reason] for one in reasons))
 
 
-# Why a message that a person wrote went where it went, in one paragraph.
+# -- Why a message that a person wrote went where it went, in one paragraph --
 
 
 _STATES: Final = {
@@ -184,10 +187,10 @@ def inbound_document(kept: KeptMessage, name: str | None) -> dict[str, Any]:
     }
 
 
-# Why a note is where it is, and its e-mail copy, in one paragraph of plain English.
+# -- Why a note is where it is, and its e-mail copy, in one paragraph of plain English --
 
 
-Row = Mapping[str, Any]
+_Row = Mapping[str, Any]
 _WHY_ENDS: Final = {
     Because.SNOOZE: "the snooze ends",
     Because.QUIET: "the person's quiet hours end",
@@ -199,7 +202,7 @@ _WHY_ENDS: Final = {
 def why_note(
     note: Notification,
     preferences: Preferences,
-    copy: Row | None,
+    copy: _Row | None,
     *,
     email_enabled: bool,
     now_us: int,
@@ -244,7 +247,7 @@ def _no_copy(note: Notification, decide: Callable[[Notification], Verdict]) -> s
     return "It has no e-mail copy: e-mail was off or not wanted when it was stored."
 
 
-def _ended(copy: Row, now_us: int) -> str | None:
+def _ended(copy: _Row, now_us: int) -> str | None:
     if at_us := copy["cancelled_at"]:
         reason = copy["error_message"] or "the person had dealt with it by then"
         return f"No e-mail was sent for it, as was decided {relative(at_us, now_us)}: {reason}."
@@ -256,7 +259,7 @@ def _ended(copy: Row, now_us: int) -> str | None:
     return None
 
 
-def _waiting(note: Notification, copy: Row, decide: Callable[[Notification], Verdict], now_us: int) -> str:
+def _waiting(note: Notification, copy: _Row, decide: Callable[[Notification], Verdict], now_us: int) -> str:
     later = copy["deliver_after"] > now_us
     if copy["batch_id"] is not None:  # decided: nothing but the hand-over is open
         again = f" and is tried again {relative(copy['deliver_after'], now_us)}" if later else ""
@@ -276,7 +279,7 @@ def _waiting(note: Notification, copy: Row, decide: Callable[[Notification], Ver
             assert_never(verdict)
 
 
-# Why a question is where it is: whom it asks, where they saw it, and what became of it, in plain sentences.
+# -- Why a question is where it is: whom it asks, where they saw it, and what became of it, in plain sentences --
 
 
 _MOST: Final = 200

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.work.attention.sample import DAY, HOUR, MINUTE, NIGHT, OTHER, PERSON, accepted, at, book, empty
+from tests.attention.sample import DAY, HOUR, MINUTE, NIGHT, OTHER, PERSON, accepted, at, book, empty
 
 from postroom.attention import state as fact
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import Absence, PolicyBook, parse_policy
-from postroom.attention.simulate import SimulatedRun, simulate
+from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import AttentionState
 from postroom.message.wishes import Because
 

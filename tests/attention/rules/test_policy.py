@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.work.attention.histories import policies
-from tests.work.attention.sample import PERSON, book, notice
+from tests.attention.attended import Names
+from tests.attention.histories import policies
+from tests.attention.sample import PERSON, book, notice
 
-from postroom.attention.attention import asks_for_more
+from postroom.attention.attention import in_absences, in_policy, in_rotations, missing
+from postroom.attention.considering import asks_for_more
 from postroom.attention.model import Budget, Collecting, policy_hash, policy_mapping
 from postroom.attention.rules.policy import (
     KEYS,
@@ -21,6 +24,7 @@ from postroom.attention.rules.policy import (
     parse_absence,
     parse_policy,
 )
+from postroom.attention.rules.times import Rotation
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.wishes import AttentionWish
 
@@ -273,3 +277,32 @@ def test_without_any_policy_a_notice_needs_no_row() -> None:
     assert not book({}).neutral(PERSON)
     assert not book(household={}).neutral(PERSON)
     assert asks_for_more(AttentionWish(needs_ack=True))
+
+
+# -- Who is named in policies, rotations and absences --
+
+
+DUTY = {
+    "duty": Rotation(
+        anchor=datetime(2026, 1, 5, 9), zone="UTC", every_days=7, people=("ann", "bob"), overrides=((0, 1, "eve"),)
+    )
+}
+CHAIN = [{"after_seconds": 60, "person": one} for one in ("ann", "duty", "carl")]
+
+
+@pytest.mark.requirement("attention:people-exist")
+async def test_each_is_named_by_the_field_it_stands_in() -> None:
+    policy = parse_policy({"escalation": [*CHAIN, {"after_seconds": 60, "channel": "email"}]})
+    named = [*in_policy(policy, DUTY, "attention."), *in_rotations(DUTY, "attention.rotations.")]
+    named += in_absences([Absence(start_us=0, end_us=1, delegate="dora")], "away.")
+    assert [one.field for one in await missing(Names(), named)] == [
+        "attention.escalation.2.person",
+        "attention.rotations.duty.people.1",
+        "attention.rotations.duty.overrides.0.person",
+        "away.delegate",
+    ]
+
+
+@pytest.mark.requirement("attention:people-exist")
+async def test_without_a_policy_no_one_is_named() -> None:
+    assert list(in_policy(None, DUTY)) == []

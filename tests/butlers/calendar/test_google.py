@@ -6,16 +6,8 @@ import pytest
 from tests.clock import FakeClock
 from tests.contract.pieces import Piecemeal
 
-from postroom.butlers.calendar.calendar import CalendarSource
-from postroom.butlers.calendar.google import (
-    EventChanged,
-    EventExists,
-    EventMissing,
-    LoginExpired,
-    NotNow,
-    reason_of,
-    refusal,
-)
+from postroom.butlers.calendar.calendar import CalendarSource, EventChanged, EventExists, EventMissing
+from postroom.butlers.calendar.google import LoginExpired, NotNow, reason_of, refusal
 from postroom.butlers.calendar.module import CalendarConfig
 from postroom.household.wiring.butlers import google_calendars
 from postroom.kernel.running.process import Secret

@@ -16,7 +16,8 @@ from postroom.kernel.values.errors import OutcomeUncertain, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Intent, Message
 from postroom.message.markup import Button, ButtonStyle, Markup, Revision
-from postroom.sandbox.server import SANDBOX_TOKEN, Sandbox
+from postroom.sandbox.records import SANDBOX_TOKEN
+from postroom.sandbox.server import Sandbox
 
 YES = Button(label="Yes", token="q1:yes", style=ButtonStyle.SUCCESS)
 CARD = Markup(buttons=((YES, Button(label="No", token="q1:no")),))

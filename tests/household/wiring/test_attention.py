@@ -96,7 +96,7 @@ async def test_what_may_leave_now_leaves_in_the_same_call_and_is_accounted_for(h
 
 @pytest.mark.requirement("attention:neutral")
 async def test_without_a_policy_a_message_costs_no_statement_more(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from postroom.attention.attention import Considering
+    from postroom.attention.considering import Considering
 
     asked: list[object] = []
     async with living(home, LIFTED, QUICK) as alive:

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from tests.attention.attended import Names
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.system.counted import CountedLoops
-from tests.work.attention.attended import Names
 from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
 
 from postroom.attention import store

@@ -20,7 +20,7 @@ from tests.system.telemetry.spans import recording, trace_id
 from postroom.kernel.running import telemetry as log
 from postroom.kernel.running import telemetry as trace
 from postroom.kernel.running.telemetry import TallyCounter, TallyHistogram
-from postroom.sandbox.server import SANDBOX_TOKEN
+from postroom.sandbox.records import SANDBOX_TOKEN
 
 BOT_TOKEN = "123456789:AAcanary-token_xyz"
 OWN_TOKEN = "pr_operator_canary0123456789abcdef"

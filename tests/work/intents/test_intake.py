@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.work.intents.conftest import MINT, Office
 
+from postroom.intents.adapt import Acting
 from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, WaitingReason
 from postroom.intents.store import StoredIntents
-from postroom.intents.threads import Acting
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from tests.work.intents.conftest import MINT, Office
 
-from postroom.intents.gateway import NOT_CERTAIN, NOT_VERIFIED, InboundReply, IntentReplies
+from postroom.intents.gateway import NOT_CERTAIN, NOT_VERIFIED, IntentReplies
 from postroom.intents.model import AgentIntent, IntentStatus
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.message.inbound import Assurance
+from postroom.message.inbound import Assurance, InboundReply
 from postroom.people.model import NewPerson, Person
 
 GROUP = "-100500"

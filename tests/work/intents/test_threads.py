@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tests.work.intents.conftest import Office
 
+from postroom.intents.adapt import Acting
 from postroom.intents.model import MAX_STEPS, AgentIntent, IntentStatus
-from postroom.intents.threads import Acting
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 

@@ -1,4 +1,4 @@
-"""A policy as a person fills it in, and what was filled in as a policy."""
+"""What a person wants of their notices as a form: filled in, tried on the last week, and saved."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import printable
 from postroom.kernel.values.zones import zone_names
 
-MOST_ROWS: Final = 30
+_MOST_ROWS: Final = 30
 _BLANK_WINDOWS: Final = 1
 _BLANK_SLOTS: Final = 1
 _FORM_KEYS: Final = ("preset", "zone", "quiet_hours", "let_pass", "slots", "budget", "ceiling", "agents")
+_CHANGED: Final = "Nothing was saved: the policy was changed elsewhere meanwhile. This is how it is now."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,9 @@ class PolicyForm:
         return [*self.slots, *[""] * _BLANK_SLOTS]
 
 
+# -- A policy as a form --
+
+
 def form_of(own: Policy | None, household: Policy | None) -> PolicyForm:
     """Quiet hours that are not the person's own are shown as they count: those of the household."""
     policy, base = own or Policy(), household or Policy()
@@ -98,6 +102,37 @@ def _rows_of(policy: Policy, household: Policy) -> list[AgentRow]:
     return rows
 
 
+def _window_row(value: Mapping[str, Any]) -> WindowRow:
+    return WindowRow(days=value.get("days", DAYS), start=value["from"], end=value["until"])
+
+
+def _written(windows: Any) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = policy_mapping(Policy(quiet_hours=windows)).get("quiet_hours", [])
+    return found
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def agent_rows(form: PolicyForm, known: Iterable[str]) -> Sequence[AgentRow]:
+    """Those of the policy, those that have written, and an empty one."""
+    named = {one.name for one in form.agents}
+    return [*form.agents, *(AgentRow(name=one) for one in sorted(set(known) - named)[:_MOST_ROWS]), AgentRow()]
+
+
+def _agent_field(name: str, what: str) -> str:
+    return f"agents.{printable(name)}.{what}"
+
+
+def complaints_of(error: ValidationError) -> Mapping[str, str]:
+    """By field, in words for someone who ticks boxes."""
+    return {one.field: "choose at least one day" if one.field.endswith(".days") else one.error for one in error.fields}
+
+
+# -- The form as a policy --
+
+
 def typed_form(form: Form) -> PolicyForm:
     agents = [one for one in _agent_rows(form) if one.is_filled]
     names = [one.name for one in agents]
@@ -106,13 +141,33 @@ def typed_form(form: Form) -> PolicyForm:
         zone=form.get("zone").strip(),
         windows=[one for one in _window_rows(form) if one.is_filled],
         let_pass=form.all("let_pass"),
-        slots=[one.strip() for one in form.all("slot")[:MOST_ROWS] if one.strip()],
+        slots=[one.strip() for one in form.all("slot")[:_MOST_ROWS] if one.strip()],
         per_hour=form.get("per_hour").strip(),
         per_day=form.get("per_day").strip(),
         ceiling=form.get("ceiling"),
         agents=agents,
         twice=sorted({one for one in names if names.count(one) > 1}),
     )
+
+
+def _window_rows(form: Form) -> Iterable[WindowRow]:
+    for place in range(_MOST_ROWS):
+        start, end = (form.get(f"window_{place}_{name}").strip() for name in ("from", "until"))
+        yield WindowRow(days=[day for day in DAYS if day in form.all(f"window_{place}_day")], start=start, end=end)
+
+
+def _agent_rows(form: Form) -> Iterable[AgentRow]:
+    for place in range(2 * _MOST_ROWS):
+        name, ceiling = (form.get(f"agent_{place}_{what}").strip() for what in ("name", "ceiling"))
+        yield AgentRow(name=name[:200], ceiling=ceiling, critical=form.get(f"agent_{place}_critical") == "yes")
+
+
+def read(form: PolicyForm, own: Policy | None, household: Policy | None) -> Policy | None:
+    """None when nothing is set. Raises ValidationError, whose fields are those of the form."""
+    if form.twice:
+        raise ValidationError.of([FieldError("agents", f"name {', '.join(form.twice)} more than once", "duplicate")])
+    mapping = written(form, own, household)
+    return parse_policy(mapping) if mapping else None
 
 
 def written(form: PolicyForm, own: Policy | None, household: Policy | None) -> dict[str, Any]:
@@ -135,53 +190,9 @@ def written(form: PolicyForm, own: Policy | None, household: Policy | None) -> d
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def read(form: PolicyForm, own: Policy | None, household: Policy | None) -> Policy | None:
-    """None when nothing is set. Raises ValidationError, whose fields are those of the form."""
-    if form.twice:
-        raise ValidationError.of([FieldError("agents", f"name {', '.join(form.twice)} more than once", "duplicate")])
-    mapping = written(form, own, household)
-    return parse_policy(mapping) if mapping else None
-
-
-def complaints_of(error: ValidationError) -> Mapping[str, str]:
-    """By field, in words for someone who ticks boxes."""
-    return {one.field: "choose at least one day" if one.field.endswith(".days") else one.error for one in error.fields}
-
-
-def agent_rows(form: PolicyForm, known: Iterable[str]) -> Sequence[AgentRow]:
-    """Those of the policy, those that have written, and an empty one."""
-    named = {one.name for one in form.agents}
-    return [*form.agents, *(AgentRow(name=one) for one in sorted(set(known) - named)[:MOST_ROWS]), AgentRow()]
-
-
-def agent_field(name: str, what: str) -> str:
-    return f"agents.{printable(name)}.{what}"
-
-
-def _window_rows(form: Form) -> Iterable[WindowRow]:
-    for place in range(MOST_ROWS):
-        start, end = (form.get(f"window_{place}_{name}").strip() for name in ("from", "until"))
-        yield WindowRow(days=[day for day in DAYS if day in form.all(f"window_{place}_day")], start=start, end=end)
-
-
-def _agent_rows(form: Form) -> Iterable[AgentRow]:
-    for place in range(2 * MOST_ROWS):
-        name, ceiling = (form.get(f"agent_{place}_{what}").strip() for what in ("name", "ceiling"))
-        yield AgentRow(name=name[:200], ceiling=ceiling, critical=form.get(f"agent_{place}_critical") == "yes")
-
-
-def _window_row(value: Mapping[str, Any]) -> WindowRow:
-    return WindowRow(days=value.get("days", DAYS), start=value["from"], end=value["until"])
-
-
 def _window_value(row: WindowRow) -> dict[str, Any]:
     days = {} if set(row.days) == set(DAYS) else {"days": list(row.days)}
     return {**days, "from": row.start, "until": row.end}
-
-
-def _written(windows: Any) -> Sequence[Mapping[str, Any]]:
-    found: Sequence[Mapping[str, Any]] = policy_mapping(Policy(quiet_hours=windows)).get("quiet_hours", [])
-    return found
 
 
 def _unless_inherited(
@@ -218,14 +229,7 @@ def _agents(form: PolicyForm, kept: Mapping[str, Any], base: Mapping[str, Any]) 
     return {name: rule for name, rule in found.items() if rule}
 
 
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
-
-
-# What a person wants of their notices: chosen, tried on the last week, and saved.
-
-
-_CHANGED: Final = "Nothing was saved: the policy was changed elsewhere meanwhile. This is how it is now."
+# -- The page --
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +297,7 @@ class PolicyPages:
             household_zone=household.zone if household is not None else None,
             form=draft.form,
             agents=agent_rows(draft.form, figures.by_agent),
-            agent_field=agent_field,
+            agent_field=_agent_field,
             complaints=draft.complaints,
             words=draft.words,
             has_history=bool(figures.accepted),

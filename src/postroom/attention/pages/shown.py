@@ -1,4 +1,4 @@
-"""Whose attention a page is about: each person's own, and for the owner everybody's."""
+"""Notices, reasons and times in words, for the pages of attention."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ from postroom.kernel.values.zones import duration, instant, known_zone
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency
 from postroom.overview.why_held import REASONS
 from postroom.people.model import Person
+
+# -- Whose page it is: each person's own, and for the owner everybody's --
 
 _LONGEST_ID: Final = 255
 
@@ -107,305 +109,9 @@ def _name(person: Person | None, person_id: str) -> str:
     return (person.name if person is not None else "") or person_id
 
 
-# Notices, plans and stories as the pages of attention show them: times in the person's zone, reasons in words.
-
-
-_LEFT = (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
-_RECEIPTS = {
-    fact.SendOutcome.OK: ("Arrived", "good"),
-    fact.SendOutcome.FAILED: ("The delivery failed", "bad"),
-    fact.SendOutcome.UNCERTAIN: ("It may have arrived", "warn"),
-    fact.SendOutcome.WITHDRAWN: ("Withdrawn before it was sent", "plain"),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownNotice:
-    view: NoticeView
-    word: str
-    tone: str
-    until: str
-    reasons: Sequence[str]
-    urgency: str
-    asked: str  # what its agent asked for, where that is something else
-
-    @property
-    def can_ok(self) -> bool:
-        return may(self.view.state, NoticeMove.ACKNOWLEDGE)
-
-    @property
-    def can_wait(self) -> bool:
-        return may(self.view.state, NoticeMove.SNOOZE)
-
-    @property
-    def can_be_withdrawn(self) -> bool:
-        state = self.view.state
-        left = state in ON_ITS_WAY or state in _LEFT
-        return may(state, NoticeMove.WITHDRAW) or (left and not self.view.standing.recall)
-
-    @property
-    def is_escalated(self) -> bool:
-        return bool(self.view.standing.steps)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coming:
-    """One line of what will happen; `notices` of them at once."""
-
-    at_us: int
-    at: str
-    what: str
-    where: str
-    why: Sequence[str]
-    unless: str
-    notice: str
-    agent: str
-    text: str
-    notices: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoryLine:
-    at_us: int
-    at: str
-    title: str
-    detail: Sequence[str] = ()
-    tone: str = "plain"
-    delivery_id: str | None = None
-
-
-def shown(view: NoticeView, zone: str) -> ShownNotice:
-    word, tone = STATE_WORDS[view.state]
-    asked = view.standing.notice.urgency
-    return ShownNotice(
-        view=view,
-        word=word,
-        tone=tone,
-        until=local_time(view.until_us, zone) if view.until_us is not None else "",
-        reasons=reason_words(view.reasons, zone, view.until_us),
-        urgency=URGENCY_WORDS[view.urgency],
-        asked=URGENCY_WORDS[asked] if asked is not view.urgency else "",
-    )
-
-
-def coming(item: PlanItem, names: Mapping[str, str], zone: str, notice: AcceptedNotice | None) -> Coming:
-    person, _, channel = (item.where or "").rpartition(" by ")
-    return Coming(
-        at_us=item.at_us,
-        at=local_time(item.at_us, zone),
-        what=COMING_WORDS[item.what],
-        where=f"{names.get(person, person)} by {channel}" if item.where else "",
-        why=reason_words(item.why, zone),
-        unless=item.unless or "",
-        notice=item.notice,
-        agent=notice.agent if notice is not None else "",
-        text=notice.text if notice is not None else "",
-    )
-
-
-def together(lines: Iterable[Coming]) -> list[Coming]:
-    """What happens to several in the same way in the same minute is one line."""
-    found: dict[tuple[str, str, str], Coming] = {}
-    for one in lines:
-        same = (one.at, one.what, one.where)
-        found[same] = replace(found[same], notices=found[same].notices + 1) if same in found else one
-    return list(found.values())
-
-
-def story_lines(
-    view: NoticeView, events: Iterable[fact.Fact | Decision], names: Mapping[str, str], zone: str
-) -> list[StoryLine]:
-    """In the order it happened; what happened at the same moment stays as it was written."""
-    lines = [line for one in events if (line := _line(one, names, zone)) is not None]
-    return sorted([*lines, *_receipts(view.sends, zone)], key=lambda one: one.at_us)
-
-
-def _line(event: fact.Fact | Decision, names: Mapping[str, str], zone: str) -> StoryLine | None:
-    said = _decided(event, names, zone) if isinstance(event, Decision) else _happened(event, names, zone)
-    if said is None:
-        return None
-    title, tone, detail = said
-    return StoryLine(at_us=event.at_us, at=local_time(event.at_us, zone), title=title, tone=tone, detail=detail)
-
-
-def _decided(one: Decision, names: Mapping[str, str], zone: str) -> tuple[str, str, list[str]]:
-    title, tone = DECISION_WORDS[one.kind]
-    if one.until_us is not None:
-        title += f" until {local_time(one.until_us, zone)}"
-    if one.send is not None and one.person is not None:
-        title += f", to {names.get(one.person, one.person)} by {one.channel}"
-    return title, tone, reason_words(one.reasons, zone, one.until_us)
-
-
-def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[str, str, list[str]] | None:
-    match event:
-        case fact.NoticeAccepted():
-            return f"Accepted from {event.notice.agent} for {event.notice.channel}", "plain", []
-        case fact.Acked():
-            return f"OK by {names.get(event.by, event.by)}", "good", []
-        case fact.Snoozed():
-            until = f"until {local_time(event.until_us, zone)}" if event.until_us is not None else "for now"
-            return f"Put off {until}", "ask", []
-        case fact.Withdrawn():
-            return "Taken back", "plain", []
-        case fact.MayArriveTwice():
-            return f"It may arrive twice on {event.channel}: it was being sent there already", "warn", []
-        case fact.ApprovalAsked():
-            return "A person is asked to approve it", "ask", []
-        case fact.ApprovalGiven():
-            return ("Approved", "good", []) if event.approved else ("Refused", "bad", [])
-        case _:
-            return None
-
-
-def _receipts(sends: Iterable[SendView], zone: str) -> Iterator[StoryLine]:
-    for one in sends:
-        send = one.send
-        if send.outcome is not None and send.receipt_us is not None:
-            title, tone = _RECEIPTS[send.outcome]
-            yield StoryLine(
-                at_us=send.receipt_us,
-                at=local_time(send.receipt_us, zone),
-                title=f"{title}, by {send.channel}",
-                tone=tone,
-                delivery_id=one.delivery_id,
-            )
-
-
-def absence_words(absence: Absence, names: Mapping[str, str], zone: str, now_us: int) -> str:
-    end = local_time(absence.end_us, zone)
-    begun = "Away" if absence.covers(now_us) else f"Away from {local_time(absence.start_us, zone)}"
-    stands_in = names.get(absence.delegate, absence.delegate) if absence.delegate else ""
-    meanwhile = f"{stands_in} stands in." if stands_in else "Messages wait until then."
-    urgent = " Urgent ones come all the same." if absence.let_pass else ""
-    return f"{begun} until {end}. {meanwhile}{urgent}"
-
-
-# Moments as a person chooses them on the pages of attention, by the wall clock of their zone.
-
-
-EVENING: Final = time(18)
-
-
-def later(wish: str, typed: str, zone: str, now_us: int) -> int:
-    """`wish`: hour, evening, tomorrow, or until the moment that was typed. Raises ValidationError."""
-    if wish == "evening":
-        evening = this_evening(zone, now_us)
-        if evening is None:
-            raise _wrong("until", "must lie in the future")
-        return evening
-    if wish not in tuple(Wish):
-        raise _wrong("until", "must be one of the choices")
-    return snoozed_until(Wish(wish), typed, zone, now_us)
-
-
-def this_evening(zone: str, now_us: int) -> int | None:
-    """None when it has begun."""
-    evening = _at(_today(zone, now_us), EVENING, zone)
-    return evening if evening > now_us else None
-
-
-def end_of_today(zone: str, now_us: int) -> int:
-    return _at(_today(zone, now_us) + timedelta(days=1), time(0), zone)
-
-
-def typed_moment(field: str, typed: str, zone: str) -> int:
-    """Raises ValidationError on the field."""
-    try:
-        wall = datetime.fromisoformat(typed)
-    except ValueError:
-        raise _wrong(field, "must be a day and a time") from None
-    if wall.tzinfo is not None or not 2000 <= wall.year <= 9000:
-        raise _wrong(field, "must be a day and a time")
-    return _at(wall.date(), wall.time(), zone)
-
-
-def _today(zone: str, now_us: int) -> date:
-    return to_datetime(now_us).astimezone(known_zone(zone)).date()
-
-
-def _at(day: date, at: time, zone: str) -> int:
-    return to_us(instant(day, at, known_zone(zone), last=False))
-
-
-def _wrong(field: str, error: str) -> ValidationError:
-    return ValidationError.of([FieldError(field, error, "invalid")])
-
-
-# Quiet hours as seven days that can be drawn, and said in words beside the drawing.
-
-
-DAY_MINUTES: Final = 24 * 60
-_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuietDay:
-    """`spans` and `slots` in minutes of the day."""
-
-    name: str
-    spans: tuple[tuple[int, int], ...]
-    slots: tuple[int, ...]
-
-    @property
-    def words(self) -> str:
-        if self.spans == ((0, DAY_MINUTES),):
-            return "quiet all day"
-        return ", ".join(f"{_clock(start)}–{_clock(end)}" for start, end in self.spans) or "no quiet hours"
-
-
-def week(windows: Sequence[QuietWindow], slots: Sequence[time]) -> tuple[QuietDay, ...]:
-    """A window over midnight ends on the day after the one it belongs to."""
-    drawn = tuple(sorted(_minute(one) for one in slots))
-    return tuple(
-        QuietDay(name=name, spans=_merged(_spans(windows, place)), slots=drawn) for place, name in enumerate(_NAMES)
-    )
-
-
-def span_words(window: QuietWindow) -> str:
-    return f"{window.start.isoformat('minutes')}–{window.end.isoformat('minutes')}"
-
-
-def _spans(windows: Sequence[QuietWindow], place: int) -> list[tuple[int, int]]:
-    found = []
-    for window in windows:
-        start, end = _minute(window.start), _minute(window.end)
-        if start < end and _begins(window, place):
-            found.append((start, end))
-        if start > end and _begins(window, place):
-            found.append((start, DAY_MINUTES))
-        if start > end and end > 0 and _begins(window, place - 1):
-            found.append((0, end))
-    return found
-
-
-def _begins(window: QuietWindow, place: int) -> bool:
-    return window.days is None or DAYS[place % 7] in window.days
-
-
-def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return tuple(merged)
-
-
-def _minute(at: time) -> int:
-    return at.hour * 60 + at.minute
-
-
-def _clock(minutes: int) -> str:
-    return f"{minutes // 60:02}:{minutes % 60:02}"
-
-
-# How notices, reasons, decisions and policies are said to a person.
-
+# -- Words --
 
 _B, _K, _S = Because, DecisionKind, NoticeState
-
 CELL_WORDS: Final = {
     "held": "held",
     "in_a_digest": "in a digest",
@@ -511,12 +217,13 @@ def _reason(one: HoldReason, zone: str, said_us: int | None) -> str:
     return REASON_WORDS[one.reason] + until
 
 
-def window_words(window: QuietWindow) -> str:
-    if window.days is None or set(window.days) == set(DAYS):
-        days = "every day"
-    else:
-        days = ", ".join(day.capitalize() for day in DAYS if day in window.days)
-    return f"{days} {span_words(window)}"
+def absence_words(absence: Absence, names: Mapping[str, str], zone: str, now_us: int) -> str:
+    end = local_time(absence.end_us, zone)
+    begun = "Away" if absence.covers(now_us) else f"Away from {local_time(absence.start_us, zone)}"
+    stands_in = names.get(absence.delegate, absence.delegate) if absence.delegate else ""
+    meanwhile = f"{stands_in} stands in." if stands_in else "Messages wait until then."
+    urgent = " Urgent ones come all the same." if absence.let_pass else ""
+    return f"{begun} until {end}. {meanwhile}{urgent}"
 
 
 def policy_words(policy: Policy) -> list[tuple[str, str]]:
@@ -524,7 +231,7 @@ def policy_words(policy: Policy) -> list[tuple[str, str]]:
     found = [
         ("Preset", PRESET_WORDS[policy.preset][0] if policy.preset else ""),
         ("Time zone", policy.zone or ""),
-        ("Quiet hours", _listed(policy.quiet_hours, window_words)),
+        ("Quiet hours", _listed(policy.quiet_hours, _window_words)),
         ("Pass through quiet hours", _listed(policy.let_pass, lambda one: URGENCY_WORDS[one])),
         ("Set times", _listed(policy.slots, lambda one: one.isoformat("minutes"))),
         ("Interruptions by one agent", _budget_words(policy)),
@@ -559,3 +266,293 @@ def _agent_words(policy: Policy) -> Iterable[str]:
 
 def _step_words(step: EscalationStep) -> str:
     return f"after {duration(step.after_seconds)} {'by ' + step.channel if step.channel else 'to ' + str(step.person)}"
+
+
+def _window_words(window: QuietWindow) -> str:
+    if window.days is None or set(window.days) == set(DAYS):
+        days = "every day"
+    else:
+        days = ", ".join(day.capitalize() for day in DAYS if day in window.days)
+    return f"{days} {_span_words(window)}"
+
+
+def _span_words(window: QuietWindow) -> str:
+    return f"{window.start.isoformat('minutes')}–{window.end.isoformat('minutes')}"
+
+
+# -- Notices, plans and stories: times in the person's zone --
+
+_LEFT = (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
+_RECEIPTS = {
+    fact.SendOutcome.OK: ("Arrived", "good"),
+    fact.SendOutcome.FAILED: ("The delivery failed", "bad"),
+    fact.SendOutcome.UNCERTAIN: ("It may have arrived", "warn"),
+    fact.SendOutcome.WITHDRAWN: ("Withdrawn before it was sent", "plain"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownNotice:
+    view: NoticeView
+    word: str
+    tone: str
+    until: str
+    reasons: Sequence[str]
+    urgency: str
+    asked: str  # what its agent asked for, where that is something else
+
+    @property
+    def can_ok(self) -> bool:
+        return may(self.view.state, NoticeMove.ACKNOWLEDGE)
+
+    @property
+    def can_wait(self) -> bool:
+        return may(self.view.state, NoticeMove.SNOOZE)
+
+    @property
+    def can_be_withdrawn(self) -> bool:
+        state = self.view.state
+        left = state in ON_ITS_WAY or state in _LEFT
+        return may(state, NoticeMove.WITHDRAW) or (left and not self.view.standing.recall)
+
+    @property
+    def is_escalated(self) -> bool:
+        return bool(self.view.standing.steps)
+
+
+def shown(view: NoticeView, zone: str) -> ShownNotice:
+    word, tone = STATE_WORDS[view.state]
+    asked = view.standing.notice.urgency
+    return ShownNotice(
+        view=view,
+        word=word,
+        tone=tone,
+        until=local_time(view.until_us, zone) if view.until_us is not None else "",
+        reasons=reason_words(view.reasons, zone, view.until_us),
+        urgency=URGENCY_WORDS[view.urgency],
+        asked=URGENCY_WORDS[asked] if asked is not view.urgency else "",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coming:
+    """One line of what will happen; `notices` of them at once."""
+
+    at_us: int
+    at: str
+    what: str
+    where: str
+    why: Sequence[str]
+    unless: str
+    notice: str
+    agent: str
+    text: str
+    notices: int = 1
+
+
+def coming(item: PlanItem, names: Mapping[str, str], zone: str, notice: AcceptedNotice | None) -> Coming:
+    person, _, channel = (item.where or "").rpartition(" by ")
+    return Coming(
+        at_us=item.at_us,
+        at=local_time(item.at_us, zone),
+        what=COMING_WORDS[item.what],
+        where=f"{names.get(person, person)} by {channel}" if item.where else "",
+        why=reason_words(item.why, zone),
+        unless=item.unless or "",
+        notice=item.notice,
+        agent=notice.agent if notice is not None else "",
+        text=notice.text if notice is not None else "",
+    )
+
+
+def together(lines: Iterable[Coming]) -> list[Coming]:
+    """What happens to several in the same way in the same minute is one line."""
+    found: dict[tuple[str, str, str], Coming] = {}
+    for one in lines:
+        same = (one.at, one.what, one.where)
+        found[same] = replace(found[same], notices=found[same].notices + 1) if same in found else one
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryLine:
+    at_us: int
+    at: str
+    title: str
+    detail: Sequence[str] = ()
+    tone: str = "plain"
+    delivery_id: str | None = None
+
+
+def story_lines(
+    view: NoticeView, events: Iterable[fact.Fact | Decision], names: Mapping[str, str], zone: str
+) -> list[StoryLine]:
+    """In the order it happened; what happened at the same moment stays as it was written."""
+    lines = [line for one in events if (line := _line(one, names, zone)) is not None]
+    return sorted([*lines, *_receipts(view.sends, zone)], key=lambda one: one.at_us)
+
+
+def _line(event: fact.Fact | Decision, names: Mapping[str, str], zone: str) -> StoryLine | None:
+    said = _decided(event, names, zone) if isinstance(event, Decision) else _happened(event, names, zone)
+    if said is None:
+        return None
+    title, tone, detail = said
+    return StoryLine(at_us=event.at_us, at=local_time(event.at_us, zone), title=title, tone=tone, detail=detail)
+
+
+def _decided(one: Decision, names: Mapping[str, str], zone: str) -> tuple[str, str, list[str]]:
+    title, tone = DECISION_WORDS[one.kind]
+    if one.until_us is not None:
+        title += f" until {local_time(one.until_us, zone)}"
+    if one.send is not None and one.person is not None:
+        title += f", to {names.get(one.person, one.person)} by {one.channel}"
+    return title, tone, reason_words(one.reasons, zone, one.until_us)
+
+
+def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[str, str, list[str]] | None:
+    match event:
+        case fact.NoticeAccepted():
+            return f"Accepted from {event.notice.agent} for {event.notice.channel}", "plain", []
+        case fact.Acked():
+            return f"OK by {names.get(event.by, event.by)}", "good", []
+        case fact.Snoozed():
+            until = f"until {local_time(event.until_us, zone)}" if event.until_us is not None else "for now"
+            return f"Put off {until}", "ask", []
+        case fact.Withdrawn():
+            return "Taken back", "plain", []
+        case fact.MayArriveTwice():
+            return f"It may arrive twice on {event.channel}: it was being sent there already", "warn", []
+        case fact.ApprovalAsked():
+            return "A person is asked to approve it", "ask", []
+        case fact.ApprovalGiven():
+            return ("Approved", "good", []) if event.approved else ("Refused", "bad", [])
+        case _:
+            return None
+
+
+def _receipts(sends: Iterable[SendView], zone: str) -> Iterator[StoryLine]:
+    for one in sends:
+        send = one.send
+        if send.outcome is not None and send.receipt_us is not None:
+            title, tone = _RECEIPTS[send.outcome]
+            yield StoryLine(
+                at_us=send.receipt_us,
+                at=local_time(send.receipt_us, zone),
+                title=f"{title}, by {send.channel}",
+                tone=tone,
+                delivery_id=one.delivery_id,
+            )
+
+
+# -- Moments as a person chooses them, by the wall clock of their zone --
+
+EVENING: Final = time(18)
+
+
+def later(wish: str, typed: str, zone: str, now_us: int) -> int:
+    """`wish`: hour, evening, tomorrow, or until the moment that was typed. Raises ValidationError."""
+    if wish == "evening":
+        evening = this_evening(zone, now_us)
+        if evening is None:
+            raise _wrong("until", "must lie in the future")
+        return evening
+    if wish not in tuple(Wish):
+        raise _wrong("until", "must be one of the choices")
+    return snoozed_until(Wish(wish), typed, zone, now_us)
+
+
+def this_evening(zone: str, now_us: int) -> int | None:
+    """None when it has begun."""
+    evening = _at(_today(zone, now_us), EVENING, zone)
+    return evening if evening > now_us else None
+
+
+def end_of_today(zone: str, now_us: int) -> int:
+    return _at(_today(zone, now_us) + timedelta(days=1), time(0), zone)
+
+
+def typed_moment(field: str, typed: str, zone: str) -> int:
+    """Raises ValidationError on the field."""
+    try:
+        wall = datetime.fromisoformat(typed)
+    except ValueError:
+        raise _wrong(field, "must be a day and a time") from None
+    if wall.tzinfo is not None or not 2000 <= wall.year <= 9000:
+        raise _wrong(field, "must be a day and a time")
+    return _at(wall.date(), wall.time(), zone)
+
+
+def _today(zone: str, now_us: int) -> date:
+    return to_datetime(now_us).astimezone(known_zone(zone)).date()
+
+
+def _at(day: date, at: time, zone: str) -> int:
+    return to_us(instant(day, at, known_zone(zone), last=False))
+
+
+def _wrong(field: str, error: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, error, "invalid")])
+
+
+# -- Quiet hours as seven days that can be drawn, and said in words beside the drawing --
+
+_DAY_MINUTES: Final = 24 * 60
+_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuietDay:
+    """`spans` and `slots` in minutes of the day."""
+
+    name: str
+    spans: tuple[tuple[int, int], ...]
+    slots: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        if self.spans == ((0, _DAY_MINUTES),):
+            return "quiet all day"
+        return ", ".join(f"{_clock(start)}–{_clock(end)}" for start, end in self.spans) or "no quiet hours"
+
+
+def week(windows: Sequence[QuietWindow], slots: Sequence[time]) -> tuple[QuietDay, ...]:
+    """A window over midnight ends on the day after the one it belongs to."""
+    drawn = tuple(sorted(_minute(one) for one in slots))
+    return tuple(
+        QuietDay(name=name, spans=_merged(_spans(windows, place)), slots=drawn) for place, name in enumerate(_NAMES)
+    )
+
+
+def _spans(windows: Sequence[QuietWindow], place: int) -> list[tuple[int, int]]:
+    found = []
+    for window in windows:
+        start, end = _minute(window.start), _minute(window.end)
+        if start < end and _begins(window, place):
+            found.append((start, end))
+        if start > end and _begins(window, place):
+            found.append((start, _DAY_MINUTES))
+        if start > end and end > 0 and _begins(window, place - 1):
+            found.append((0, end))
+    return found
+
+
+def _begins(window: QuietWindow, place: int) -> bool:
+    return window.days is None or DAYS[place % 7] in window.days
+
+
+def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def _minute(at: time) -> int:
+    return at.hour * 60 + at.minute
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60:02}:{minutes % 60:02}"

@@ -39,7 +39,12 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import Because, HoldReason, Urgency, derived_id, rank
 
-# Where a notice goes when it leaves, and what has to be said with it.
+_K = DecisionKind
+_MOST_PASSES: Final = 1000
+_FIRST: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE)
+
+
+# -- Where a notice goes when it leaves, and what has to be said with it --
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ class Detour:
     because: Because
 
 
-def detour(scene: Scene, send: NoticeSend) -> Detour | None:
+def _detour(scene: Scene, send: NoticeSend) -> Detour | None:
     """After a send that failed finally, or one without a receipt whose channel stays down."""
     other = another(scene.state, scene.rules, scene.standing.tried)
     if send.outcome is SendOutcome.FAILED:
@@ -105,8 +110,8 @@ def detour(scene: Scene, send: NoticeSend) -> Detour | None:
     return None
 
 
-_K = DecisionKind
-_MOST_PASSES: Final = 1000
+# -- The decision --
+
 Groups = dict[tuple[str, str], list[Leaving]]
 
 
@@ -164,7 +169,7 @@ class _Turn:
         if standing.state in UNSENT:
             return standing.until_us, scene.rules.expiry(standing.notice)
         if standing.state in ON_ITS_WAY:
-            other = detour(scene, self.state.sends[standing.send or ""])
+            other = _detour(scene, self.state.sends[standing.send or ""])
             return (other.at_us if other else None,)
         due = next_due(scene) if standing.state is NoticeState.WAITING else None
         return (due.at_us if due else None,)
@@ -232,7 +237,7 @@ class _Turn:
 
     def _on_its_way(self, standing: Standing) -> None:
         scene, send = self._scene(standing), self.state.sends[standing.send or ""]
-        other = detour(scene, send)
+        other = _detour(scene, send)
         if other is None or other.at_us > self.now_us:
             return
         reasons = (HoldReason(other.because),)
@@ -314,10 +319,7 @@ def _late(digest: Digest) -> tuple[HoldReason, ...]:
     return (HoldReason(Because.LATE),) if digest.late else ()
 
 
-# Which message a later one may change where it stands, instead of being one more.
-
-
-_FIRST: Final = (DecisionKind.RELEASE, DecisionKind.DELEGATE)
+# -- Which message a later one may change where it stands, instead of being one more --
 
 
 def revised(state: AttentionState, decision: Decision, rows: Mapping[str, SendRow]) -> DeliveryId | None:

@@ -1,4 +1,4 @@
-"""What follows when a notice that needs an answer has none: repeat it, take it further, or give up."""
+"""What a fact or a decision makes of the state, and what follows when a notice that needs an answer has none."""
 
 from __future__ import annotations
 
@@ -35,110 +35,18 @@ from postroom.attention.state import (
 from postroom.kernel.values.ids import altered, seconds
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency, rank
 
-REPEATED_FOR_US: Final = seconds(3 * 3600)
-LAST_CHANCE_US: Final = seconds(600)  # for the one who was reached last
-WAITED_FOR_US: Final = seconds(72 * 3600)  # when it is not urgent enough to be repeated
-_ROUNDS: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUp:
-    """The next thing that happens by itself. `person` None for a step that reaches no one."""
-
-    at_us: int
-    kind: DecisionKind
-    because: Because
-    step: str | None = None
-    person: str | None = None
-    channel: str | None = None
-
-
-def next_due(scene: Scene) -> FollowUp | None:
-    """The earliest; of those due at one moment the repeat comes first. None while only a receipt can go on."""
-    found = [due for due in (_repeat(scene), _step(scene), _give_up(scene)) if due is not None]
-    return min(found, key=lambda due: due.at_us, default=None)
-
-
-def _urgent(scene: Scene) -> bool:
-    return rank(scene.standing.urgency) >= rank(Urgency.TIME_SENSITIVE)
-
-
-def _repeat(scene: Scene) -> FollowUp | None:
-    standing, gaps = scene.standing, scene.rules.repeat_seconds
-    if not _urgent(scene) or not gaps or standing.last_us is None or standing.first_us is None:
-        return None
-    if scene.state.pending(standing.repeat_send):
-        return None
-    at = standing.last_us + seconds(gaps[min(standing.repeats, len(gaps) - 1)])
-    at = scene.rules.quiet_until(standing.urgency, at) or at
-    if at > standing.first_us + REPEATED_FOR_US:
-        return None
-    person, channel = standing.reached[0]
-    return FollowUp(at, DecisionKind.REPEAT, Because.REPEAT, person=person, channel=channel)
-
-
-def _remaining(scene: Scene) -> EscalationStep | None:
-    """By id: an edited chain neither pages again nor skips."""
-    return next((step for step in scene.rules.escalation if step.id not in scene.standing.steps), None)
-
-
-def _step(scene: Scene) -> FollowUp | None:
-    """Counted from the receipt of the step before, so a machine that slept takes one step and not three."""
-    standing, step = scene.standing, _remaining(scene)
-    if not _urgent(scene) or step is None or standing.step_us is None or scene.state.pending(standing.step_send):
-        return None
-    at, person = _step_time(scene, step, standing.step_us)
-    channel = step.channel or standing.notice.channel
-    if person is None or (person, channel) in standing.reached:
-        return FollowUp(at, DecisionKind.ESCALATE, Because.EMPTY_STEP, step=step.id)
-    return FollowUp(at, DecisionKind.ESCALATE, Because.STEP, step=step.id, person=person, channel=channel)
-
-
-def _step_time(scene: Scene, step: EscalationStep, from_us: int) -> tuple[int, str | None]:
-    """Who is on duty depends on when, and when depends on whose quiet hours let the clock stand still."""
-    urgency, delay = scene.standing.urgency, seconds(step.after_seconds)
-    at = from_us + delay
-    for _ in range(_ROUNDS):
-        person = scene.book.someone(step.person, at) if step.person else scene.state.person
-        if person is None:
-            return at, None
-        rules = scene.book.rules(person)
-        moved = from_us + delay
-        if not rules.passes(urgency):
-            moved = after_open_time(rules.quiet_hours, rules.zone, from_us, delay)
-            moved = rules.quiet_until(urgency, moved) or moved
-        if moved <= at:
-            return at, person
-        at = moved
-    return at, person
-
-
-def _give_up(scene: Scene) -> FollowUp | None:
-    """When every step is taken and the last one reached has had a chance, or when it is no longer worth an answer."""
-    standing, expires = scene.standing, scene.rules.expiry(scene.standing.notice)
-    if standing.first_us is None or standing.last_us is None:
-        return None
-    if not _urgent(scene):
-        at = expires if expires is not None else standing.first_us + WAITED_FOR_US
-        return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
-    on_its_way = scene.state.pending(standing.step_send) or scene.state.pending(standing.repeat_send)
-    if _remaining(scene) is None and not on_its_way:
-        at = max(standing.first_us + REPEATED_FOR_US, standing.last_us + LAST_CHANCE_US)
-        if expires is None or at <= expires:
-            return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
-    return FollowUp(expires, DecisionKind.GIVE_UP, Because.EXPIRED) if expires is not None else None
-
-
-# What a fact or a decision makes of the state.
-
-
+_TOMBSTONE_US: Final = seconds(72 * 3600)
+_RETRY_US = seconds(60)
 _LABELS: Final = ("agent", "thread", "category")
-TOMBSTONE_US: Final = seconds(72 * 3600)
+_AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
+
+
+# -- Facts --
 
 
 def fold(state: AttentionState, event: fact.Fact | Decision) -> AttentionState:
     """Pure. A fact about a notice that is not there, or that can no longer make that move, changes nothing."""
-    after = fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
+    after = _fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
     return after if after.clock_us >= event.at_us else altered(after, clock_us=event.at_us)
 
 
@@ -155,11 +63,11 @@ def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
         case fact.AwaySet():
             return altered(state, absences=_absences(state, event))
         case fact.ReceiptIn():
-            return fold_receipt(state, event)
+            return _fold_receipt(state, event)
         case fact.Returned():
-            return fold_return(state, event)
+            return _fold_return(state, event)
         case fact.MayArriveTwice():
-            return fold_twice(state, event)
+            return _fold_twice(state, event)
         case fact.ChannelDown():
             return altered(state, down={event.channel: event.at_us, **state.down})
         case fact.ChannelUp():
@@ -177,17 +85,14 @@ def _accepted(state: AttentionState, event: fact.NoticeAccepted) -> AttentionSta
     return altered(state, notices={**state.notices, event.notice.id: standing})
 
 
-AboutOne = fact.Acked | fact.Snoozed | fact.ApprovalAsked | fact.ApprovalGiven
-
-
-def _about_one(state: AttentionState, event: AboutOne) -> AttentionState:
+def _about_one(state: AttentionState, event: _AboutOne) -> AttentionState:
     standing = state.notices.get(event.notice)
     if standing is None:
         return state
     return altered(state, notices={**state.notices, event.notice: altered(standing, **_changes(standing, event))})
 
 
-def _changes(standing: Standing, event: AboutOne) -> Mapping[str, Any]:
+def _changes(standing: Standing, event: _AboutOne) -> Mapping[str, Any]:
     match event:
         case fact.Acked() if may(standing.state, NoticeMove.ACKNOWLEDGE):
             return {**_move(standing, NoticeMove.ACKNOWLEDGE), "acked_us": event.at_us}
@@ -230,7 +135,7 @@ def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
     by_key = event.notice is None and event.key is not None
     meant = [one for one in own if (one.notice.key == event.key if by_key else one.notice.id == event.notice)]
     if by_key and event.key is not None and not meant:
-        until = event.expires_us or event.at_us + TOMBSTONE_US
+        until = event.expires_us or event.at_us + _TOMBSTONE_US
         return altered(state, tombstones={**state.tombstones, (event.agent, event.key): until})
     return altered(state, notices={**state.notices, **{one.notice.id: _taken_back(one) for one in meant}})
 
@@ -258,8 +163,7 @@ def _absences(state: AttentionState, event: fact.AwaySet) -> tuple[Any, ...]:
     return (*past, event.absence) if event.absence is not None else past
 
 
-# What a decision makes of the state.
-
+# -- Decisions --
 
 _K = DecisionKind
 _MOVES: Final = {
@@ -286,7 +190,7 @@ _SENDS: Final = {
 }
 
 
-def fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
+def _fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
     """Folded once: a decision whose number is behind the notice's own changes nothing."""
     standing = state.notices.get(decision.notice)
     if standing is None or decision.seq <= standing.seq:
@@ -354,13 +258,10 @@ def _sends(state: AttentionState, standing: Standing, decision: Decision) -> dic
     return {**before, key: before.get(key, send)}
 
 
-# What becomes of notices when their send arrived, failed, or came back.
+# -- Receipts: what becomes of notices when their send arrived, failed, or came back --
 
 
-RETRY_US = seconds(60)
-
-
-def fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
+def _fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
     """The first receipt of a send counts."""
     send = state.sends.get(event.send)
     if send is None or not send.pending:
@@ -394,20 +295,20 @@ def _arrived(standing: Standing, send: NoticeSend) -> dict[str, Any]:
     return changes
 
 
-def fold_return(state: AttentionState, event: Returned) -> AttentionState:
+def _fold_return(state: AttentionState, event: Returned) -> AttentionState:
     """What was never handed over waits again; a repeat or a step counts as one that failed."""
     send = state.sends.get(event.send)
     if send is None or not send.pending:
         return state
     if send.kind not in (SendKind.NOTICE, SendKind.DIGEST):
-        return fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
+        return _fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
     mine = [state.notices[name] for name in send.notices if name in state.notices]
     back = {one.notice.id: _given_back(one, event) for one in mine if one.send == send.key and _on_its_way(one)}
     returned = altered(send, returned=True)
     return altered(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
 
 
-def fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
+def _fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
     send, standing = state.sends.get(event.send), state.notices.get(event.notice)
     if send is None or standing is None:
         return state
@@ -424,7 +325,7 @@ def _on_its_way(standing: Standing) -> bool:
 
 
 def _given_back(standing: Standing, event: Returned) -> Standing:
-    until = event.until_us if event.until_us is not None else event.at_us + RETRY_US
+    until = event.until_us if event.until_us is not None else event.at_us + _RETRY_US
     return altered(
         standing,
         state=moved(standing.state, NoticeMove.RETURN),
@@ -437,8 +338,103 @@ def _given_back(standing: Standing, event: Returned) -> Standing:
     )
 
 
-# Which other notice makes one superfluous: it says the same, or it is newer.
+# -- What follows without an answer: repeat it, take it further, or give up --
 
+_REPEATED_FOR_US: Final = seconds(3 * 3600)
+_LAST_CHANCE_US: Final = seconds(600)  # for the one who was reached last
+_WAITED_FOR_US: Final = seconds(72 * 3600)  # when it is not urgent enough to be repeated
+_ROUNDS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """The next thing that happens by itself. `person` None for a step that reaches no one."""
+
+    at_us: int
+    kind: DecisionKind
+    because: Because
+    step: str | None = None
+    person: str | None = None
+    channel: str | None = None
+
+
+def next_due(scene: Scene) -> FollowUp | None:
+    """The earliest; of those due at one moment the repeat comes first. None while only a receipt can go on."""
+    found = [due for due in (_repeat(scene), _step(scene), _give_up(scene)) if due is not None]
+    return min(found, key=lambda due: due.at_us, default=None)
+
+
+def _urgent(scene: Scene) -> bool:
+    return rank(scene.standing.urgency) >= rank(Urgency.TIME_SENSITIVE)
+
+
+def _repeat(scene: Scene) -> FollowUp | None:
+    standing, gaps = scene.standing, scene.rules.repeat_seconds
+    if not _urgent(scene) or not gaps or standing.last_us is None or standing.first_us is None:
+        return None
+    if scene.state.pending(standing.repeat_send):
+        return None
+    at = standing.last_us + seconds(gaps[min(standing.repeats, len(gaps) - 1)])
+    at = scene.rules.quiet_until(standing.urgency, at) or at
+    if at > standing.first_us + _REPEATED_FOR_US:
+        return None
+    person, channel = standing.reached[0]
+    return FollowUp(at, DecisionKind.REPEAT, Because.REPEAT, person=person, channel=channel)
+
+
+def _remaining(scene: Scene) -> EscalationStep | None:
+    """By id: an edited chain neither pages again nor skips."""
+    return next((step for step in scene.rules.escalation if step.id not in scene.standing.steps), None)
+
+
+def _step(scene: Scene) -> FollowUp | None:
+    """Counted from the receipt of the step before, so a machine that slept takes one step and not three."""
+    standing, step = scene.standing, _remaining(scene)
+    if not _urgent(scene) or step is None or standing.step_us is None or scene.state.pending(standing.step_send):
+        return None
+    at, person = _step_time(scene, step, standing.step_us)
+    channel = step.channel or standing.notice.channel
+    if person is None or (person, channel) in standing.reached:
+        return FollowUp(at, DecisionKind.ESCALATE, Because.EMPTY_STEP, step=step.id)
+    return FollowUp(at, DecisionKind.ESCALATE, Because.STEP, step=step.id, person=person, channel=channel)
+
+
+def _step_time(scene: Scene, step: EscalationStep, from_us: int) -> tuple[int, str | None]:
+    """Who is on duty depends on when, and when depends on whose quiet hours let the clock stand still."""
+    urgency, delay = scene.standing.urgency, seconds(step.after_seconds)
+    at = from_us + delay
+    for _ in range(_ROUNDS):
+        person = scene.book.someone(step.person, at) if step.person else scene.state.person
+        if person is None:
+            return at, None
+        rules = scene.book.rules(person)
+        moved = from_us + delay
+        if not rules.passes(urgency):
+            moved = after_open_time(rules.quiet_hours, rules.zone, from_us, delay)
+            moved = rules.quiet_until(urgency, moved) or moved
+        if moved <= at:
+            return at, person
+        at = moved
+    return at, person
+
+
+def _give_up(scene: Scene) -> FollowUp | None:
+    """When every step is taken and the last one reached has had a chance, or when it is no longer worth an answer."""
+    standing, expires = scene.standing, scene.rules.expiry(scene.standing.notice)
+    if standing.first_us is None or standing.last_us is None:
+        return None
+    if not _urgent(scene):
+        at = expires if expires is not None else standing.first_us + _WAITED_FOR_US
+        return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
+    on_its_way = scene.state.pending(standing.step_send) or scene.state.pending(standing.repeat_send)
+    if _remaining(scene) is None and not on_its_way:
+        at = max(standing.first_us + _REPEATED_FOR_US, standing.last_us + _LAST_CHANCE_US)
+        if expires is None or at <= expires:
+            return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
+    return FollowUp(expires, DecisionKind.GIVE_UP, Because.EXPIRED) if expires is not None else None
+
+
+# -- Which other notice makes one superfluous: it says the same, or it is newer --
 
 _LEFT: Final = frozenset({NoticeState.SENT, NoticeState.DIGESTED, NoticeState.ACKNOWLEDGED})
 _COUNTS: Final = OPEN | _LEFT | {NoticeState.UNANSWERED}

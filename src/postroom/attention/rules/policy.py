@@ -1,4 +1,4 @@
-"""When a person is away, and who stands in."""
+"""What a household or a person wants of notices, and when they are away: written, read, and made one."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.zones import is_zone
 from postroom.message.wishes import URGENCIES, AcceptedNotice, Urgency, lower, rank
 
+# -- When a person is away, and who stands in --
+
+LONGEST_ABSENCE: Final = 366 * 86_400  # seconds
 _KEYS: Final = ("from", "until", "delegate", "let_pass", "categories")
 
 
@@ -120,11 +123,10 @@ def _delegate_of(absences: tuple[Absence, ...], during: Absence) -> str | None:
     return next((one.delegate for one in meeting if one.delegate is not None), None)
 
 
-# Read a policy that somebody wrote, with everything that is wrong with it.
-
+# -- A policy that somebody wrote, read with everything that is wrong with it --
 
 KEYS: Final = tuple(Policy.__dataclass_fields__)
-DAY_SECONDS: Final = 86_400
+_DAY_SECONDS: Final = 86_400
 _CLOCK: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _TO_THE_SECOND: Final = re.compile(rf"{_CLOCK.pattern}(:[0-5]\d)?", re.ASCII)
 _MOST: Final = 50  # windows, slots, steps: more is a mistake
@@ -163,8 +165,8 @@ def parse_policy(
         escalation=reader.many("escalation", reader.step),
         fallback=reader.many("fallback", reader.channel),
         repeat_seconds=reader.many("repeat_seconds", reader.gap),
-        duplicate_seconds=reader.whole("duplicate_seconds", given, 0, 30 * DAY_SECONDS),
-        expires_seconds=reader.whole("expires_seconds", given, 60, 365 * DAY_SECONDS),
+        duplicate_seconds=reader.whole("duplicate_seconds", given, 0, 30 * _DAY_SECONDS),
+        expires_seconds=reader.whole("expires_seconds", given, 60, 365 * _DAY_SECONDS),
         mandatory=reader.many("mandatory", reader.name),
     )
     reader.refuse_twice(policy)
@@ -266,7 +268,7 @@ class _Reader:
             return None
         given = self._given.nested("collect")
         given.refuse_unknown(("window_seconds", "most"))
-        window = self.whole("window_seconds", given, 0, DAY_SECONDS)
+        window = self.whole("window_seconds", given, 0, _DAY_SECONDS)
         if not given.has("window_seconds"):
             given.complain("window_seconds", "is required", "required")
         return Collecting(window or 0, self.whole("most", given, 1, 1000))
@@ -292,7 +294,7 @@ class _Reader:
     def step(self, path: str, value: Any) -> EscalationStep | None:
         given = Fields(value, path, self._given.complaints)
         given.refuse_unknown(("id", "after_seconds", "channel", "person"))
-        after = self.whole("after_seconds", given, 0, 7 * DAY_SECONDS)
+        after = self.whole("after_seconds", given, 0, 7 * _DAY_SECONDS)
         if not given.has("after_seconds"):
             given.complain("after_seconds", "is required", "required")
         if given.has("channel") == given.has("person"):
@@ -325,9 +327,9 @@ class _Reader:
         return None
 
     def gap(self, path: str, value: Any) -> int | None:
-        if isinstance(value, int) and not isinstance(value, bool) and 30 <= value <= DAY_SECONDS:
+        if isinstance(value, int) and not isinstance(value, bool) and 30 <= value <= _DAY_SECONDS:
             return value
-        self.wrong(path, f"must be a whole number from 30 to {DAY_SECONDS}", "out_of_range")
+        self.wrong(path, f"must be a whole number from 30 to {_DAY_SECONDS}", "out_of_range")
         return None
 
     def refuse_twice(self, policy: Policy) -> None:
@@ -339,14 +341,13 @@ class _Reader:
                 )
 
 
-# What counts for one person: the household's policy and the person's own, made one.
-
+# -- What counts for one person: the household's policy and the person's own, made one --
 
 THREE_SLOTS: Final = (time(8), time(12, 30), time(18))
-MANDATORY: Final = ("security", "approvals")
-REPEATS: Final = (300, 600, 1200, 2400, 3600)
-DEFAULT_MOST: Final = 20
-EXPIRES_SECONDS: Final = 72 * 3600
+_MANDATORY: Final = ("security", "approvals")
+_REPEATS: Final = (300, 600, 1200, 2400, 3600)
+_DEFAULT_MOST: Final = 20
+_EXPIRES_SECONDS: Final = 72 * 3600
 _HOUR: Final = 3600
 LONGEST_HOLD_US: Final = {
     Urgency.PASSIVE: seconds(24 * _HOUR),
@@ -354,11 +355,11 @@ LONGEST_HOLD_US: Final = {
     Urgency.TIME_SENSITIVE: seconds(10 * _HOUR),
     Urgency.CRITICAL: 0,
 }
-_NOT_COLLECTED: Final = Collecting(0, DEFAULT_MOST)
+_NOT_COLLECTED: Final = Collecting(0, _DEFAULT_MOST)
 _NO_LIMIT: Final = Budget()
 _CALM: Final = Policy(
     slots=THREE_SLOTS,
-    collect=Collecting(600, DEFAULT_MOST),
+    collect=Collecting(600, _DEFAULT_MOST),
     budget=Budget(6, 20),
     duplicate_seconds=1800,
 )
@@ -386,10 +387,10 @@ class Rules:
     categories: Mapping[str, Urgency] = field(default_factory=dict)
     escalation: tuple[EscalationStep, ...] = ()
     fallback: tuple[str, ...] = ()
-    repeat_seconds: tuple[int, ...] = REPEATS
+    repeat_seconds: tuple[int, ...] = _REPEATS
     duplicate_us: int = 0
     expires_us: int | None = None
-    mandatory: tuple[str, ...] = MANDATORY
+    mandatory: tuple[str, ...] = _MANDATORY
 
     def urgency(self, notice: AcceptedNotice) -> Urgency:
         """What the agent asked for, capped by the person's, the agent's and the category's ceiling."""
@@ -459,16 +460,16 @@ def merged(household: Policy | None, person: Policy | None, zone: str = "UTC") -
         let_pass=_first(scopes, "let_pass") or (),
         slots=_first(scopes, "slots") or (),
         slotted=(Urgency.PASSIVE, Urgency.NORMAL) if preset is Preset.FOCUS else (Urgency.PASSIVE,),
-        collect=Collecting(collect.window_seconds, collect.most or DEFAULT_MOST),
+        collect=Collecting(collect.window_seconds, collect.most or _DEFAULT_MOST),
         budget=Budget(_least(scopes, "per_hour"), _least(scopes, "per_day")),
         ceiling=min((scope.ceiling for scope in scopes if scope.ceiling), key=rank, default=Urgency.CRITICAL),
         agents=_agents(scopes),
         categories=_categories(scopes),
         escalation=_first(scopes, "escalation") or (),
         fallback=_first(scopes, "fallback") or (),
-        repeat_seconds=REPEATS if (repeats := _first(scopes, "repeat_seconds")) is None else repeats,
+        repeat_seconds=_REPEATS if (repeats := _first(scopes, "repeat_seconds")) is None else repeats,
         duplicate_us=seconds(_first(scopes, "duplicate_seconds") or 0),
-        expires_us=seconds(EXPIRES_SECONDS if expires is None else expires),
+        expires_us=seconds(_EXPIRES_SECONDS if expires is None else expires),
         mandatory=_mandatory(scopes),
     )
 
@@ -517,4 +518,4 @@ def _categories(scopes: list[Policy]) -> dict[str, Urgency]:
 
 def _mandatory(scopes: list[Policy]) -> tuple[str, ...]:
     written = [scope.mandatory for scope in scopes if scope.mandatory is not None]
-    return tuple(dict.fromkeys(name for one in written for name in one)) if written else MANDATORY
+    return tuple(dict.fromkeys(name for one in written for name in one)) if written else _MANDATORY

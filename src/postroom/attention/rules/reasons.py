@@ -1,4 +1,4 @@
-"""How often one agent may interrupt a person: in a sliding hour, and in the person's local day."""
+"""Why a notice may not be shown at a moment, and the first moment at which nothing speaks against it."""
 
 from __future__ import annotations
 
@@ -15,70 +15,10 @@ from postroom.kernel.values.ids import altered, seconds, to_datetime, to_us
 from postroom.kernel.values.zones import instant, known_zone
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency
 
-HOUR_US: Final = seconds(3600)
+_HOUR_US: Final = seconds(3600)
+PATIENCE_US: Final = seconds(120)
+MUTES: Final = "attention.mutes"  # who tells of it; no butler's name has a dot
 _COUNTED: Final = (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
-
-
-def frees_at(state: AttentionState, rules: Rules, agent: str, at_us: int) -> int | None:
-    """When the agent may interrupt again, or None when it may at this moment."""
-    past = sorted(moment for moment in _interruptions(state, agent) if moment <= at_us)
-    hour = _hour_frees(past, rules.budget.per_hour, at_us)
-    day = _day_frees(past, rules, at_us)
-    return max((moment for moment in (hour, day) if moment is not None), default=None)
-
-
-def _interruptions(state: AttentionState, agent: str) -> list[int]:
-    """Each notice counts once, by the moment it left; digests, repeats and steps do not count."""
-    sends = (one for one in state.sends.values() if one.kind is SendKind.NOTICE and one.agent == agent)
-    return [one.at_us for one in sends if one.urgency in _COUNTED and not one.returned and not one.replaced]
-
-
-def _hour_frees(past: list[int], limit: int | None, at_us: int) -> int | None:
-    recent = [moment for moment in past if moment > at_us - HOUR_US]
-    if limit is None or len(recent) < limit:
-        return None
-    return recent[-limit] + HOUR_US if limit else at_us + HOUR_US
-
-
-def _day_frees(past: list[int], rules: Rules, at_us: int) -> int | None:
-    """Counted by the moments that lie in the local day as it is now, so a journey does not start it twice."""
-    limit, zone = rules.budget.per_day, known_zone(rules.zone)
-    if limit is None:
-        return None
-    today = to_datetime(at_us).astimezone(zone).date()
-    start, end = (to_us(instant(today + timedelta(days=days), time(0), zone, last=False)) for days in (0, 1))
-    return end if sum(1 for moment in past if moment >= start) >= limit else None
-
-
-# What happens to a notice whose agent has used up what it may interrupt.
-
-
-@dataclass(frozen=True, slots=True)
-class Over:
-    """Without a `wait` it is sent all the same, and marked."""
-
-    wait: Wait | None
-
-
-def over_budget(scene: Scene, now_us: int) -> Over | None:
-    """Asked once, when nothing else holds it: afterwards it leaves at its slot, or when the budget frees."""
-    standing = scene.standing
-    counted = scene.urgency in (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
-    if not counted or standing.over_us is not None or slot_reached(scene, now_us) is not None:
-        return None
-    if frees_at(scene.state, scene.rules, standing.notice.agent, now_us) is None:
-        return None
-    if scene.urgency is Urgency.TIME_SENSITIVE or standing.notice.needs_ack or longest_us(scene, now_us) <= now_us:
-        return Over(None)
-    if at_slot(scene, now_us):
-        return None
-    wait = waits(replace(scene, standing=replace(standing, over_us=now_us)), now_us)
-    return Over(wait if wait.free_us != now_us else None)
-
-
-# Why a notice may not be shown at a moment, and the first moment at which nothing speaks against it.
-
-
 _MOST_STEPS: Final = 200
 _DIGESTED: Final = frozenset({Because.SLOT, Because.COLLECT, Because.BUDGET})
 
@@ -121,7 +61,7 @@ def waits(scene: Scene, now_us: int) -> Wait:
     """
     at, found = now_us, dict[Because, HoldReason]()
     for _ in range(_MOST_STEPS):
-        reasons = tuple(reasons_at(scene, at))
+        reasons = tuple(_reasons_at(scene, at))
         if not reasons:
             break
         found |= {one.reason: one for one in reasons}
@@ -132,7 +72,7 @@ def waits(scene: Scene, now_us: int) -> Wait:
     return Wait(at, tuple(found.values()))
 
 
-def reasons_at(scene: Scene, at_us: int) -> Iterator[HoldReason]:
+def _reasons_at(scene: Scene, at_us: int) -> Iterator[HoldReason]:
     """In the order of the stages."""
     standing, absence = scene.standing, away(scene, at_us)
     if standing.parked:
@@ -172,7 +112,7 @@ def away(scene: Scene, at_us: int) -> Absence | None:
 def opened_by(scene: Scene, at_us: int) -> NoticeSend | None:
     """The send that opened the collect window in which this notice falls at that moment."""
     notice, window_us = scene.standing.notice, seconds(scene.rules.collect.window_seconds)
-    if not collectable(scene):
+    if not _collectable(scene):
         return None
     opening = (
         one
@@ -183,7 +123,7 @@ def opened_by(scene: Scene, at_us: int) -> NoticeSend | None:
     return max((one for one in mine if notice.id not in one.notices), key=lambda one: one.at_us, default=None)
 
 
-def collectable(scene: Scene) -> bool:
+def _collectable(scene: Scene) -> bool:
     normal = scene.urgency is Urgency.NORMAL and not _slotted(scene)
     return normal and not scene.standing.notice.needs_ack and scene.rules.collect.window_seconds > 0
 
@@ -196,7 +136,7 @@ def slot_reached(scene: Scene, now_us: int) -> int | None:
     return slot if slot is not None and slot <= now_us else None
 
 
-def at_slot(scene: Scene, now_us: int) -> bool:
+def _at_slot(scene: Scene, now_us: int) -> bool:
     """Whether this very moment is a slot, for what was there before it."""
     return _since(scene, now_us) < now_us == _slot_after(scene, now_us - 1)
 
@@ -229,7 +169,7 @@ def _budget_until(scene: Scene, at_us: int) -> int | None:
     since = scene.standing.over_us
     if since is None:
         return None
-    return _slot_after(scene, since) or frees_at(scene.state, scene.rules, scene.standing.notice.agent, at_us)
+    return _slot_after(scene, since) or _frees_at(scene.state, scene.rules, scene.standing.notice.agent, at_us)
 
 
 def _slotted(scene: Scene) -> bool:
@@ -246,7 +186,7 @@ def _full(scene: Scene) -> bool:
     waiting = [
         one for one in scene.state.notices.values() if one.state in UNSENT and _place(one) == _place(scene.standing)
     ]
-    members = (one for one in waiting if collectable(Scene.of(scene.state, scene.book, one)))
+    members = (one for one in waiting if _collectable(Scene.of(scene.state, scene.book, one)))
     return sum(1 for _ in members) >= (scene.rules.collect.most or 1)
 
 
@@ -263,10 +203,7 @@ def _next_change(scene: Scene, at_us: int) -> int | None:
     return min((moment for moment in ends if moment > at_us), default=None)
 
 
-# Which channel a notice leaves by: its own, or another when that one is down.
-
-
-PATIENCE_US: Final = seconds(120)
+# -- Which channel it leaves by: its own, or another when that one is down --
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +229,64 @@ def another(state: AttentionState, rules: Rules, tried: tuple[str, ...]) -> str 
     return next((one for one in rules.fallback if one not in tried and one not in state.down), None)
 
 
-# What a person muted, and what they hear when that ends.
+# -- How often one agent may interrupt a person: in a sliding hour, and in the person's local day --
 
 
-MUTES: Final = "attention.mutes"  # who tells of it; no butler's name has a dot
+def _frees_at(state: AttentionState, rules: Rules, agent: str, at_us: int) -> int | None:
+    """When the agent may interrupt again, or None when it may at this moment."""
+    past = sorted(moment for moment in _interruptions(state, agent) if moment <= at_us)
+    hour = _hour_frees(past, rules.budget.per_hour, at_us)
+    day = _day_frees(past, rules, at_us)
+    return max((moment for moment in (hour, day) if moment is not None), default=None)
+
+
+def _interruptions(state: AttentionState, agent: str) -> list[int]:
+    """Each notice counts once, by the moment it left; digests, repeats and steps do not count."""
+    sends = (one for one in state.sends.values() if one.kind is SendKind.NOTICE and one.agent == agent)
+    return [one.at_us for one in sends if one.urgency in _COUNTED and not one.returned and not one.replaced]
+
+
+def _hour_frees(past: list[int], limit: int | None, at_us: int) -> int | None:
+    recent = [moment for moment in past if moment > at_us - _HOUR_US]
+    if limit is None or len(recent) < limit:
+        return None
+    return recent[-limit] + _HOUR_US if limit else at_us + _HOUR_US
+
+
+def _day_frees(past: list[int], rules: Rules, at_us: int) -> int | None:
+    """Counted by the moments that lie in the local day as it is now, so a journey does not start it twice."""
+    limit, zone = rules.budget.per_day, known_zone(rules.zone)
+    if limit is None:
+        return None
+    today = to_datetime(at_us).astimezone(zone).date()
+    start, end = (to_us(instant(today + timedelta(days=days), time(0), zone, last=False)) for days in (0, 1))
+    return end if sum(1 for moment in past if moment >= start) >= limit else None
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Without a `wait` it is sent all the same, and marked."""
+
+    wait: Wait | None
+
+
+def over_budget(scene: Scene, now_us: int) -> Over | None:
+    """Asked once, when nothing else holds it: afterwards it leaves at its slot, or when the budget frees."""
+    standing = scene.standing
+    counted = scene.urgency in (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
+    if not counted or standing.over_us is not None or slot_reached(scene, now_us) is not None:
+        return None
+    if _frees_at(scene.state, scene.rules, standing.notice.agent, now_us) is None:
+        return None
+    if scene.urgency is Urgency.TIME_SENSITIVE or standing.notice.needs_ack or longest_us(scene, now_us) <= now_us:
+        return Over(None)
+    if _at_slot(scene, now_us):
+        return None
+    wait = waits(replace(scene, standing=replace(standing, over_us=now_us)), now_us)
+    return Over(wait if wait.free_us != now_us else None)
+
+
+# -- What a person muted, and what they hear when that ends --
 
 
 def silenced(scene: Scene, now_us: int) -> Silence | None:

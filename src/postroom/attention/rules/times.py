@@ -1,4 +1,4 @@
-"""When it is quiet for a person: one function says which stretch comes next, and everything else follows from it."""
+"""Moments by the wall clock of a person: quiet hours, who is on duty, set times, and until when something sleeps."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import parse_text, seconds, to_datetime, to_us
 from postroom.kernel.values.zones import instant, is_zone, known_zone
+
+# -- Quiet: one function says which stretch comes next, and everything else follows from it --
 
 Windows = tuple[QuietWindow, ...]
 # A civil day may be skipped whole, so what is quiet now may have begun two dates ago; a weekday comes within nine.
@@ -71,8 +73,7 @@ def _span(window: QuietWindow, zone_name: str, day: date) -> tuple[int, int] | N
     return (to_us(start), to_us(end)) if start < end else None
 
 
-# Who is on duty: people who take turns from a wall clock time on.
-
+# -- Who is on duty: people who take turns from a wall clock time on --
 
 _MOST_DAYS: Final = 366
 
@@ -182,8 +183,7 @@ def moment(given: Fields, name: str) -> int:
         return 0
 
 
-# The times of day at which what may wait is shown together.
-
+# -- Set times: what may wait is shown together then --
 
 _SLOTS_AROUND: Final = range(-2, 12)
 
@@ -217,8 +217,7 @@ def _slots(slots: tuple[time, ...], windows: Windows, zone_name: str, today: dat
     return tuple(sorted((quiet_until(windows, zone_name, at) or at, name) for at, name in found))
 
 
-# Until when a notification sleeps, said the way people say it.
-
+# -- Until when a note sleeps, said the way people say it --
 
 MORNING: Final = time(9)
 _HOUR_SECONDS: Final = 3600.0

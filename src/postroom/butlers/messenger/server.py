@@ -41,7 +41,7 @@ from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import notify_error
-from postroom.overview.story import DryRun
+from postroom.overview.dry_run import DryRun
 from postroom.overview.why import SenderStatus
 
 # `route.execute` of the messenger: a route.v1 that carries a notify, delivered, or asks about one or corrects it.

@@ -51,7 +51,7 @@ from postroom.kernel.values.errors import ErrorClass, FieldError, ValidationErro
 from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import NOTIFY_V1, notify_error
-from postroom.overview.story import DryRun, validate
+from postroom.overview.dry_run import DryRun, validate
 from postroom.settings.model import SPOKEN
 
 

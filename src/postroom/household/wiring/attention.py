@@ -10,17 +10,16 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 
 from postroom.approvals.store.steps import ParkedDeliveries
-from postroom.attention.attention import Attention, Auditor, Considering, in_policy, in_rotations, missing, notice_id
-from postroom.attention.carrying import Carrier
-from postroom.attention.keeper import Keeper
-from postroom.attention.laws import AttentionMeter
+from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
+from postroom.attention.considering import Considering, Drafted, notice_id
+from postroom.attention.keeper import Carrier, Keeper
 from postroom.attention.model import Policy
 from postroom.attention.reading import NoticeReading, has_buttons, notice_markup
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.state import NoticeSend, decoded
 from postroom.attention.store import StoredNotices
-from postroom.attention.turn import Drafted, NoticeBook
+from postroom.attention.turn import NoticeBook
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, CorrectionAnswer, CorrectionStatus

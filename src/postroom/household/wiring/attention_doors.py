@@ -18,10 +18,9 @@ from postroom.attention.acts import (
     PolicyBodies,
     WhoMay,
     add_attention_tools,
-    attention_router,
-    notice_router,
 )
 from postroom.attention.attention import Attention
+from postroom.attention.routes import attention_router, notice_router
 from postroom.butlers.daemon import Butler
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler

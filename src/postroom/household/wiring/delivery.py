@@ -60,9 +60,9 @@ from postroom.kernel.values.errors import SettingsError, StoreUnavailable
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.kernel.values.principal import Role
 from postroom.message.channel import Channel, KnownChannels
+from postroom.overview.dry_run import DryRun
 from postroom.overview.story import (
     DeliveryReason,
-    DryRun,
     Explained,
     NothingKnown,
     StoredDeliveries,

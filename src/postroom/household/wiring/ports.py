@@ -67,8 +67,8 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
-from postroom.overview.acts import household_router
-from postroom.overview.audit import Audit, AuditedCalls, audit_router
+from postroom.overview.acts import audit_router, household_router
+from postroom.overview.audit import Audit, AuditedCalls
 from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.questions.mcp.tools import LONG_TOOLS
 from postroom.settings import Settings

@@ -1,12 +1,10 @@
-"""Shows for Prometheus whether every notice is accounted for."""
+"""The laws that no notice is lost by, none sent twice and none forgotten: what each finds unaccounted for."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
-
-from prometheus_client import CollectorRegistry, Gauge
 
 from postroom.attention.model import CELLS, OPEN, UNSENT, Decision, DecisionKind, NoticeState
 from postroom.attention.rules.decide import decide
@@ -15,20 +13,6 @@ from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.reasons import Scene, longest_us
 from postroom.attention.state import Acked, AttentionState, Fact, NoticeAccepted, SendKind, SendOutcome, Standing
 from postroom.message.wishes import Because
-
-
-class AttentionMeter:
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._unaccounted = Gauge(
-            "postroom_attention_unaccounted", "Notices that break a law of attention; must be 0", registry=registry
-        )
-
-    def unaccounted(self, count: int) -> None:
-        self._unaccounted.set(count)
-
-
-# The laws that no notice is lost by, none sent twice and none forgotten: what each finds unaccounted for.
-
 
 _K = DecisionKind
 _POLICY: Final = (Because.QUIET, Because.SLOT, Because.COLLECT, Because.BUDGET)
@@ -86,16 +70,16 @@ def the_log_is_the_state(state: AttentionState, events: Events, start: Attention
 
 def every_open_notice_has_a_next(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5. Nothing is due, everything open has a next moment or waits for something outside, and not for too long."""
-    return nothing_is_due(state, book, now_us) + none_is_stuck(state, book, now_us)
+    return _nothing_is_due(state, book, now_us) + _none_is_stuck(state, book, now_us)
 
 
-def nothing_is_due(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+def _nothing_is_due(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5, right after a decision."""
     due, _ = decide(state, book, now_us)
     return [f"L5 {one.kind} of {one.notice} is due and not done" for one in due]
 
 
-def none_is_stuck(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+def _none_is_stuck(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5, without what is due: between its moment and the next round of the loop something always is."""
     standings = [one for one in state.in_order() if one.state in OPEN]
     return [f"L5 {one.notice.id} {problem}" for one in standings if (problem := _stuck(state, book, one, now_us))]
@@ -147,7 +131,7 @@ def unaccounted(
 ) -> list[str]:
     """Everything that breaks a law; it must be empty."""
     log = list(events)
-    late = nothing_is_due(state, book, now_us)
+    late = _nothing_is_due(state, book, now_us)
     return kept(state, book, log, start, now_us) + the_log_is_the_state(state, log, start) + late
 
 
@@ -166,5 +150,5 @@ def kept(
 
 def present(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """Those that need no log."""
-    stuck = none_is_stuck(state, book, now_us)
+    stuck = _none_is_stuck(state, book, now_us)
     return in_one_digest_at_most(state) + receipts_are_what_was_sent(state) + stuck

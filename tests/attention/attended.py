@@ -10,9 +10,9 @@ from typing import Any
 from tests.delivery.world import World, envelope
 
 from postroom.approvals.store.steps import ParkedDeliveries
-from postroom.attention.attention import Attention, Considering
-from postroom.attention.carrying import Carrier
-from postroom.attention.keeper import Keeper
+from postroom.attention.attention import Attention
+from postroom.attention.considering import Considering
+from postroom.attention.keeper import Carrier, Keeper
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
-from tests.work.attention.histories import AGENT, CHANNEL, PLACES, URGENCY, policies
-from tests.work.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty
+from tests.attention.histories import AGENT, CHANNEL, PLACES, URGENCY, policies
+from tests.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, at, empty
 
 from postroom.attention import state as fact
-from postroom.attention.laws import unaccounted
 from postroom.attention.model import DecisionKind, NoticeState
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
+from postroom.attention.rules.laws import unaccounted
 from postroom.attention.rules.policy import Absence, PolicyBook, parse_policy
-from postroom.attention.simulate import simulate
+from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import AttentionState
 from postroom.message.wishes import Urgency
 

@@ -1,21 +1,132 @@
-"""A long run of one person's notices, cut to what one event concerns: its cost does not grow with what is over."""
+"""The same decisions on a clock that is not real: what was, what would have been, and what will be."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from typing import Any, Final
 
 from postroom.attention import state as fact
-from postroom.attention.model import OPEN, NoticeState
+from postroom.attention.model import OPEN, Decision, NoticeState
+from postroom.attention.rules.decide import decided
 from postroom.attention.rules.fold import fold
-from postroom.attention.rules.policy import Rules
-from postroom.attention.state import AttentionState, NoticeSend, SendKind, Standing
+from postroom.attention.rules.policy import PolicyBook, Rules
+from postroom.attention.state import (
+    AttentionState,
+    Fact,
+    NoticeSend,
+    PolicyChanged,
+    ReceiptIn,
+    SendKind,
+    SendOutcome,
+    Standing,
+)
 from postroom.kernel.values.ids import altered, seconds
 
+_LONGEST_US: Final = seconds(400 * 86_400)
 _DAY_US: Final = seconds(27 * 3600)  # the longest local day, and more
 Names = dict[str, None]  # in the order they came
-Index = defaultdict[Any, Names]  # who depends on whom is looked up by what they have in common
+_Index = defaultdict[Any, Names]  # who depends on whom is looked up by what they have in common
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedRun:
+    """`events`: facts and decisions as they were folded; `state`: what they came to."""
+
+    state: AttentionState
+    events: tuple[Fact | Decision, ...]
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        return tuple(event for event in self.events if isinstance(event, Decision))
+
+
+def simulate(
+    facts: Iterable[Fact],
+    book: PolicyBook,
+    *,
+    state: AttentionState,
+    until_us: int | None = None,
+    receipts: bool = True,
+) -> SimulatedRun:
+    """
+    Fold the facts in the order of their moments, decide after each one and whenever something is due. What is due at
+    the very moment of a fact comes before it.
+
+    `receipts`: what is sent arrives at once while its channel is up. Without it only receipts among the facts count,
+    which is how a recorded log is replayed. It ends when nothing is due any more, or at `until_us`.
+    """
+    clock = _VirtualClock(state, book, receipts=receipts)
+    for event in sorted(facts, key=lambda one: one.at_us):
+        clock.run_to(event.at_us)
+        clock.take(event)
+    clock.run_to(until_us if until_us is not None else clock.now_us + _LONGEST_US)
+    return SimulatedRun(state=clock.state, events=tuple(clock.events))
+
+
+def changed(book: PolicyBook, person: str, event: PolicyChanged) -> PolicyBook:
+    others = {name: policy for name, policy in book.people.items() if name != person}
+    return replace(book, people={**others, person: event.policy} if event.policy is not None else others)
+
+
+class _VirtualClock:
+    """Each event is decided among those it concerns; a wake too many does no harm, so none is ever cancelled."""
+
+    def __init__(self, state: AttentionState, book: PolicyBook, *, receipts: bool) -> None:
+        self.book, self.now_us = book, state.clock_us
+        self.events: list[Fact | Decision] = []
+        self._kept = Neighbourhood(state)
+        self._person, self._receipts = state.person, receipts
+        self._wakes: list[tuple[int, tuple[str, ...]]] = []
+        if state.notices:
+            self._judge(self._kept.unsettled)
+
+    @property
+    def state(self) -> AttentionState:
+        return self._kept.whole
+
+    def run_to(self, moment_us: int) -> None:
+        """Everything that is due by that moment."""
+        while self._wakes and self._wakes[0][0] <= moment_us:
+            self.now_us = self._wakes[0][0]
+            due: dict[str, None] = {}
+            while self._wakes and self._wakes[0][0] == self.now_us:
+                due |= dict.fromkeys(heappop(self._wakes)[1])
+            self._judge([name for name in due if name in self._kept.unsettled])
+
+    def take(self, event: Fact) -> None:
+        self.now_us = max(self.now_us, event.at_us)
+        if isinstance(event, PolicyChanged):
+            self.book = changed(self.book, self._person, event)
+        self._judge(self._fold(event))
+
+    def _judge(self, names: Iterable[str]) -> None:
+        around = self._kept.around(names, self.book.rules(self._person), self.now_us)
+        decisions, next_us, after = decided(around, self.book, self.now_us)
+        self.events += decisions
+        self._kept.keep(after)
+        if next_us is not None:
+            heappush(self._wakes, (next_us, tuple(name for name in around.notices if name in self._kept.unsettled)))
+        if self._receipts and (arrived := self._arrivals()):
+            self._judge(arrived)
+
+    def _arrivals(self) -> dict[str, None]:
+        """The notices of what arrives now."""
+        waiting = [self._kept.send(key) for key in self._kept.pending]
+        arriving = [one for one in waiting if not one.replaced and not self._kept.is_down(one.channel)]
+        concerned: dict[str, None] = {}
+        for send in arriving:
+            concerned |= self._fold(ReceiptIn(at_us=self.now_us, send=send.key, outcome=SendOutcome.OK))
+        return concerned
+
+    def _fold(self, event: Fact) -> dict[str, None]:
+        self.events.append(event)
+        return {name: None for name in self._kept.take(event) if self._kept.knows(name)}
+
+
+# -- A long run of one person's notices, cut to what one event concerns: its cost does not grow with what is over --
 
 
 class Neighbourhood:
@@ -34,8 +145,8 @@ class Neighbourhood:
         self._digests = dict(state.digests)
         self.unsettled: Names = {}
         self.pending: Names = {}
-        self._alike, self._keyed = Index(dict), Index(dict)
-        self._at_place, self._of_key, self._over = Index(dict), Index(dict), Index(dict)
+        self._alike, self._keyed = _Index(dict), _Index(dict)
+        self._at_place, self._of_key, self._over = _Index(dict), _Index(dict), _Index(dict)
         self._windows: defaultdict[Any, list[str]] = defaultdict(list)
         self._by_agent: defaultdict[str, list[str]] = defaultdict(list)
         self.keep(state)

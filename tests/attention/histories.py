@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.work.attention.sample import MINUTE, OTHER, accepted, at
+from tests.attention.sample import MINUTE, OTHER, accepted, at
 
 from postroom.attention import state as fact
 from postroom.attention.rules.policy import Absence, parse_policy

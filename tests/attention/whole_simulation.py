@@ -8,7 +8,7 @@ from postroom.attention.model import Decision
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook
-from postroom.attention.simulate import SimulatedRun, changed
+from postroom.attention.rules.simulate import SimulatedRun, changed
 from postroom.attention.state import AttentionState, Fact, PolicyChanged, ReceiptIn, SendOutcome
 
 

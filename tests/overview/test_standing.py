@@ -16,7 +16,7 @@ from tests.docs.commands import parse_postroom
 from tests.services.ports import free_port
 
 from postroom.kernel.values.principal import OWNER, Principal, Role
-from postroom.overview.acts import SeenHousehold, document, lines
+from postroom.overview.standing import SeenHousehold, document, lines
 
 APPROVING = {"approvals": {"enabled": True, "ask_owner": False}}
 NOTHING = {"questions": 0, "approvals": 0, "unread": 0, "held": 0, "dead_letters": 0}

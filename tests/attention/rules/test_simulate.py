@@ -1,24 +1,50 @@
-"""What must not change a log, and what must change it in one direction only."""
+"""The same decisions on a clock that is not real."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.work.attention.histories import PLACES, URGENCY, History, histories, policies
-from tests.work.attention.sample import DAY, MINUTE, accepted, at, empty
-from tests.work.attention.test_slow_oracle import engine
+from tests.attention.histories import PLACES, URGENCY, History, histories, policies
+from tests.attention.sample import DAY, MINUTE, accepted, at, empty
+from tests.attention.test_oracle import engine
+from tests.attention.whole_simulation import simulate_whole
 
 from postroom.attention.reading import left_at
 from postroom.attention.rules.decide import decide
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook, parse_policy
-from postroom.attention.simulate import changed, simulate
+from postroom.attention.rules.simulate import changed, simulate
 from postroom.attention.state import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
 from postroom.message.wishes import URGENCIES, Urgency
+
+# -- What one event concerns is all that has to be looked at: the simulation says what one over everything says --
+
+
+HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))
+
+
+@pytest.mark.requirement("attention:oracle-agrees")
+@settings(max_examples=HISTORIES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(histories())
+@pytest.mark.timeout(7200)
+def test_cut_to_what_each_event_concerns_the_run_is_the_same(history: History) -> None:
+    book = PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
+    until_us = max(one.at_us for one in history.facts) + 2 * DAY
+
+    cut = simulate(history.facts, book, state=empty(), until_us=until_us)
+    whole = simulate_whole(history.facts, book, state=empty(), until_us=until_us)
+
+    assert cut.events == whole.events
+    assert cut.state == whole.state
+
+
+# -- What must not change a log, and what must change it in one direction only --
+
 
 quickly = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 

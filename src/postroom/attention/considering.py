@@ -1,0 +1,255 @@
+"""Whether a message leaves now: asked by the one way out before it accepts anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from postroom.attention.keeper import LEASE_SECONDS, Carrier
+from postroom.attention.model import UNSENT, NoticeChanges, NoticeRow, NoticeState, SendRow, Wanted, room_of
+from postroom.attention.state import NoticeAccepted, Snoozed, Standing, decoded
+from postroom.attention.turn import NewNotice, NoticeBook, Turn
+from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError
+from postroom.kernel.values.ids import seconds
+from postroom.message.outgoing import INBOX_AGENT, AnswerStatus, Outcome, Outgoing
+from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, AttentionWish, Urgency, derived_id
+
+_SHOWN: Final = 200  # characters of a line in a list
+_ID: Final = 32  # short enough for a button
+_NO_WISH: Final = AttentionWish()
+_NOT_SENT: Final = frozenset({NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafted:
+    """
+    A message as it would be stored: on its channel and for this address.
+
+    `key` and `fingerprint` are those of the ledger; `known`: the ledger has a delivery under this key already.
+    """
+
+    outgoing: Outgoing
+    address: str
+    key: str
+    fingerprint: str
+    known: bool
+
+
+class Doorstep(Protocol):
+    async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
+        """Raises what accepting it would raise for what can never be sent."""
+        ...
+
+
+# -- A message as a notice to one person --
+
+
+def asks_for_more(wish: AttentionWish | None) -> bool:
+    """What is to be remembered even where no one has a policy."""
+    if wish is None:
+        return False
+    critical = wish.urgency is Urgency.CRITICAL  # without a grant it is not, and its sender is told
+    return critical or wish.needs_ack or wish.supersedes is not None or wish.expires_in_seconds is not None
+
+
+def notice_id(key: str) -> str:
+    """The same request is the same notice."""
+    return derived_id("notice", key)[:_ID]
+
+
+def _new_notice(drafted: Drafted, person: str, request_id: str, now_us: int) -> NewNotice:
+    outgoing, wish = drafted.outgoing, drafted.outgoing.wish or _NO_WISH
+    notice = AcceptedNotice(
+        id=notice_id(drafted.key),
+        person=person,
+        agent=outgoing.origin_butler,
+        created_us=now_us,
+        channel=outgoing.channel,
+        text=_line(outgoing),
+        urgency=wish.urgency or PRIORITY_URGENCY[str(outgoing.priority)],
+        category=wish.category,
+        thread=wish.thread,
+        key=wish.supersedes,
+        needs_ack=wish.needs_ack,
+        expires_us=now_us + seconds(wish.expires_in_seconds) if wish.expires_in_seconds is not None else None,
+        fingerprint=_sameness(outgoing),
+        room=room_of(outgoing),
+    )
+    return NewNotice(
+        fact=NoticeAccepted(at_us=now_us, notice=notice),
+        outgoing=outgoing,
+        request_id=request_id,
+        fingerprint=drafted.fingerprint,
+    )
+
+
+def _line(outgoing: Outgoing) -> str:
+    words = " ".join((outgoing.subject or outgoing.message).split())
+    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
+
+
+def _sameness(outgoing: Outgoing) -> str:
+    """What says the same, however it is spaced."""
+    files = [one.sha256 for one in outgoing.attachments]
+    return derived_id(" ".join((outgoing.subject or "").split()), " ".join(outgoing.message.split()), *files)
+
+
+# -- What becomes of it --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considering:
+    book: NoticeBook
+    doorstep: Doorstep
+    carrier: Carrier
+
+    async def consider(self, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome | None:
+        meant = await self._meant(outgoing, request_id)
+        return await self._accepted(*meant, request_id, wait_seconds) if meant is not None else None
+
+    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+        """How it would be held; None when it would leave now. Nothing is written."""
+        if (meant := await self._meant(outgoing, request_id)) is None:
+            return None
+        drafted, person = meant
+        name = notice_id(drafted.key)
+        loaded = await self.book.store.read(person, self.book.wanted(person, Wanted(notices=(name,))))
+        turn = Turn(person, loaded, self.book.policies, self.book.clock.now_us())
+        turn.hear_of_channels(self.book.down)
+        if name not in turn.state.notices:
+            if _is_neutral(turn, drafted):
+                return None
+            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
+            turn.judge()
+        standing = turn.state.notices[name]
+        return _held(standing, request_id) if standing.send is None else None
+
+    async def put_off(self, outgoing: Outgoing, request_id: str, person: str, until_us: int) -> str:
+        """The id of a notice that begins with the person's wish to see it later."""
+        drafted = await self.doorstep.drafted(outgoing, request_id)
+        name = notice_id(drafted.key)
+
+        def step(turn: Turn) -> NoticeChanges | None:
+            if name in turn.state.notices:
+                return None
+            turn.accept(_new_notice(drafted, person, request_id, turn.moment_us))
+            turn.take(Snoozed(at_us=turn.moment_us, notice=name, until_us=until_us))
+            turn.judge()
+            return turn.changes()
+
+        await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
+        self.book.woken.ring()
+        return name
+
+    async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
+        """The message and its person, where there is something to consider."""
+        await self.book.heed()
+        more = asks_for_more(outgoing.wish)
+        if _is_own(outgoing) or (self.book.neutral and not more):
+            return None
+        drafted = await self.doorstep.drafted(outgoing, request_id)
+        person = await self._person(drafted)
+        if person is None or drafted.known or not (more or self._concerns(person)):
+            return None
+        return drafted, person
+
+    async def _person(self, drafted: Drafted) -> str | None:
+        """Whose address it is; a stranger has no policy."""
+        outgoing = drafted.outgoing
+        if outgoing.recipient is None:
+            return await self.book.people.owner()
+        found = await self.book.people.at(outgoing.channel, drafted.address)
+        return found or await self.book.people.called(outgoing.recipient)
+
+    def _concerns(self, person: str) -> bool:
+        return not self.book.policies.neutral(person) or person in self.book.known
+
+    async def _accepted(self, drafted: Drafted, person: str, request_id: str, wait_seconds: float) -> Outcome | None:
+        name, sent = notice_id(drafted.key), list[SendRow]()
+
+        def step(turn: Turn) -> NoticeChanges | None:
+            sent.clear()
+            if name in turn.state.notices or _is_neutral(turn, drafted):
+                return None
+            changes = self._step(turn, _new_notice(drafted, person, request_id, turn.moment_us))
+            sent.extend(one for one in changes.sends if one.lease_us is not None)
+            return changes
+
+        turn = await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
+        before = next((one for one in turn.loaded.notices if one.id == name), None)
+        if before is not None:
+            return await self._again(before, drafted, request_id, wait_seconds)
+        if name not in turn.state.notices:
+            return None
+        if any(one.send for one in turn.decisions if one.notice != name):
+            self.book.woken.ring()
+        return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
+
+    def _step(self, turn: Turn, new: NewNotice) -> NoticeChanges:
+        turn.accept(new)
+        turn.judge()
+        lease_us = turn.now_us + seconds(LEASE_SECONDS)
+        return turn.changes(leased=turn.own_send(new.fact.notice.id), lease_us=lease_us)
+
+    async def _answer(self, standing: Standing, sent: list[SendRow], request_id: str, wait_seconds: float) -> Outcome:
+        """What may leave now leaves in the same breath; the loop takes up what dies here."""
+        if not sent:
+            return _held(standing, request_id)
+        try:
+            outcome = await self.carrier.hand_over(sent[0], wait_seconds)
+        except StoreUnavailable:
+            return _on_its_way(standing, request_id)
+        return self._of(standing, outcome, request_id)
+
+    def _of(self, standing: Standing, outcome: Outcome, request_id: str) -> Outcome:
+        """A refusal for now holds the notice; it is not lost, so it is no error."""
+        if outcome.delivery_id is None and outcome.retryable:
+            return _on_its_way(standing, request_id)
+        return replace(outcome, request_id=request_id, notice_id=standing.notice.id, urgency=standing.lowered)
+
+    async def _again(self, row: NoticeRow, drafted: Drafted, request_id: str, wait_seconds: float) -> Outcome:
+        """The same key again is the same notice and has the same answer."""
+        if row.fingerprint != drafted.fingerprint:
+            error = FieldError("idempotency_key", "was already used for another message", "key_reused")
+            raise ValidationError.of([error])
+        standing = decoded(Standing, row.standing)
+        if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
+            return _held(standing, request_id)
+        (send,) = await self.book.store.sends([standing.send])
+        if send.delivery_id is None and send.lease_us is not None:
+            return _on_its_way(standing, request_id)
+        return self._of(standing, await self.carrier.submitted(send, wait_seconds), request_id)
+
+
+def _is_own(outgoing: Outgoing) -> bool:
+    """The copy of a note that a person has to acknowledge has waited, and is followed until they have."""
+    asks = outgoing.origin_butler == INBOX_AGENT and outgoing.wish is not None and outgoing.wish.needs_ack
+    return outgoing.origin_butler in OWN_AGENTS and not asks
+
+
+def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
+    """Asked under the lock: a policy may have been set or taken away since."""
+    silent = not turn.state.silences and not turn.state.absences and not turn.state.tombstones
+    return turn.book.neutral(turn.person) and silent and not asks_for_more(drafted.outgoing.wish)
+
+
+def _held(standing: Standing, request_id: str) -> Outcome:
+    return Outcome(
+        status=AnswerStatus.MUTED if standing.state is NoticeState.MUTED else AnswerStatus.DEFERRED,
+        request_id=request_id,
+        channel=standing.notice.channel,
+        notice_id=standing.notice.id,
+        urgency=standing.lowered,
+        until_us=standing.until_us,
+        reasons=tuple(dict.fromkeys(str(one.reason) for one in standing.reasons)),
+    )
+
+
+def _on_its_way(standing: Standing, request_id: str) -> Outcome:
+    return Outcome(
+        status=AnswerStatus.ACCEPTED,
+        request_id=request_id,
+        channel=standing.notice.channel,
+        notice_id=standing.notice.id,
+        urgency=standing.lowered,
+    )
