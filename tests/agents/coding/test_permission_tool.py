@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from tests.patience import PATIENCE_SECONDS
-from tests.questions.askers import ANNA, HEALTH, PROGRAM, Askers
+from tests.questions.askers import ANNA, HEALTH, PROGRAM, Askers, askers
 
 from postroom.agents.coding.card import AgentWish
 from postroom.agents.coding.permission_tool import Asker, PermissionParts
@@ -27,6 +29,12 @@ COLOUR: dict[str, Any] = {
     "multiSelect": False,
 }
 SIZES = {**COLOUR, "question": "Which sizes?", "multiSelect": True}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Askers]:
+    async with askers(tmp_path_factory.mktemp("home")) as opened:
+        yield opened
 
 
 async def prompted(house: Askers, who: Principal = PROGRAM, **call: Any) -> dict[str, Any]:
