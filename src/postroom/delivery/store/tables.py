@@ -1,4 +1,4 @@
-"""The ledger of deliveries: requests, attempts, receipts, late news, dead letters, refusals, circuits."""
+"""The tables of delivery: requests, attempts, receipts, news, dead letters, corrections, refusals, circuits."""
 
 from __future__ import annotations
 
@@ -39,13 +39,11 @@ from postroom.message.delivery import (
 )
 from postroom.message.markup import markup_of_text, markup_text, revision_of_text, revision_text
 
-# Every column of a delivery, once: its type, what is written into it, and what is read out of it.
-
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _DeliveryColumn:
+class DeliveryColumn:
     """
     A row is inserted, claimed, looked at and settled; each of these says what it does with the column.
 
@@ -101,38 +99,39 @@ def _error_message(done: Settlement) -> str | None:
     return failure.message if failure else None
 
 
+# Every column of a delivery, once: its type, what is written into it, and what is read out of it.
 DELIVERY_COLUMNS: Final = (
-    _DeliveryColumn(name="id", primary=True, new="id", claim="id", snapshot="id"),
-    _DeliveryColumn(name="idempotency_key", new="idempotency_key", snapshot="idempotency_key"),
-    _DeliveryColumn(name="fingerprint", new="fingerprint", snapshot="fingerprint"),
-    _DeliveryColumn(name="request_id", new="request_id", claim="request_id", snapshot="request_id"),
-    _DeliveryColumn(name="origin_butler", new="origin_butler", claim="origin_butler", snapshot="origin_butler"),
-    _DeliveryColumn(name="channel", new="channel", claim="channel", snapshot="channel"),
-    _DeliveryColumn(
+    DeliveryColumn(name="id", primary=True, new="id", claim="id", snapshot="id"),
+    DeliveryColumn(name="idempotency_key", new="idempotency_key", snapshot="idempotency_key"),
+    DeliveryColumn(name="fingerprint", new="fingerprint", snapshot="fingerprint"),
+    DeliveryColumn(name="request_id", new="request_id", claim="request_id", snapshot="request_id"),
+    DeliveryColumn(name="origin_butler", new="origin_butler", claim="origin_butler", snapshot="origin_butler"),
+    DeliveryColumn(name="channel", new="channel", claim="channel", snapshot="channel"),
+    DeliveryColumn(
         name="intent", leased=lambda new, _: str(new.intent), claim="intent", snapshot="intent", read=Intent
     ),
-    _DeliveryColumn(name="target_identity", new="target_identity"),
-    _DeliveryColumn(name="address", new="address", claim="address"),
-    _DeliveryColumn(name="thread", required=False, new="thread", claim="thread"),
-    _DeliveryColumn(name="order_key", new="order_key"),
-    _DeliveryColumn(name="message_content", new="message", claim="message"),
-    _DeliveryColumn(name="subject", required=False, new="subject", claim="subject"),
-    _DeliveryColumn(name="emoji", required=False, new="emoji", claim="emoji"),
-    _DeliveryColumn(name="request_envelope", new="envelope"),
-    _DeliveryColumn(
+    DeliveryColumn(name="target_identity", new="target_identity"),
+    DeliveryColumn(name="address", new="address", claim="address"),
+    DeliveryColumn(name="thread", required=False, new="thread", claim="thread"),
+    DeliveryColumn(name="order_key", new="order_key"),
+    DeliveryColumn(name="message_content", new="message", claim="message"),
+    DeliveryColumn(name="subject", required=False, new="subject", claim="subject"),
+    DeliveryColumn(name="emoji", required=False, new="emoji", claim="emoji"),
+    DeliveryColumn(name="request_envelope", new="envelope"),
+    DeliveryColumn(
         name="priority",
         type=SmallInteger,
         leased=lambda new, _: PRIORITY_RANK[new.priority],
         claim="priority",
         read=PRIORITIES.__getitem__,
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="on_uncertain", leased=lambda new, _: str(new.on_uncertain), claim="on_uncertain", read=OnUncertain
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="status", leased=_status, snapshot="status", read=Status, settled=lambda done: str(done.status)
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="attempts",
         type=Integer,
         initially="0",
@@ -140,16 +139,16 @@ DELIVERY_COLUMNS: Final = (
         snapshot="attempts",
         kept="attempts",
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="calls",
         type=Integer,
         initially="0",
         claim="calls",
         settled=lambda done: done.claim.calls + (1 if done.attempt else 0),
     ),
-    _DeliveryColumn(name="parts_done", type=Integer, initially="0", claim="parts_done"),
-    _DeliveryColumn(name="fence", type=Integer, initially=str(FIRST_FENCE), claim="fence"),
-    _DeliveryColumn(
+    DeliveryColumn(name="parts_done", type=Integer, initially="0", claim="parts_done"),
+    DeliveryColumn(name="fence", type=Integer, initially=str(FIRST_FENCE), claim="fence"),
+    DeliveryColumn(
         name="sending",
         type=Boolean,
         leased=lambda _, lease: lease is not None and lease.sending,
@@ -157,7 +156,7 @@ DELIVERY_COLUMNS: Final = (
         read=bool,
         let_go="false",
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="possible_duplicate",
         type=Boolean,
         initially="false",
@@ -166,73 +165,73 @@ DELIVERY_COLUMNS: Final = (
         read=bool,
         kept="possible_duplicate",
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="not_before",
         type=BigInteger,
         new="created_at_us",
         snapshot="not_before_us",
         kept="not_before_us",
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="lease_until",
         type=BigInteger,
         required=False,
         leased=lambda _, lease: lease.until_us if lease else None,
         let_go="NULL",
     ),
-    _DeliveryColumn(name="waiting_reason", required=False, snapshot="waiting_reason", kept="waiting_reason"),
-    _DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
-    _DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
-    _DeliveryColumn(
+    DeliveryColumn(name="waiting_reason", required=False, snapshot="waiting_reason", kept="waiting_reason"),
+    DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
+    DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
+    DeliveryColumn(
         name="provider_delivery_id",
         required=False,
         snapshot="provider_delivery_id",
         kept="receipt",
         keeps=True,
     ),
-    _DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
-    _DeliveryColumn(name="replay_of", required=False, new="replay_of", claim="replay_of"),
-    _DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
-    _DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
-    _DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", kept="at_us"),
-    _DeliveryColumn(
+    DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
+    DeliveryColumn(name="replay_of", required=False, new="replay_of", claim="replay_of"),
+    DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
+    DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
+    DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", kept="at_us"),
+    DeliveryColumn(
         name="terminal_at",
         type=BigInteger,
         required=False,
         settled=lambda done: done.at_us if done.status in TERMINAL else None,
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="markup",
         required=False,
         leased=lambda new, _: markup_text(new.markup),
         claim="markup",
         read=markup_of_text,
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="revises",
         required=False,
         leased=lambda new, _: revision_text(new.revises),
         claim="revises",
         read=revision_of_text,
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="doubtful_since",
         type=BigInteger,
         required=False,
         claim="doubtful_since_us",
         kept="doubtful_since_us",
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="format", required=False, leased=lambda new, _: stored_format(new.format), claim="format", read=read_format
     ),
-    _DeliveryColumn(
+    DeliveryColumn(
         name="attachments",
         required=False,
         leased=lambda new, _: attachments_text(new.attachments),
         claim="attachments",
         read=attachments_of_text,
     ),
-    _DeliveryColumn(name="handed_by", required=False, new="handed_by"),
+    DeliveryColumn(name="handed_by", required=False, new="handed_by"),
 )
 _OPEN = text("status IN ('pending', 'in_progress')")
 _PENDING = text("status = 'pending'")
