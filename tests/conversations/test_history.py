@@ -314,12 +314,6 @@ async def test_every_statement_goes_by_an_index(tmp_path: Path) -> None:
     assert any("ix_question_people_person_id" in one for one in steps)
 
 
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
-
-
 @pytest.mark.requirement("talk:console")
 async def test_the_last_of_each_person_is_found_newest_first(database: Database, people: StoredPeople) -> None:
     said, lately = Said(database), StoredLately(database, HOUSEHOLD_OWNER)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from sqlalchemy import text, update
 from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
+from tests.opened_database import opened_database
 
 from postroom.conversations.model import InboundMove, InboundStatus, RoutedMessage, RouteKind
 from postroom.conversations.store import StoredConversations, StoredInbound, erase_written, inbound_messages
@@ -36,12 +35,6 @@ async def test_only_the_very_thread_that_was_heard_counts(
 
 DAY_US = 86_400_000_000
 GENERAL = RoutedMessage(kind=RouteKind.BUTLER, target="general", reason="named", words="hi")
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 @pytest.fixture

@@ -151,12 +151,6 @@ async def test_preferences_are_no_way_to_write_to_many(desk: Desk) -> None:
     await desk.wish("one-more@example.com", now_us=START_US + seconds(24 * 3600))
 
 
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as opened:
-        yield opened
-
-
 @pytest.fixture
 def book(database: Database) -> StoredPreferences:
     return StoredPreferences(database)

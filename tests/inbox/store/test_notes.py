@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, inspect, select
 from tests.clock import START_US
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.world.store.query_plans import query_plans
 
 from postroom.inbox.inbox import judge
@@ -50,12 +49,6 @@ EMAIL_ON = partial(judge, email_enabled=True, now_us=NOW)
 
 def no_email(notification: Notification, preferences: Preferences) -> Verdict:
     return Drop("not asked for")
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 @pytest.fixture
