@@ -23,7 +23,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from postroom.kernel.values.errors import UserError
-from postroom.settings import Ports
 
 _BODY_SECONDS: Final = 60.0
 _HEALTH: Final = b"/health"
@@ -282,7 +281,8 @@ class PortTaken(UserError):
         self.passing = passing
 
 
-def bind(part: str, host: str, port: int) -> socket.socket:
+def bind(part: str, host: str, port: int, *, where_set: str = "") -> socket.socket:
+    """`where_set` ends the sentence about a port that is taken: "with POSTROOM_PORTS__API"."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is named because asyncio sends at once only on sockets that say TCP; others wait up to 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -296,14 +296,16 @@ def bind(part: str, host: str, port: int) -> socket.socket:
         cause = f"{error.strerror}: {_PASSING}" if passing else error.strerror
         raise PortTaken(
             f"Port {port} on {host}, wanted for {part}, cannot be used ({cause}); "
-            f"free it or set another {where_set(part)}.",
+            f"free it or set another{where_set and f' {where_set}'}.",
             passing=passing,
         ) from None
     listener.setblocking(False)
     return listener
 
 
-async def bind_patiently(part: str, host: str, port: int, patience_seconds: float = 60.0) -> socket.socket:
+async def bind_patiently(
+    part: str, host: str, port: int, patience_seconds: float = 60.0, *, where_set: str = ""
+) -> socket.socket:
     """
     Waits for a port that only an outgoing connection holds; one where somebody listens is not waited for.
 
@@ -312,7 +314,7 @@ async def bind_patiently(part: str, host: str, port: int, patience_seconds: floa
     until, waits = time.monotonic() + patience_seconds, False
     while True:
         try:
-            return bind(part, host, port)
+            return bind(part, host, port, where_set=where_set)
         except PortTaken as error:
             if not error.passing or time.monotonic() >= until:
                 raise
@@ -330,11 +332,6 @@ def _is_served(family: socket.AddressFamily, host: str, port: int) -> bool:
         except OSError:
             return False
         return bool(caller.getsockname() != caller.getpeername())  # within this range one may meet oneself
-
-
-def where_set(part: str) -> str:
-    """A butler of the household's own has its port in its file alone."""
-    return f"with POSTROOM_PORTS__{part.upper()}" if part in Ports.model_fields else f"in {part}/butler.toml"
 
 
 def port_of(listener: socket.socket) -> int:
