@@ -16,7 +16,7 @@ from scripts.reference.markdown import code, page, table
 from postroom.butlers.loading import MODULES
 from postroom.settings import Settings
 from postroom.settings.accounts import ACCOUNT_SECTIONS, ChannelSettings
-from postroom.settings.load import CREDENTIALS
+from postroom.settings.glance import CREDENTIALS
 from postroom.settings.roster import ButlerConfig
 
 _INTRODUCTION = """\

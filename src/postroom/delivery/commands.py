@@ -17,8 +17,7 @@ from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, 
 from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.message.channel import AUTO
-from postroom.settings.glance import SettingsGlance, glance_from_process
-from postroom.settings.model import DEFAULT_CHANNEL, SPOKEN
+from postroom.settings.glance import DEFAULT_CHANNEL, SPOKEN, SettingsGlance, glance_from_process
 from postroom.settings.reach import Elsewhere, elsewhere
 
 _NOT_THERE: Final = "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -30,6 +30,7 @@ from postroom.settings.accounts import (
     kind_of_options,
     wrong_key,
 )
+from postroom.settings.glance import SHIPPED
 
 
 class ConversationSettings(SettingsSection):
@@ -105,14 +106,6 @@ class ServingSettings(SettingsSection):
     """MCP sessions that stay open on one port; the least recently used goes first."""
     mcp_sessions_per_caller: Positive = 100
     """The same of one caller."""
-
-
-# The accounts that have a section of their own in the settings; every other channel stands under `[channels]`.
-
-
-SHIPPED: Final = ("telegram", "email")  # in the order they are tried
-SPOKEN: Final = " or ".join(SHIPPED)
-DEFAULT_CHANNEL: Final = SHIPPED[0]
 
 
 def timeouts_seconds(settings: Settings) -> dict[str, float]:

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from postroom.kernel.values.errors import UserError
 from postroom.kernel.values.fields import web_address, words
 from postroom.settings import Settings
+from postroom.settings.glance import SHIPPED
 from postroom.settings.load import MissingVariable, resolve, unknown_key
-from postroom.settings.model import SHIPPED
 
 MESSENGER: Final = "messenger"
 RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})

@@ -39,7 +39,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings
 from postroom.settings.model import Ports
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 from postroom.settings.roster import Endpoints, parse_butler
 
 PARTS = ("sandbox", "messenger", "switchboard")

@@ -96,7 +96,7 @@ from postroom.people.store.rows import StoredHeldAddresses
 from postroom.questions.page import QuestionPages, questions_section
 from postroom.questions.store.questions import QuestionFigures
 from postroom.settings import Settings
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 
 def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:

@@ -73,7 +73,7 @@ from postroom.questions.acts import LONG_TOOLS
 from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.settings import Settings
 from postroom.settings.listeners import bounds_of
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 from postroom.settings.roster import MESSENGER, ButlerConfig
 
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)

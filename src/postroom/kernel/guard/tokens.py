@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import hashlib
 import json
@@ -16,16 +15,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-import structlog
-
-from postroom.kernel.guard.http import Verifier
-from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, Principal, Role, SessionId, SessionPrincipal
 
 if TYPE_CHECKING:
+    import asyncio
+
+    from postroom.kernel.guard.http import Verifier
     from postroom.kernel.running.clock import SystemClock
+    from postroom.kernel.running.loop import Loops
 
 # When each token was last used: noted in memory, written beside the token file now and then.
 
@@ -101,21 +100,17 @@ class SessionTokens:
         self._by_digest: dict[bytes, SessionPrincipal] = {}
 
     def verify(self, token: str) -> Principal | None:
-        if self._by_digest and (session := self._by_digest.get(_digest(token))):
+        if self._by_digest and (session := self._by_digest.get(digest(token))):
             return session
         return self._household.verify(token)
 
     def mint(self, session_id: SessionId) -> str:
         token = f"pr_session_{secrets.token_urlsafe(32)}"
-        self._by_digest[_digest(token)] = SessionPrincipal(Role.BUTLER, self._butler, session_id)
+        self._by_digest[digest(token)] = SessionPrincipal(Role.BUTLER, self._butler, session_id)
         return token
 
     def end(self, token: str) -> None:
-        self._by_digest.pop(_digest(token), None)
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        self._by_digest.pop(digest(token), None)
 
 
 # What stands in the token file: who holds which token.
@@ -472,6 +467,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 @asynccontextmanager
 async def keeping_last_use(tokens: TokenFile, loops: Loops) -> AsyncIterator[None]:
     """Once more at the end, so that nothing is forgotten by stopping; an old time is no reason to fail there."""
+    import asyncio
 
     async def write() -> None:
         await asyncio.to_thread(tokens.write_last_use, tokens.last_use.take())
@@ -489,14 +485,13 @@ async def keeping_last_use(tokens: TokenFile, loops: Loops) -> AsyncIterator[Non
 # Say at start which tokens of the first version decide nothing any more.
 
 
-_log = structlog.get_logger("postroom.tokens")
-
-
 def warn_of_users(principals: Iterable[Principal], approvers: Collection[str]) -> None:
     """Programs hold such tokens, too, so a user decides only when the settings name that user."""
+    import structlog
+
     users = sorted(one.name for one in principals if one.role is Role.USER and one.name not in approvers)
     if users:
-        _log.warning(
+        structlog.get_logger("postroom.tokens").warning(
             "tokens.users_decide_nothing",
             users=users,
             mend="name people in approvals.approvers, or make tokens with `postroom token create --person ID`",

@@ -16,9 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from pydantic import BaseModel
-
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
@@ -88,6 +85,8 @@ def collect_little() -> None:
 
 def build_models_when_used() -> None:
     """In this process, of all that are imported from now on. MCP alone has three generations of its messages."""
+    from pydantic import BaseModel
+
     BaseModel.model_config["defer_build"] = True
 
 
@@ -102,6 +101,8 @@ class Seal:
 
     def __init__(self, key: bytes) -> None:
         """`key` has 16, 24 or 32 bytes."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
         self._cipher = AESGCM(key)
 
     def seal(self, text: str, about: str) -> str:

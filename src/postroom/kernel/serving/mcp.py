@@ -1,4 +1,4 @@
-"""What the client of a call can do, as it said itself: newer ones with each call, older ones once."""
+"""The MCP SDK as we use it: all that touches its private or unstable names; tests name the versions they hold for."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from pydantic import ConfigDict, ValidationError
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from postroom.kernel.serving import REVISION
 from postroom.kernel.values.errors import HINTS, Code, PostroomError, hint_of, sentence
 from postroom.kernel.values.fields import field_error
 from postroom.kernel.values.principal import PRINCIPAL
@@ -186,11 +187,6 @@ def keep_request_state(server: MCPServer[Any], key: bytes, ttl_seconds: float, w
         if isinstance(one, RequestStateBoundary):
             one._security = security
 
-
-# The stateless revision of the protocol, which parts of a household speak among themselves.
-
-
-REVISION: Final = "2026-07-28"
 
 # The `Mcp-Name` header, by which intermediaries send a call to where it belongs.
 
@@ -473,6 +469,3 @@ def _fault(cause: BaseException | None) -> str:
     if isinstance(cause, PostroomError):
         return f"{cause.message[:_MOST_SAID]}. {hint_of(cause)}"
     return HINTS[Code.INTERNAL]
-
-
-# All that touches private or unstable names of the MCP SDK; its tests name the versions they hold for.
