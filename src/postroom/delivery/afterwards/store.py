@@ -22,7 +22,8 @@ from postroom.delivery.store.rows import (
     snapshot_of,
 )
 from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_requests, stored_format
-from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.values.errors import ErrorClass
 from postroom.kernel.values.ids import DeliveryId

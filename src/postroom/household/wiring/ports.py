@@ -45,7 +45,7 @@ from postroom.household.wiring.console import HouseholdStanding
 from postroom.household.wiring.delivery import LedgerView
 from postroom.household.wiring.store import SWITCHBOARD, Approvers, HouseholdAsked, OpenedStore, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
-from postroom.kernel.audit import StoredAudit
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.answered_once import AnsweredOnce, IdempotencyKeys, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import ROOT as CONSOLE

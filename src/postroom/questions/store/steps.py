@@ -27,7 +27,8 @@ from sqlalchemy import (
 
 from postroom.conversations.store import inbound_messages
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
-from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import wait_for_turn
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.signals import QUESTIONS_CHANNEL, THIS_PROCESS
