@@ -12,7 +12,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 
 from postroom.approvals import ruling

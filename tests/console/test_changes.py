@@ -9,7 +9,7 @@ from typing import Any
 from postroom.console.live import Changes, Ear
 from postroom.kernel.values.errors import StoreUnavailable
 from tests.clock import FakeClock
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 
 class Told:

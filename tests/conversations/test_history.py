@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection, insert
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database, opened_file
+from tests.support.delivery_rows import NOON_US, request_row
+from tests.support.query_plans import query_plans
 from tests.work.questions.sample_questions import new_question
-from tests.world.store.delivery_rows import NOON_US, request_row
-from tests.world.store.query_plans import query_plans
 
 from postroom.conversations import history
 from postroom.conversations.history import Histories, Lately, StoredLately, StoredPersonHistory, line_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, request_row
+from tests.support.delivery_rows import NOON_US, request_row
 
 from postroom.butlers.model import Session, SessionStatus
 from postroom.conversations.history import StoredTalk

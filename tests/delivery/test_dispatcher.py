@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Update
 from tests.clock import FakeClock
+from tests.support.sample_deliveries import new_delivery
 from tests.work.delivery.world import Parts, World, generous, living_world
-from tests.world.store.sample_deliveries import new_delivery
 
 from postroom.delivery.model import Claim, Lease
 from postroom.delivery.rules.policy import DeliveryPolicy

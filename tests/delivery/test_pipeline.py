@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
+from tests.support.deadlock import deadlock
 from tests.work.delivery.world import Parts, World, generous, living_world
-from tests.world.store.deadlock import deadlock
 
 from postroom.delivery.rules.breaker import BreakerPolicy, CircuitState
 from postroom.delivery.rules.retry import RetryPolicy

@@ -11,9 +11,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 from tests.clock import FakeClock
-from tests.domain.envelopes import spoiled
+from tests.support.envelopes import spoiled
+from tests.support.sample_deliveries import NOON_US, ending, mint, new_delivery
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
-from tests.world.store.sample_deliveries import NOON_US, ending, mint, new_delivery
 
 from postroom.delivery.model import Refusal
 from postroom.delivery.notify import deliver_envelope

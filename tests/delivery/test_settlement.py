@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
+from tests.support.sample_deliveries import LEASE, NOON_US, ending, new_delivery
 from tests.work.delivery.world import Parts, World, generous, living_world
-from tests.world.store.sample_deliveries import LEASE, NOON_US, ending, new_delivery
 
 from postroom.delivery.dispatcher import conclude
 from postroom.delivery.rules.retry import RetryPolicy

@@ -16,10 +16,10 @@ from structlog.testing import capture_logs
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
+from tests.support.redis_server import fresh_prefix, own_redis
 from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.work.inbox.workshop import Workshop, workshop
-from tests.world.store.redis_server import fresh_prefix, own_redis
 
 from postroom.attention.model import AgentRule, Policy, Preset, QuietWindow
 from postroom.channels.email.building import mailbox

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import FakeClock
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
 from tests.work.inbox.workshop import Workshop, workshop
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, func, insert, select
 from tests.opened_database import KINDS, ledger_of, opened_database
-from tests.world.store.delivery_rows import NOON_US, attempt_row, new_id, request_row
+from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_row
 
 from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.files.taking import DAY_US

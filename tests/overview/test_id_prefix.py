@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, request_row, write
+from tests.support.delivery_rows import NOON_US, request_row, write
 
 from postroom.kernel.database.engine import Database
 from postroom.overview.story import ids_with_prefix

@@ -15,7 +15,7 @@ import pytest
 from tests.app.living import LIFTED, QUICK, living
 from tests.opened_database import KINDS, opened_database
 from tests.services import warm_process
-from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
+from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.kernel.database.engine import Database

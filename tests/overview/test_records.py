@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import BigInteger, Boolean, Connection, Float, Integer, SmallInteger, Table, insert, select
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, new_id, request_row
+from tests.support.delivery_rows import NOON_US, new_id, request_row
 
 from postroom.attention.store import notice_sends
 from postroom.delivery.files.taking import DAY_US, Retention

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import insert
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database, opened_file
+from tests.support.delivery_rows import NOON_US, request_row, write
+from tests.support.query_plans import query_plans
 from tests.work.delivery.world import Parts, generous, living_world
-from tests.world.store.delivery_rows import NOON_US, request_row, write
-from tests.world.store.query_plans import query_plans
 
 from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.store.tables import circuit_states

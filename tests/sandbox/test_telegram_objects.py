@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.domain.markdown_texts import markdown
+from tests.support.markdown_texts import markdown
 
 from postroom.channels.telegram.building import bodies
 from postroom.kernel.values.ids import DeliveryId

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.domain.markdown_texts import inked, markdown
+from tests.support.markdown_texts import inked, markdown
 from tests.world.channels.discord.as_shown import markup
 from tests.world.channels.discord.as_shown import seen as as_shown_seen
 from tests.world.channels.recording_server import Seen, recording

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select
 from tests.opened_database import KINDS, ledger_of, opened_database
-from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
+from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.approvals.model import ActionStatus, Parking
 from postroom.approvals.ruling import approval, expiration

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, new_id, request_row, write
+from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.delivery.files.folder import FolderFiles
 from postroom.delivery.files.taking import DAY_US, Retention, retention

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, text
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, request_row, write
+from tests.support.delivery_rows import NOON_US, request_row, write
 
 from postroom.delivery.reading.counts import Depth, Figures, bucket_status, circuit_status, counted, depth, summary
 from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, CircuitState, Report, acquire, as_of, report

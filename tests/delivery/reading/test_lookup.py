@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
+from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 
 from postroom.delivery.reading import search as deliveries_lookup
 from postroom.delivery.reading.file import DeliveryQuery, RowPage

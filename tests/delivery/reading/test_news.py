@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.opened_database import KINDS, ledger_of, opened_database
-from tests.world.store.sample_deliveries import LEASE, NOON_US, new_delivery
+from tests.support.sample_deliveries import LEASE, NOON_US, new_delivery
 
 from postroom.delivery.model import NewDelivery
 from postroom.delivery.reading.search import StoredNews

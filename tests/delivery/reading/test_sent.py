@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 from tests.opened_database import KINDS, ledger_of, opened_database
-from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
+from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.delivery.model import Sent
 from postroom.delivery.reading.search import StoredSent

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
+from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 
 from postroom.delivery.reading.counts import Figures, StoredFigures
 from postroom.delivery.reading.file import GroupBy, TimeRange

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, request_row, write
+from tests.support.delivery_rows import NOON_US, request_row, write
 
 from postroom.delivery.reading.search import settled_among
 from postroom.kernel.database.engine import Database

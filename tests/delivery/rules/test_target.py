@@ -12,7 +12,7 @@ import pytest
 from tests.app.living import LIFTED, QUICK, living
 from tests.clock import FakeClock
 from tests.delivery.rules.test_policy import CONTEXT, NOTIFY
-from tests.domain.envelopes import REACT
+from tests.support.envelopes import REACT
 from tests.work.delivery.world import Book, Parts, ScriptedChannel, World, envelope, generous, living_world
 
 from postroom.channels.capabilities import KINDS

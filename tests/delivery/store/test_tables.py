@@ -42,7 +42,7 @@ import asyncio, sys
 from pathlib import Path
 
 from tests.opened_database import ledger_of
-from tests.world.store.sample_deliveries import LEASE_US, NOON_US, new_delivery
+from tests.support.sample_deliveries import LEASE_US, NOON_US, new_delivery
 from {store}.engine.postgres import PostgresDatabase
 from {store}.engine.sqlite import SqliteDatabase
 

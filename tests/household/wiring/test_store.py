@@ -9,7 +9,7 @@ import pytest
 from tests.app.living import LIFTED, QUICK, living
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 from tests.work.people.known_people import household_people, owner
 
 from postroom.butlers.messenger.server import rules

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database, opened_file
+from tests.support.query_plans import query_plans
 from tests.work.inbox.examples import MINT, a_notification
-from tests.world.store.query_plans import query_plans
 
 from postroom.inbox.model import Cursor, Drop, Notification, Shelf
 from postroom.inbox.page import shelf_of

@@ -11,9 +11,9 @@ import asyncpg
 import pytest
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
+from tests.support.sample_deliveries import LEASE, ending, new_delivery
 from tests.work.attention.attended import Names
-from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
 
 from postroom.attention import store
 from postroom.attention.attention import Attention

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.kernel.database.test_postgres_signals import Ear
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 from tests.work.questions.sample_questions import new_question
 
 from postroom.kernel.database.postgres import PostgresDatabase

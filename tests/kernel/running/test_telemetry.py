@@ -15,7 +15,7 @@ from opentelemetry import trace as otel
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from tests import quick_logs
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.system.telemetry.spans import recording, trace_id
+from tests.support.spans import recording, trace_id
 
 from postroom.kernel.running import telemetry as log
 from postroom.kernel.running import telemetry as trace

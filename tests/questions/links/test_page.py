@@ -8,7 +8,7 @@ import re
 
 import pytest
 from hypothesis import given, settings
-from tests.domain.markdown_texts import inked, markdown
+from tests.support.markdown_texts import inked, markdown
 from tests.work.questions.sample_questions import new_question
 
 from postroom.kernel.text.markdown import parse

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.domain.markdown_texts import inked, markdown
+from tests.support.markdown_texts import inked, markdown
 from tests.work.questions.asking_office import CHANNELS
 from tests.work.questions.sample_questions import new_question
 

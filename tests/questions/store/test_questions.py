@@ -16,8 +16,8 @@ from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database, opened_file
 from tests.patience import PATIENCE_SECONDS
+from tests.support.query_plans import query_plans
 from tests.work.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
-from tests.world.store.query_plans import query_plans
 
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.household.wiring.store import stored_people

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.runtimes.process import ProcessPrograms

@@ -14,8 +14,8 @@ from sqlalchemy import select
 from tests.clock import FakeClock
 from tests.opened_database import ledger_of
 from tests.patience import PATIENCE_SECONDS
+from tests.support.sample_deliveries import new_delivery
 from tests.work.delivery.world import Tally, generous
-from tests.world.store.sample_deliveries import new_delivery
 
 from postroom.delivery.dispatcher import Recovery
 from postroom.delivery.model import Lease, NewDelivery

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
+from tests.support.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal
 from postroom.delivery.seams import Ledger
