@@ -96,7 +96,6 @@ def attachments_of_text(text: str | None) -> tuple[Attachment, ...]:
 
 # A file that a caller has handed in, to go with one message of that caller.
 
-
 UPLOAD_LIFE_US: Final = 3600 * SECOND_US
 CLAIM_US: Final = 60 * SECOND_US
 """How long a delivery that took an upload has to appear in the ledger before another may take it."""
@@ -132,7 +131,7 @@ class Upload:
         )
 
 
-# Where the bytes of files are.
+# Where the bytes are, and what takes them over.
 
 
 class FileContents(Protocol):
@@ -141,9 +140,6 @@ class FileContents(Protocol):
     async def read(self, attachment: Attachment) -> bytes:
         """Raises InternalError when they are gone, and StoreUnavailable when they cannot be reached now."""
         ...
-
-
-# What taking files over needs from the world, by shape alone.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

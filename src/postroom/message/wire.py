@@ -1,4 +1,4 @@
-"""What an agent asks for a message beyond its text, as it stands beside the message on a wire."""
+"""notify.v1 and notify_response.v1: what an agent asks for and what it is answered, and the one validator of both."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from postroom.message.channel import AUTO, Capabilities, KnownChannels
 from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, RequestContext, refused
 from postroom.message.wishes import AttentionWish, Urgency
+
+# What it asks for beyond its text.
 
 WISH_FIELDS: Final = ("urgency", "category", "thread", "supersedes", "needs_ack", "expires_in_seconds")
 MAX_NAME_CHARACTERS: Final = 200
@@ -110,7 +112,6 @@ def _expires(fields: Fields) -> int | None:
 
 
 # The notify.v1 envelope and its one validator.
-
 
 NOTIFY_V1: Final = "notify.v1"
 MAX_MESSAGE_CHARACTERS: Final = 100_000
@@ -307,7 +308,6 @@ def _check_thread(fields: Fields, intent: str, can: Capabilities, thread: str | 
 
 # notify_response.v1: an outcome as it goes over a wire, and as it is read from one.
 
-
 _ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}
 _ANSWERS: Final = {str(one): one for one in AnswerStatus}
 _STATUSES: Final = {str(one): one for one in Status}
@@ -445,21 +445,7 @@ def _object(answer: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# A text of either format, for where nothing can be styled.
-
-
-def plain_words(text: str, format: Format) -> str:
-    """Plain text to the letter; Markdown as text that reads well and says where its links lead."""
-    if format is Format.PLAIN or not text:
-        return text
-    from postroom.kernel.text.markdown import parse  # costs a plain household nothing
-    from postroom.kernel.text.rich import readable
-
-    return readable(parse(text))
-
-
 # What a butler made of a route.
-
 
 NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
 
@@ -472,3 +458,16 @@ class Routed:
     finished: bool = False
     error: PostroomError | None = None
     retryable: bool = False
+
+
+# A text of either format, for where nothing can be styled.
+
+
+def plain_words(text: str, format: Format) -> str:
+    """Plain text to the letter; Markdown as text that reads well and says where its links lead."""
+    if format is Format.PLAIN or not text:
+        return text
+    from postroom.kernel.text.markdown import parse  # costs a plain household nothing
+    from postroom.kernel.text.rich import readable
+
+    return readable(parse(text))

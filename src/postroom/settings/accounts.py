@@ -13,9 +13,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from postroom.kernel.running.process import Secret, SecretUrl
 from postroom.kernel.values.fields import did_you_mean
 
-# What every section of the settings is made of.
-
-
 _LONGEST_SECONDS = 366 * 24 * 3600
 Positive = Annotated[int, Field(gt=0, le=10**9)]
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]

@@ -76,8 +76,64 @@ def from_process(overrides: Mapping[str, Any] | None = None) -> tuple[Settings, 
     return load(os.environ, overrides)
 
 
-# Write the owner's chat into the text of a settings file, and leave every other byte of it alone.
+# What somebody probably meant by a key that a model does not know.
 
+
+def unknown_key(model: type[BaseModel], path: tuple[int | str, ...]) -> str:
+    """The end of the sentence; `path` leads from the model to the key."""
+    inner: type[BaseModel] | None = model
+    for name in path[:-1]:
+        inner = _below(inner, name)
+    return did_you_mean(str(path[-1]), _unknown_key_keys(inner) if inner else ())
+
+
+def _below(model: type[BaseModel] | None, name: int | str) -> type[BaseModel] | None:
+    """The place in a list, or a name of the person's own choosing, is no field."""
+    if model is None or str(name) not in model.model_fields:
+        return model
+    return _model_in(model.model_fields[str(name)].annotation)
+
+
+def _unknown_key_keys(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    candidates = (annotation, *get_args(annotation))
+    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+# `${VARIABLE}` in what was written stands for that variable's value.
+
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class MissingVariable(NamedTuple):
+    key: str
+    variable: str
+
+
+def resolve(value: Any, environment: Mapping[str, str], missing: list[MissingVariable], key: str = "") -> Any:
+    """Every text in it, however deep; what is not set is noted under its key, and stands for nothing."""
+    if isinstance(value, Mapping):
+        return {
+            name: resolve(inner, environment, missing, _variables_below(key, name)) for name, inner in value.items()
+        }
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [
+            resolve(inner, environment, missing, _variables_below(key, number)) for number, inner in enumerate(value)
+        ]
+    if not isinstance(value, str):
+        return value
+    missing += [MissingVariable(key, name) for name in _VARIABLE.findall(value) if name not in environment]
+    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+
+
+def _variables_below(key: str, name: object) -> str:
+    return f"{key}.{name}" if key else str(name)
+
+
+# Write the owner's chat into the text of a settings file, and leave every other byte of it alone.
 
 _HEADER = re.compile(r"^[ \t]*\[[ \t]*owner[ \t]*\][ \t]*(#[^\r\n]*)?(?=\r?$)", re.M)
 _NEXT_TABLE = re.compile(r"^[ \t]*\[", re.M)
@@ -117,61 +173,3 @@ def _parsed(text: str) -> dict[str, Any] | None:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
-
-
-# What somebody probably meant by a key that a model does not know.
-
-
-def unknown_key(model: type[BaseModel], path: tuple[int | str, ...]) -> str:
-    """The end of the sentence; `path` leads from the model to the key."""
-    inner: type[BaseModel] | None = model
-    for name in path[:-1]:
-        inner = _below(inner, name)
-    return did_you_mean(str(path[-1]), _unknown_key_keys(inner) if inner else ())
-
-
-def _below(model: type[BaseModel] | None, name: int | str) -> type[BaseModel] | None:
-    """The place in a list, or a name of the person's own choosing, is no field."""
-    if model is None or str(name) not in model.model_fields:
-        return model
-    return _model_in(model.model_fields[str(name)].annotation)
-
-
-def _unknown_key_keys(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    candidates = (annotation, *get_args(annotation))
-    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
-
-
-# `${VARIABLE}` in what was written stands for that variable's value.
-
-
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
-class MissingVariable(NamedTuple):
-    key: str
-    variable: str
-
-
-def resolve(value: Any, environment: Mapping[str, str], missing: list[MissingVariable], key: str = "") -> Any:
-    """Every text in it, however deep; what is not set is noted under its key, and stands for nothing."""
-    if isinstance(value, Mapping):
-        return {
-            name: resolve(inner, environment, missing, _variables_below(key, name)) for name, inner in value.items()
-        }
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [
-            resolve(inner, environment, missing, _variables_below(key, number)) for number, inner in enumerate(value)
-        ]
-    if not isinstance(value, str):
-        return value
-    missing += [MissingVariable(key, name) for name in _VARIABLE.findall(value) if name not in environment]
-    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
-
-
-def _variables_below(key: str, name: object) -> str:
-    return f"{key}.{name}" if key else str(name)

@@ -1,4 +1,4 @@
-"""Rows as columns of text that the server takes apart: the driver then looks at one value for each of them."""
+"""PostgreSQL: connections of their own for the hot statements, SQLAlchemy for everything else."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from postroom.kernel.database import schema as migrate
 from postroom.kernel.running.clock import Overdue
 from postroom.kernel.values.errors import StoreUnavailable
+
+# Rows as columns of text that the server takes apart: the driver then looks at one value for each of them.
 
 _SECRET: Final = secrets.token_hex(8)  # nobody who writes a text knows it
 _BETWEEN: Final = f"\x1f{_SECRET}"
@@ -70,7 +72,6 @@ def _together(rows: Sequence[Sequence[Any]]) -> tuple[list[str], int]:
 
 
 # A few connections, handed out and back without a task or a timer for each time.
-
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -179,8 +180,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-# PostgreSQL: connections of their own for the hot statements and SQLAlchemy for everything else.
-
+# The database.
 
 Result = TypeVar("Result")
 _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away

@@ -1,4 +1,4 @@
-"""Whether Redis answers: found out once, for everything that asks it."""
+"""One Lua script on Redis: callers that wait together share a round trip, and leave alone when it is away."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from redis.exceptions import NoScriptError, RedisClusterException, RedisError
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import seconds
+
+# Whether Redis answers: found out once, for everything that asks it.
 
 TIMEOUT_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 1.0
@@ -75,8 +77,7 @@ class RedisReach:
         return not now < self._look_at_us <= now + pause
 
 
-# One Lua script on Redis: callers that wait together share a round trip, and leave alone when it is away.
-
+# The script.
 
 _MOST_AT_ONCE: Final = 128
 

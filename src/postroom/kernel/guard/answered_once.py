@@ -176,7 +176,22 @@ def declare_key(app: FastAPI, takes_key: Callable[[str], bool]) -> None:
     add_to_document(app, add)
 
 
-# The keys of calls on disk, so many of each caller at most.
+# The keys on disk, each with the first answer to its call, so many of each caller at most.
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("caller", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),
+    Column("reserved_id", Text, nullable=False),
+    Column("status", Integer),
+    Column("body", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_idempotency_keys_caller_created_at", "caller", "created_at"),
+    Index("ix_idempotency_keys_created_at", "created_at"),
+    schema=SHARED,
+)
 
 
 MOST_PER_CALLER: Final = 10_000
@@ -229,22 +244,3 @@ def _of(call: KeyedCall) -> ColumnElement[bool]:
 def _claim(row: Any) -> KeyClaim:
     answer = KeptAnswer(status=row.status, body=row.body) if row.status is not None else None
     return KeyClaim(fingerprint=row.fingerprint, reserved_id=row.reserved_id, answer=answer)
-
-
-# Keys under which callers made their calls, with the first answer to each.
-
-
-idempotency_keys = Table(
-    "idempotency_keys",
-    metadata,
-    Column("caller", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("fingerprint", Text, nullable=False),
-    Column("reserved_id", Text, nullable=False),
-    Column("status", Integer),
-    Column("body", Text),
-    Column("created_at", BigInteger, nullable=False),
-    Index("ix_idempotency_keys_caller_created_at", "caller", "created_at"),
-    Index("ix_idempotency_keys_created_at", "created_at"),
-    schema=SHARED,
-)

@@ -1,4 +1,4 @@
-"""Where on its port the console lives."""
+"""The gate of every HTTP port: Host, Origin, body size and bearer token; and the caller behind a request."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from postroom.kernel.serving.servers import answering
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Principal, checked_key
 
 ROOT: Final = "/console"
-
-# The gate of every HTTP port: Host, Origin, body size and bearer token.
 
 
 MAX_BODY_BYTES: Final = 1024 * 1024
@@ -168,7 +166,7 @@ async def _answer(send: Send, status: int, detail: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-# The principal behind a request to a FastAPI route.
+# For routes of FastAPI: who calls, and under which key.
 
 
 def principal_of(request: Request) -> Principal:

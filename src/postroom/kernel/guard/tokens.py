@@ -1,4 +1,4 @@
-"""Write now and then which tokens were used, while the household runs."""
+"""Bearer tokens and whom they stand for: the file of the household, and those of sessions, which are in memory."""
 
 from __future__ import annotations
 
@@ -26,95 +26,8 @@ if TYPE_CHECKING:
     from postroom.kernel.running.clock import SystemClock
     from postroom.kernel.running.loop import Loops
 
-# When each token was last used: noted in memory, written beside the token file now and then.
 
-
-WRITE_SECONDS: Final = 60.0
-
-
-class LastUse:
-    """A call only notes a number; what writes the file is a task of its own, in a thread."""
-
-    def __init__(self, tokens_file: Path, now_us: Callable[[], int]) -> None:
-        self._path = tokens_file.with_name("tokens-last-use.json")
-        self._now_us = now_us
-        self._noted: dict[str, int] = {}
-
-    def note(self, token_id: str) -> None:
-        self._noted[token_id] = self._now_us()
-
-    def take(self) -> Mapping[str, int]:
-        """What was noted since the last time."""
-        noted, self._noted = self._noted, {}
-        return noted
-
-    def write(self, noted: Mapping[str, int], known: Collection[str]) -> None:
-        """Several processes write the same file; the latest use counts, and revoked tokens are forgotten."""
-        if not noted:
-            return
-        lock = os.open(self._path.with_name(f".{self._path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            times = self.read()
-            for token_id, used_us in noted.items():
-                times[token_id] = max(times.get(token_id, ""), to_text(used_us))
-            self._replace({token_id: at for token_id, at in times.items() if token_id in known})
-        finally:
-            os.close(lock)
-
-    def read(self) -> dict[str, str]:
-        try:
-            found = json.loads(self._path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return {}
-        if not isinstance(found, dict):
-            return {}
-        return {token_id: at for token_id, at in found.items() if isinstance(at, str)}
-
-    def _replace(self, times: Mapping[str, str]) -> None:
-        beside = self._path.with_suffix(f".{secrets.token_hex(4)}")
-        try:
-            beside.touch(mode=0o600)
-            beside.write_text(json.dumps(times, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-            beside.replace(self._path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-
-
-# Short-lived tokens for the model of a butler: one per session, dead when the session is.
-
-
-class SessionTokens:
-    """
-    The tokens of one butler's sessions, in front of the household's own.
-
-    They are kept in memory only, by digest, so whatever a session left behind
-    is worthless in the next process, and every other server of the household,
-    which does not ask here, refuses them.
-    """
-
-    def __init__(self, butler: str, household: Verifier) -> None:
-        self._butler = butler
-        self._household = household
-        self._by_digest: dict[bytes, SessionPrincipal] = {}
-
-    def verify(self, token: str) -> Principal | None:
-        if self._by_digest and (session := self._by_digest.get(digest(token))):
-            return session
-        return self._household.verify(token)
-
-    def mint(self, session_id: SessionId) -> str:
-        token = f"pr_session_{secrets.token_urlsafe(32)}"
-        self._by_digest[digest(token)] = SessionPrincipal(Role.BUTLER, self._butler, session_id)
-        return token
-
-    def end(self, token: str) -> None:
-        self._by_digest.pop(digest(token), None)
-
-
-# What stands in the token file: who holds which token.
-
+# What stands in the file: who holds which token.
 
 _GROUPS: Final = {Role.BUTLER: "butlers", Role.CONNECTOR: "connectors", Role.USER: "users"}
 _HOUSEHOLD: Final = (Role.OPERATOR, Role.BUTLER, Role.CONNECTOR)
@@ -264,7 +177,62 @@ def _is_token(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and len(value) >= _SHORTEST
 
 
-# Bearer tokens and the principals they stand for, in one file only its owner can read.
+# When each token was last used: noted in memory, written beside the token file now and then.
+
+WRITE_SECONDS: Final = 60.0
+
+
+class LastUse:
+    """A call only notes a number; what writes the file is a task of its own, in a thread."""
+
+    def __init__(self, tokens_file: Path, now_us: Callable[[], int]) -> None:
+        self._path = tokens_file.with_name("tokens-last-use.json")
+        self._now_us = now_us
+        self._noted: dict[str, int] = {}
+
+    def note(self, token_id: str) -> None:
+        self._noted[token_id] = self._now_us()
+
+    def take(self) -> Mapping[str, int]:
+        """What was noted since the last time."""
+        noted, self._noted = self._noted, {}
+        return noted
+
+    def write(self, noted: Mapping[str, int], known: Collection[str]) -> None:
+        """Several processes write the same file; the latest use counts, and revoked tokens are forgotten."""
+        if not noted:
+            return
+        lock = os.open(self._path.with_name(f".{self._path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            times = self.read()
+            for token_id, used_us in noted.items():
+                times[token_id] = max(times.get(token_id, ""), to_text(used_us))
+            self._replace({token_id: at for token_id, at in times.items() if token_id in known})
+        finally:
+            os.close(lock)
+
+    def read(self) -> dict[str, str]:
+        try:
+            found = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        return {token_id: at for token_id, at in found.items() if isinstance(at, str)}
+
+    def _replace(self, times: Mapping[str, str]) -> None:
+        beside = self._path.with_suffix(f".{secrets.token_hex(4)}")
+        try:
+            beside.touch(mode=0o600)
+            beside.write_text(json.dumps(times, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+            beside.replace(self._path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+# The file, which only its owner can read.
 
 
 class TokenFileError(SettingsError):
@@ -496,3 +464,34 @@ def warn_of_users(principals: Iterable[Principal], approvers: Collection[str]) -
             users=users,
             mend="name people in approvals.approvers, or make tokens with `postroom token create --person ID`",
         )
+
+
+# Short-lived tokens for the model of a butler: one per session, dead when the session is.
+
+
+class SessionTokens:
+    """
+    The tokens of one butler's sessions, in front of the household's own.
+
+    They are kept in memory only, by digest, so whatever a session left behind
+    is worthless in the next process, and every other server of the household,
+    which does not ask here, refuses them.
+    """
+
+    def __init__(self, butler: str, household: Verifier) -> None:
+        self._butler = butler
+        self._household = household
+        self._by_digest: dict[bytes, SessionPrincipal] = {}
+
+    def verify(self, token: str) -> Principal | None:
+        if self._by_digest and (session := self._by_digest.get(digest(token))):
+            return session
+        return self._household.verify(token)
+
+    def mint(self, session_id: SessionId) -> str:
+        token = f"pr_session_{secrets.token_urlsafe(32)}"
+        self._by_digest[digest(token)] = SessionPrincipal(Role.BUTLER, self._butler, session_id)
+        return token
+
+    def end(self, token: str) -> None:
+        self._by_digest.pop(digest(token), None)

@@ -208,7 +208,6 @@ async def _end(task: asyncio.Task[None], *, cut_off: bool) -> None:
 
 # What `/health` says of a part: up, and whether its process does all of its background work.
 
-
 Failing = Callable[[], Sequence[LoopTrouble]]  # the loops of this process that fail just now
 
 
@@ -225,7 +224,6 @@ def part_health(part: str, failing: Sequence[LoopTrouble], household: str) -> di
 
 
 # What reads a long text does so beside the event loop: nobody else's call waits for it.
-
 
 LONG: Final = 1_000  # characters; shorter ones take some ten milliseconds at most, whatever stands in them
 _READER: Final = ThreadPoolExecutor(1, "long-texts")  # one at a time: more would only share the processor

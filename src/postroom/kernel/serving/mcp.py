@@ -36,6 +36,8 @@ from postroom.kernel.values.errors import HINTS, Code, PostroomError, hint_of, s
 from postroom.kernel.values.fields import field_error
 from postroom.kernel.values.principal import PRINCIPAL
 
+# What the client of a call can do, as it said itself: newer ones with each call, older ones once.
+
 __all__ = [
     "REVISION",
     "GivenArguments",
@@ -101,7 +103,6 @@ def add_extension(server: MCPServer[Any], extension: Extension) -> None:
 
 
 # A tool's arguments read as the SDK reads them, at the price of those that were given and not of all there are.
-
 
 _MAY_BE_JSON: Final = ("[", "{", "null")  # whatever else JSON can say, the SDK leaves as the text it was
 
@@ -175,7 +176,6 @@ def look_once_for_param_headers(server: MCPServer[Any]) -> None:
 
 
 # What a client echoes between two rounds of one call, sealed under a key that outlives the process.
-
 
 Whose = Callable[[ServerRequestContext[Any, Any]], str | None]
 
@@ -351,7 +351,6 @@ class _AnyArguments(ArgModelBase):
 
 # How many MCP sessions stay open: so many in all and of one caller, the least recently used goes first.
 
-
 _PATH: Final = "/mcp"
 _HEADER: Final = "mcp-session-id"
 
@@ -436,7 +435,6 @@ async def _unheard(_message: Message) -> None:
 
 
 # What is wrong with a tool's call, in our words: the SDK's name the tool first and add the library's text.
-
 
 _MOST_FIELDS: Final = 20
 _MOST_SAID: Final = 500

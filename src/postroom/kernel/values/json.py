@@ -1,4 +1,4 @@
-"""Text that every store can keep, made of text that some cannot."""
+"""JSON and text that every store can keep and every reader can read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.fields import printable, text_problem
+
+# Text that every store can keep, made of text that some cannot.
 
 REPLACEMENT: Final = "\ufffd"
 
@@ -58,7 +60,6 @@ def json_size(value: object) -> int | None:
 
 
 # Which JSON can be sent on.
-
 
 MAX_DEPTH: Final = 32  # more is nothing anybody says, and more than every reader on the way can be sure to follow
 
