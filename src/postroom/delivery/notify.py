@@ -57,8 +57,8 @@ from postroom.message.wire import (
 from postroom.overview.story import DeliveryReason as Explanation
 from postroom.overview.story import NothingKnown, SeveralMeant
 from postroom.questions.asked_people import AskedPeople
-from postroom.settings.glance import SPOKEN
 from postroom.settings.peer import Peer
+from postroom.settings.written import SPOKEN
 
 MAX_WAIT_SECONDS: Final = 600.0
 _NOTE_SECONDS: Final = 2.0

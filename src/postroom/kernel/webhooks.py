@@ -125,20 +125,6 @@ _SUBSCRIBERS_AT_ONCE: Final = 100
 _log = structlog.get_logger("postroom.webhooks")
 
 
-class NoticeStore(Protocol):
-    async def waiting(self, now_us: int) -> tuple[Sequence[str], int | None]:
-        """The subscriptions something is due for, and when there will be more."""
-        ...
-
-    async def next_of(self, subscription_id: str, now_us: int) -> Notice | None:
-        """The oldest that is due for this subscription."""
-        ...
-
-    async def settle(
-        self, notice_id: str, *, status: str, attempts: int, next_at_us: int, error: str | None
-    ) -> None: ...
-
-
 class Poster(Protocol):
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """The answer's status; raises one of our errors when there was none."""
@@ -151,7 +137,7 @@ class Poster(Protocol):
 class Webhooks:
     """Every subscriber has a queue of its own: one that does not answer holds up its own news and nothing else."""
 
-    store: NoticeStore
+    store: StoredWebhooks
     poster: Poster
     clock: Clock
     _queues: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -251,7 +237,7 @@ class WebhookPost:
 
 # Subscriptions and the news on its way to them, on disk.
 
-_WEBHOOKS_PENDING = text("status = 'pending'")
+_PENDING_INDEX = text("status = 'pending'")
 
 
 webhook_subscriptions = Table(
@@ -284,9 +270,9 @@ webhook_deliveries = Table(
     Column("last_error", Text),
     Column("created_at", BigInteger, nullable=False),
     CheckConstraint(one_of("status", ("pending", "delivered", "dead_lettered")), name="status"),
-    partial_index("ix_webhook_deliveries_next_at", "next_at", where=_WEBHOOKS_PENDING),
+    partial_index("ix_webhook_deliveries_next_at", "next_at", where=_PENDING_INDEX),
     Index("ix_webhook_deliveries_subscription_id", "subscription_id"),
-    partial_index("ix_webhook_deliveries_queue", "subscription_id", "next_at", "id", where=_WEBHOOKS_PENDING),
+    partial_index("ix_webhook_deliveries_queue", "subscription_id", "next_at", "id", where=_PENDING_INDEX),
     schema=SHARED,
 )
 

@@ -26,7 +26,7 @@ class SettingsSection(BaseModel):
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Tls = Literal["starttls", "tls", "none"]
-FACTORY: Final = "factory"
+_FACTORY: Final = "factory"
 
 
 class TelegramSettings(SettingsSection):
@@ -267,7 +267,7 @@ class Account:
 def kind_of_options(options: AccountOptions) -> str:
     match options:
         case ChannelSettings():
-            return FACTORY
+            return _FACTORY
         case TelegramSettings():
             return "telegram"
         case EmailSettings():
@@ -291,7 +291,7 @@ def section_of_table(table: object) -> type[SettingsSection]:
 def _read(table: Any) -> Any:
     if isinstance(table, SettingsSection):
         return table
-    if isinstance(table, Mapping) and not table.keys() & {"kind", FACTORY}:
+    if isinstance(table, Mapping) and not table.keys() & {"kind", _FACTORY}:
         raise wrong_key(("kind",), f"is required, one of {', '.join(ACCOUNT_SECTIONS)}; or a factory of your own")
     return section_of_table(table).model_validate(table)
 

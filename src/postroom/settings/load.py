@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean, words
 from postroom.settings.accounts import section_of_table
-from postroom.settings.glance import Gathered, gather
 from postroom.settings.model import Settings
+from postroom.settings.written import Gathered, gather
 
 
 def load(environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:
@@ -84,7 +84,7 @@ def unknown_key(model: type[BaseModel], path: tuple[int | str, ...]) -> str:
     inner: type[BaseModel] | None = model
     for name in path[:-1]:
         inner = _below(inner, name)
-    return did_you_mean(str(path[-1]), _unknown_key_keys(inner) if inner else ())
+    return did_you_mean(str(path[-1]), _keys_of(inner) if inner else ())
 
 
 def _below(model: type[BaseModel] | None, name: int | str) -> type[BaseModel] | None:
@@ -94,7 +94,7 @@ def _below(model: type[BaseModel] | None, name: int | str) -> type[BaseModel] | 
     return _model_in(model.model_fields[str(name)].annotation)
 
 
-def _unknown_key_keys(model: type[BaseModel]) -> list[str]:
+def _keys_of(model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
@@ -116,20 +116,16 @@ class MissingVariable(NamedTuple):
 def resolve(value: Any, environment: Mapping[str, str], missing: list[MissingVariable], key: str = "") -> Any:
     """Every text in it, however deep; what is not set is noted under its key, and stands for nothing."""
     if isinstance(value, Mapping):
-        return {
-            name: resolve(inner, environment, missing, _variables_below(key, name)) for name, inner in value.items()
-        }
+        return {name: resolve(inner, environment, missing, _within(key, name)) for name, inner in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [
-            resolve(inner, environment, missing, _variables_below(key, number)) for number, inner in enumerate(value)
-        ]
+        return [resolve(inner, environment, missing, _within(key, number)) for number, inner in enumerate(value)]
     if not isinstance(value, str):
         return value
     missing += [MissingVariable(key, name) for name in _VARIABLE.findall(value) if name not in environment]
     return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
 
 
-def _variables_below(key: str, name: object) -> str:
+def _within(key: str, name: object) -> str:
     return f"{key}.{name}" if key else str(name)
 
 

@@ -30,7 +30,7 @@ from postroom.settings.accounts import (
     kind_of_options,
     wrong_key,
 )
-from postroom.settings.glance import SHIPPED
+from postroom.settings.written import SHIPPED
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
 ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text

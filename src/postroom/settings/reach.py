@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
@@ -27,13 +27,13 @@ from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import OPERATOR
 
 if TYPE_CHECKING:
-    from http.client import HTTPResponse
     from urllib.request import Request
 
     from postroom.settings import Settings
     from postroom.settings.glance import SettingsGlance
 
 # Nothing here imports a library for HTTP or MCP: a command has 0.35 s, and makes one call.
+
 
 # -- A household elsewhere, by POSTROOM_URL and POSTROOM_TOKEN ---
 

@@ -15,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from postroom.kernel.values.errors import UserError
 from postroom.kernel.values.fields import web_address, words
 from postroom.settings import Settings
-from postroom.settings.glance import SHIPPED
 from postroom.settings.load import MissingVariable, resolve, unknown_key
+from postroom.settings.written import SHIPPED
 
 MESSENGER: Final = "messenger"
-RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
-GATED_TOOLS: Final = ("telegram_send_message", "email_send_message", "notify")
-SENDING_MODULES: Final = frozenset(SHIPPED)
+_RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
+_GATED_TOOLS: Final = ("telegram_send_message", "email_send_message", "notify")
+_SENDING_MODULES: Final = frozenset(SHIPPED)
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
@@ -198,20 +198,20 @@ def check_roster(configs: Mapping[str, ButlerConfig]) -> None:
 def _gated(config: ButlerConfig, file: str) -> None:
     """The gate stands at the delivery boundary, whether a file says so or not; one that says otherwise is refused."""
     section = config.modules.pop("approvals", None) or {}
-    named = section.get("gated_tools", GATED_TOOLS)
-    if section.keys() - {"gated_tools"} or not isinstance(named, list | tuple) or set(GATED_TOOLS) - set(named):
+    named = section.get("gated_tools", _GATED_TOOLS)
+    if section.keys() - {"gated_tools"} or not isinstance(named, list | tuple) or set(_GATED_TOOLS) - set(named):
         raise RosterError(
-            f"{file}: modules.approvals: gated_tools is all it can have, and none of {', '.join(GATED_TOOLS)} can be "
+            f"{file}: modules.approvals: gated_tools is all it can have, and none of {', '.join(_GATED_TOOLS)} can be "
             "left out; add what is missing, or take the section out."
         )
 
 
 def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
     _gated(config, file)
-    if config.name in RESERVED:
+    if config.name in _RESERVED:
         raise RosterError(f"{file}: butler.name: '{config.name}' is a name the household uses itself; choose another.")
     if config.name != MESSENGER:
-        sending = sorted(SENDING_MODULES & config.modules.keys())
+        sending = sorted(_SENDING_MODULES & config.modules.keys())
         if sending:
             raise RosterError(
                 f"{file}: modules.{sending[0]} sends to people, and only the messenger may do that; "
@@ -239,7 +239,7 @@ def _explain(error: ValidationError, file: str) -> str:
 
 # Read the roster: the shipped household, or the folder of butlers the settings name.
 
-REQUIRED = ("switchboard", MESSENGER)
+_REQUIRED = ("switchboard", MESSENGER)
 
 
 def load_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[ButlerConfig, ...]:
@@ -250,7 +250,7 @@ def load_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[But
         )
     read = {str(file): _read(file, environment) for file in sorted(folder.glob("*/butler.toml"))}
     configs = tuple(read.values())
-    for name in REQUIRED:
+    for name in _REQUIRED:
         if name not in {config.name for config in configs}:
             raise RosterError(f"{folder}: a household needs a {name}/butler.toml; `postroom init` writes one.")
     check_roster(read)

@@ -47,7 +47,7 @@ from postroom.household.wiring.store import SWITCHBOARD, Approvers, HouseholdAsk
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
-from postroom.kernel.guard.answered_once import AnsweredOnce, IdempotencyKeys, StoredIdempotencyKeys, declare_key
+from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import ROOT as CONSOLE
 from postroom.kernel.guard.http import Guard, Verifier
 from postroom.kernel.guard.long_calls import FormSessions, LongCalls
@@ -91,7 +91,7 @@ NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/
 class Once:
     """What it takes to answer the same call once, and to write down who made it."""
 
-    keys: IdempotencyKeys
+    keys: StoredIdempotencyKeys
     clock: Clock
     mint: Callable[[int], str]
     audit: Audit

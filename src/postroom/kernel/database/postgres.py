@@ -198,7 +198,7 @@ _UNNAMED: dict[str, Any] = {
     "prepared_statement_name_func": lambda: "",
 }
 
-UNREACHABLE = (
+_UNREACHABLE = (
     OSError,
     TimeoutError,
     asyncpg.PostgresConnectionError,
@@ -211,11 +211,11 @@ UNREACHABLE = (
     asyncpg.LockNotAvailableError,  # somebody has it for longer than we wanted to wait
     asyncpg.InvalidCatalogNameError,  # the database is being put back
 )
-ROLLED_BACK = (
+_ROLLED_BACK = (
     asyncpg.TransactionRollbackError,  # a deadlock, or somebody else was first: nothing of it was written
     asyncpg.InvalidCachedStatementError,  # a table was changed since the statement was planned
 )
-AWAY = (*UNREACHABLE, *ROLLED_BACK)  # for a moment: the same call may be made again
+AWAY = (*_UNREACHABLE, *_ROLLED_BACK)  # for a moment: the same call may be made again
 
 
 class PostgresDatabase:
@@ -259,7 +259,7 @@ class PostgresDatabase:
         connection = await self._hot.borrow()
         try:
             return await work(connection)
-        except (asyncio.CancelledError, *UNREACHABLE):
+        except (asyncio.CancelledError, *_UNREACHABLE):
             connection.terminate()  # giving it back in good order would need an answer, and another server may give it
             raise
         finally:
@@ -269,7 +269,7 @@ class PostgresDatabase:
         """A connection of one's own, for listening."""
         try:
             return await asyncpg.connect(self._listen_url, timeout=_PATIENCE_SECONDS)
-        except UNREACHABLE as error:
+        except _UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
     async def read(self, work: Callable[[SqlConnection], Result]) -> Result:

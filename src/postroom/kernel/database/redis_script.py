@@ -22,7 +22,7 @@ from postroom.kernel.values.ids import seconds
 
 TIMEOUT_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 1.0
-UNREACHABLE: Final = (RedisError, RedisClusterException, OSError)  # TimeoutError is an OSError
+_UNREACHABLE: Final = (RedisError, RedisClusterException, OSError)  # TimeoutError is an OSError
 _PROBE: Final = "{postroom}:probe"
 
 _log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ class RedisReach:
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 await self._client.set(_PROBE, 1, px=1000)
-        except UNREACHABLE as error:
+        except _UNREACHABLE as error:
             self.lost(error)
         else:
             self.found()
@@ -141,7 +141,7 @@ class RedisScript:
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
                     answers = await self._send(batch)
-            except UNREACHABLE as error:
+            except _UNREACHABLE as error:
                 self._reach.lost(error)
                 batch, self._waiting = batch + self._waiting, []
             else:

@@ -41,14 +41,14 @@ def one_of(column: str, values: Iterable[str]) -> str:
 
 
 def partial_index(name: str, *columns: str, where: TextClause, unique: bool = False) -> Index:
-    return Index(name, *columns, unique=unique, sqlite_where=where, info={FOR_POSTGRES: {"postgresql_where": where}})
+    return Index(name, *columns, unique=unique, sqlite_where=where, info={_FOR_POSTGRES: {"postgresql_where": where}})
 
 
 # What PostgreSQL alone is told of a table or an index: said to the library when PostgreSQL makes it, and not before.
 #
 # To name one of its options loads all that the library knows of PostgreSQL, which is 2 MB of a household on SQLite.
 
-FOR_POSTGRES: Final = "for_postgres"  # the key, in the `info` of a table or an index
+_FOR_POSTGRES: Final = "for_postgres"  # the key, in the `info` of a table or an index
 
 
 @event.listens_for(metadata, "before_create")
@@ -57,7 +57,7 @@ def _say(target: MetaData, connection: Connection, **_: Any) -> None:
         made = target.tables.values()
         everything: list[Table | Index] = [*made, *(index for table in made for index in table.indexes)]
         for one in everything:
-            one.dialect_kwargs.update(one.info.get(FOR_POSTGRES, {}))
+            one.dialect_kwargs.update(one.info.get(_FOR_POSTGRES, {}))
 
 
 # Migrations. They are run by one process at a time.

@@ -22,7 +22,7 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import StoreUnavailable
 
 Result = TypeVar("Result")
-_SQLITE_MOST_AT_ONCE = 500
+_JOBS_AT_ONCE = 500
 _PATIENCE_SECONDS = 10.0
 _REFUSED_SECONDS = 60.0
 _TO_WRITE = "BEGIN IMMEDIATE"
@@ -140,7 +140,7 @@ class SqliteDatabase:
         job = self._jobs.get()
         while job is not None:
             batch.append(job)
-            if len(batch) >= _SQLITE_MOST_AT_ONCE:
+            if len(batch) >= _JOBS_AT_ONCE:
                 return batch
             try:
                 job = self._jobs.get_nowait()
@@ -224,7 +224,7 @@ def _engine(path: Path) -> Engine:
 # One statement over many rows, so that the interpreter's lock is given up once and not once a row.
 
 Row: TypeAlias = Sequence[Any]
-_MOST_AT_ONCE = 256  # SQLite takes 32,766 values in a statement
+_ROWS_AT_ONCE = 256  # SQLite takes 32,766 values in a statement
 
 
 class ManyRows:
@@ -250,6 +250,6 @@ def _powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
     """Lengths that come back, so that the driver finds its prepared statements again."""
     start = 0
     while left := len(rows) - start:
-        length = min(1 << (left.bit_length() - 1), _MOST_AT_ONCE)
+        length = min(1 << (left.bit_length() - 1), _ROWS_AT_ONCE)
         yield rows[start : start + length]
         start += length

@@ -15,9 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from postroom.kernel.serving.servers import answering
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Principal, checked_key
 
-ROOT: Final = "/console"
-
-
+ROOT: Final = "/console"  # where on its port the console lives
 MAX_BODY_BYTES: Final = 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 RESERVED_ID: Final = "postroom.reserved_id"  # of what a call under a key makes
@@ -194,10 +192,10 @@ def idempotency_key_of(request: Request) -> str | None:
     return checked_key(request.headers.getlist(HEADER))
 
 
-def reserved_id_of(request: Request) -> str | None:
+def _reserved_id_of(request: Request) -> str | None:
     found = request.scope.get(RESERVED_ID)
     return found if isinstance(found, str) else None
 
 
 IdempotencyKey = Annotated[str | None, Depends(idempotency_key_of)]
-ReservedId = Annotated[str | None, Depends(reserved_id_of)]
+ReservedId = Annotated[str | None, Depends(_reserved_id_of)]

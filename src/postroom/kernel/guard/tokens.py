@@ -71,14 +71,14 @@ def held(document: Mapping[str, Any]) -> Iterator[Held]:
             yield one
 
 
-def has_own(document: Mapping[str, Any], principal: Principal) -> bool:
+def _has_own(document: Mapping[str, Any], principal: Principal) -> bool:
     """The household keeps a token of its own for all its parts, so that people can revoke theirs."""
     if principal.role in _HOUSEHOLD:
         return any(one == principal for one, _ in _own(document))
     return any(one.principal == principal for one in held(document))
 
 
-def put_own(document: dict[str, Any], principal: Principal, token: str, now: str) -> None:
+def _put_own(document: dict[str, Any], principal: Principal, token: str, now: str) -> None:
     if principal.role not in _HOUSEHOLD:
         add(document, Held(principal=principal, token=token, created_at=now))
         return
@@ -125,7 +125,7 @@ def agents(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(map(str, one)) for name, one in _dict(document, _AGENTS).items() if isinstance(one, list)}
 
 
-def speak_for(document: dict[str, Any], connector: str, agent: str) -> None:
+def _speak_for(document: dict[str, Any], connector: str, agent: str) -> None:
     document[_AGENTS] = {**{name: list(one) for name, one in agents(document).items()}, connector: [agent]}
 
 
@@ -291,8 +291,8 @@ class TokenFile:
         """Make the tokens that are missing; the others keep theirs."""
         with self._changing() as document:
             for principal in principals:
-                if not has_own(document, principal):
-                    put_own(document, principal, _new_token(principal), to_text(self._now_us()))
+                if not _has_own(document, principal):
+                    _put_own(document, principal, _new_token(principal), to_text(self._now_us()))
 
     def create(self, principal: Principal, *, label: str = "", agent: str | None = None) -> str:
         """One more token for this principal. A connector's may speak for one agent."""
@@ -301,7 +301,7 @@ class TokenFile:
             _check_program(document, principal)
             add(document, made)
             if agent is not None:
-                speak_for(document, principal.name, agent)
+                _speak_for(document, principal.name, agent)
         return made.token
 
     def revoke(self, principal: Principal) -> bool:

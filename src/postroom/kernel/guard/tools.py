@@ -10,7 +10,6 @@ from typing import Any, Final, cast
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.mcpserver.tools import Tool as ToolsTool
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, CallToolResult, GetPromptResult, InputRequiredResult
@@ -287,12 +286,12 @@ def call_context(tool: str, arguments: Mapping[str, Any], request: object) -> Se
     )
 
 
-async def run(tool: ToolsTool, arguments: dict[str, Any], context: object) -> Any:
+async def run(tool: Tool, arguments: dict[str, Any], context: object) -> Any:
     """`context` stands where a tool's own stands otherwise. Raises ToolError, as the SDK does."""
     return await tool.run(arguments, cast(Context[Any, Any], context))
 
 
-def answer_of(tool: ToolsTool, result: Any) -> HandlerResult:
+def answer_of(tool: Tool, result: Any) -> HandlerResult:
     """Structured alone, where the SDK would write it a second time as text."""
     try:
         if isinstance(result, dict) and not tool.fn_metadata.wrap_output:

@@ -103,7 +103,7 @@ class _FarAlarm:
 
 # This machine's clock, corrected by one that all machines read: leases and pauses mean the same on each of them.
 
-AGREES_US: Final = seconds(1)  # clocks that are kept agree better; a lease lasts many times as long
+_AGREES_US: Final = seconds(1)  # clocks that are kept agree better; a lease lasts many times as long
 
 
 class SharedClock(SystemClock):
@@ -119,7 +119,7 @@ class SharedClock(SystemClock):
     def follow(self, theirs_us: int, *, asked_us: int, heard_us: int) -> int:
         """By how much it is put forward; an answer that was long under way proves less of a difference."""
         off_us = theirs_us - (asked_us + heard_us) // 2
-        if abs(off_us) - (heard_us - asked_us) // 2 <= AGREES_US:
+        if abs(off_us) - (heard_us - asked_us) // 2 <= _AGREES_US:
             return 0
         self._ahead_us += off_us
         return off_us

@@ -91,7 +91,7 @@ def pause_seconds(trouble: LoopTrouble) -> float:
     return min(doubled, _LONGEST_PAUSE_SECONDS)
 
 
-def kind_of(error: BaseException) -> str:
+def _kind_of(error: BaseException) -> str:
     """Of what it began with: a driver's error says more than the three it is wrapped in."""
     while error.__cause__ is not None:
         error = error.__cause__
@@ -143,7 +143,7 @@ class Loop:
         """When to try again."""
         now_us, before = self._clock.now_us(), self.trouble
         trouble = LoopTrouble(
-            loop=self.name, kind=kind_of(error), is_outage=isinstance(error, StoreUnavailable), since_us=now_us
+            loop=self.name, kind=_kind_of(error), is_outage=isinstance(error, StoreUnavailable), since_us=now_us
         )
         if not trouble.is_outage:
             self._count(self.name, trouble.kind)

@@ -91,7 +91,7 @@ def no_owner_token(tokens_file: Path) -> NotRunning:
 
 # How far work has come that takes a while: a bar on a terminal, now and then a line elsewhere; none for programs.
 
-EVERY_SECONDS: Final = 5.0
+_EVERY_SECONDS: Final = 5.0
 
 
 class ShowDone(Protocol):
@@ -114,7 +114,7 @@ def bar(title: str, *, quiet: bool = False) -> Iterator[ShowDone]:
 
 
 @contextmanager
-def lines(title: str, write: Callable[[str], None], every_seconds: float = EVERY_SECONDS) -> Iterator[ShowDone]:
+def lines(title: str, write: Callable[[str], None], every_seconds: float = _EVERY_SECONDS) -> Iterator[ShowDone]:
     """Nothing is written of what is over before the first line is due."""
     now: list[tuple[int, int | None]] = [(0, None)]
     over = Event()

@@ -263,7 +263,7 @@ def _shape(function: Callable[..., Any], name: str | None, structured: bool | No
     inner = unwrap(function)
     if not (_is_plain(function) and _is_plain(inner)):
         return _made(function, name, structured)
-    key, declared = (function.__code__, inner.__code__, name, structured), _tool_shapes_declared(function, inner)
+    key, declared = (function.__code__, inner.__code__, name, structured), _differences(function, inner)
     made = _MADE.get(key)
     if made is None or made.declared != declared:
         made = _MADE[key] = _Made(_made(function, name, structured), declared)
@@ -285,7 +285,7 @@ def _is_plain(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
     return isinstance(function, FunctionType) and not hasattr(function, "__signature__")
 
 
-def _tool_shapes_declared(function: FunctionType, inner: FunctionType) -> tuple[Any, ...]:
+def _differences(function: FunctionType, inner: FunctionType) -> tuple[Any, ...]:
     """What two functions of the same code can still differ in."""
     return function.__annotations__, inner.__annotations__, inner.__defaults__, inner.__kwdefaults__
 

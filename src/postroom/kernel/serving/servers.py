@@ -120,7 +120,7 @@ class Bounds:
     per_caller: int = 10**6
 
 
-UNCROWDED: Final = Bounds(total=2000, per_peer=500, head_seconds=10.0)
+_UNCROWDED: Final = Bounds(total=2000, per_peer=500, head_seconds=10.0)
 
 
 def raise_descriptor_limit() -> None:
@@ -371,7 +371,7 @@ async def serving(
     app: ASGIApp, listener: socket.socket, connections: CallerConnections | None = None
 ) -> AsyncIterator[HttpServer]:
     """`connections` are those of the whole process, when several servers share their bounds."""
-    shared = connections or CallerConnections(UNCROWDED)
+    shared = connections or CallerConnections(_UNCROWDED)
     config = uvicorn.Config(
         app,
         http=cast(type[asyncio.Protocol], partial(BoundedHttp, connections=shared)),

@@ -13,7 +13,7 @@ from postroom.kernel.values.fields import printable, text_problem
 
 # Text that every store can keep, made of text that some cannot.
 
-REPLACEMENT: Final = "\ufffd"
+_REPLACEMENT: Final = "\ufffd"
 
 
 def storable(text: str) -> str:
@@ -26,7 +26,7 @@ def storable(text: str) -> str:
     if text_problem(text) is None:
         return text
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\x00", REPLACEMENT)
+    return whole.replace("\x00", _REPLACEMENT)
 
 
 # JSON that every reader can read: Python would write NaN and Infinity, which JSON does not have.

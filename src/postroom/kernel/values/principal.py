@@ -14,7 +14,7 @@ from postroom.kernel.values.errors import Code, FieldError, Refused
 # Addresses of agents: agent:// and one to three names.
 
 SCHEME: Final = "agent://"
-HOUSEHOLD_PREFIX: Final = "agent://household/"
+_HOUSEHOLD_PREFIX: Final = "agent://household/"
 HOUSEHOLD_OWNER: Final = "agent://household/owner"
 BUTLER_PREFIX: Final = "agent://butler/"
 CONTACT_PREFIX: Final = "agent://contact/"
@@ -38,9 +38,9 @@ def butler_name(address: str) -> str | None:
     return address.removeprefix(BUTLER_PREFIX) if address.startswith(BUTLER_PREFIX) else None
 
 
-def is_of_people(address: str) -> bool:
+def _is_of_people(address: str) -> bool:
     """Whether the address is of a kind that only people have."""
-    return address.startswith((HOUSEHOLD_PREFIX, USER_PREFIX, CONTACT_PREFIX))
+    return address.startswith((_HOUSEHOLD_PREFIX, USER_PREFIX, CONTACT_PREFIX))
 
 
 def user_address(user_id: str) -> str:
@@ -167,7 +167,7 @@ class Agency:
         """Who acts when this caller speaks as this agent: never a person by the mouth of a program."""
         if principal.is_person:
             return self.agents(principal)[0]
-        return str(principal) if is_of_people(agent) else agent
+        return str(principal) if _is_of_people(agent) else agent
 
     def sender(self, principal: Principal, claimed: str | None, field: str = "from_agent") -> str:
         """The agent this caller acts as; what the request says may only repeat it."""
