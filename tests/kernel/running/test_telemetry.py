@@ -94,7 +94,7 @@ def test_an_exception_is_told_by_its_kind_and_place(lines: Any) -> None:
 
     [line] = lines()
     assert line["error_type"] == "KeyError"
-    assert "test_log.py" in line["error_at"]
+    assert "test_telemetry.py" in line["error_at"]
     assert "the words of a letter" not in json.dumps(line)
 
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.session import ServerSession
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, CallToolResult, GetPromptResult, InputRequiredResult
-from pydantic_core import to_jsonable_python
 
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.process import package_version
 from postroom.kernel.running.telemetry import needs_a_span
 from postroom.kernel.serving.mcp import (
-    REVISION,
     OwnWordsServer,
     Tool,
     add_tool,
+    answer_of,
     arguments_of,
+    call_context,
     declared_arguments,
     in_our_words,
+    run,
     tool_of,
 )
 from postroom.kernel.values.fields import unknown_argument
@@ -269,33 +269,3 @@ def _structured(result: HandlerResult) -> dict[str, Any] | None:
     if isinstance(result, CallToolResult):
         return None if result.is_error else result.structured_content
     return result if isinstance(result, dict) else None
-
-
-# A tool's call from inside the process: what the SDK does between a request and its handler, without a wire.
-
-
-def call_context(tool: str, arguments: Mapping[str, Any], request: object) -> ServerRequestContext[Any, Any]:
-    """What middleware sees of a call; `request` says who calls."""
-    return ServerRequestContext(
-        session=cast(ServerSession, None),  # nothing here asks the caller anything back
-        lifespan_context={},
-        protocol_version=REVISION,
-        method="tools/call",
-        params={"name": tool, "arguments": dict(arguments)},
-        request=request,
-    )
-
-
-async def run(tool: Tool, arguments: dict[str, Any], context: object) -> Any:
-    """`context` stands where a tool's own stands otherwise. Raises ToolError, as the SDK does."""
-    return await tool.run(arguments, cast(Context[Any, Any], context))
-
-
-def answer_of(tool: Tool, result: Any) -> HandlerResult:
-    """Structured alone, where the SDK would write it a second time as text."""
-    try:
-        if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
-            return cast(dict[str, Any], to_jsonable_python(result))
-        return tool.fn_metadata.convert_result(result)
-    except ValueError as error:  # also what pydantic raises
-        raise UnexpectedToolError(tool.name) from error

@@ -16,6 +16,7 @@ from typing import Any, Final
 import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from postroom.kernel.http.answers import wait_seconds as wait_seconds  # a public path of channels
 from postroom.kernel.http.public_address import refused_as_private
 from postroom.kernel.values.errors import (
     DeliveryTimeout,

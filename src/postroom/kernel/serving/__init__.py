@@ -1,3 +1,5 @@
+"""Servers over HTTP and MCP: what every door of the household stands on."""
+
 from typing import Final
 
 # The stateless revision of MCP, which parts of a household speak among themselves. It stands here because a command

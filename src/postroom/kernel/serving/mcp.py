@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import unwrap
 from types import CodeType, FunctionType
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, cast
 
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.session import ServerSession
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value, x_mcp_header_map
@@ -28,6 +29,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 from pydantic import ConfigDict, ValidationError
+from pydantic_core import to_jsonable_python
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -48,8 +50,10 @@ __all__ = [
     "Whose",
     "add_extension",
     "add_tool",
+    "answer_of",
     "arguments_of",
     "asking_back",
+    "call_context",
     "contradicts",
     "declared_arguments",
     "declares",
@@ -59,6 +63,7 @@ __all__ = [
     "is_session_of",
     "keep_request_state",
     "look_once_for_param_headers",
+    "run",
     "show_parameters",
     "show_required",
     "shows_forms",
@@ -467,3 +472,33 @@ def _fault(cause: BaseException | None) -> str:
     if isinstance(cause, PostroomError):
         return f"{cause.message[:_MOST_SAID]}. {hint_of(cause)}"
     return HINTS[Code.INTERNAL]
+
+
+# A tool's call from inside the process: what the SDK does between a request and its handler, without a wire.
+
+
+def call_context(tool: str, arguments: Mapping[str, Any], request: object) -> ServerRequestContext[Any, Any]:
+    """What middleware sees of a call; `request` says who calls."""
+    return ServerRequestContext(
+        session=cast(ServerSession, None),  # nothing here asks the caller anything back
+        lifespan_context={},
+        protocol_version=REVISION,
+        method="tools/call",
+        params={"name": tool, "arguments": dict(arguments)},
+        request=request,
+    )
+
+
+async def run(tool: Tool, arguments: dict[str, Any], context: object) -> Any:
+    """`context` stands where a tool's own stands otherwise. Raises ToolError, as the SDK does."""
+    return await tool.run(arguments, cast(Context[Any, Any], context))
+
+
+def answer_of(tool: Tool, result: Any) -> HandlerResult:
+    """Structured alone, where the SDK would write it a second time as text."""
+    try:
+        if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
+            return cast(dict[str, Any], to_jsonable_python(result))
+        return tool.fn_metadata.convert_result(result)
+    except ValueError as error:  # also what pydantic raises
+        raise UnexpectedToolError(tool.name) from error
