@@ -13,8 +13,8 @@ from postroom.household import household
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running import telemetry
 from postroom.kernel.values.principal import Principal, Role
+from postroom.settings.connections import changing
 from postroom.settings.load import load
-from postroom.settings.reach import changing
 
 PARTS = ("switchboard", "messenger", "general", "api", "sandbox")
 PORTS = (*PARTS, "sandbox_smtp", "sandbox_imap")

@@ -21,7 +21,8 @@ from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.seams import Ledger
 from postroom.inbox.model import NotificationQuery, Shelf
 from postroom.inbox.store.notes import StoredNotes, StoredShelves
-from postroom.kernel.audit import AuditKind, AuditQuery, StoredAudit
+from postroom.kernel.audit import AuditKind, AuditQuery
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import SECOND_US, DeliveryId
 from postroom.message.delivery import Status

@@ -16,8 +16,8 @@ from scripts.reference.markdown import code, page, table
 from postroom.butlers.loading import MODULES
 from postroom.settings import Settings
 from postroom.settings.accounts import ACCOUNT_SECTIONS, ChannelSettings
-from postroom.settings.load import CREDENTIALS
 from postroom.settings.roster import ButlerConfig
+from postroom.settings.written import CREDENTIALS
 
 _INTRODUCTION = """\
 Settings stand in `$POSTROOM_HOME/postroom.toml` (or the file `POSTROOM_CONFIG` names), secrets beside it in

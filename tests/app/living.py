@@ -18,7 +18,7 @@ from postroom.household.wiring.store import parts_of
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Ports, Settings
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 from postroom.settings.roster import ButlerConfig
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file

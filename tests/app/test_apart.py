@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from postroom.kernel.values.errors import TargetUnavailable
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 from tests.app.processes import environment, part, parts
 
 GROUPS = (["sandbox"], ["switchboard"], ["messenger"], ["general", "health"])

@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from postroom.kernel.values.errors import PostroomError
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 from tests.app.processes import command, environment, part
 from tests.app.test_apart import butler
 

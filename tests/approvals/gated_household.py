@@ -16,7 +16,7 @@ from postroom.household.wiring.console import RunningHousehold
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 OWNER_CHAT = "1000"
 CONTACTS = [

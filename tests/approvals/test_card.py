@@ -13,7 +13,7 @@ from tests.approvals.parked import HOUR_US, MINT, content, new_delivery, pending
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.approvals import ruling
 from postroom.approvals.card import (

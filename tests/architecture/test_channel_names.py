@@ -16,7 +16,7 @@ A_FIELD_TOO = frozenset({"email"})  # of a person, a note or a form: only where 
 NAMED_FOR_A_REASON = {
     "settings/model.py": "the one table of sections of the settings that are accounts",
     "settings/accounts.py": "the kinds of accounts, and what stands in the section of each",
-    "settings/load.py": "BUTLER_TELEGRAM_TOKEN and its like are public",
+    "settings/written.py": "the accounts with a section of their own; BUTLER_TELEGRAM_TOKEN and its like are public",
     "household/wiring/channels.py": "makes an account against the sandbox's phone or mailbox",
     "butlers/loading.py": "the sections [telegram] and [email] of the messenger's file, and their modules",
     "butlers/modules.py": "the modules of those sections",

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, inspect
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database, opened_file
 from tests.services.ready_file import ready_file
-from tests.world.store.query_plans import query_plans
+from tests.support.query_plans import query_plans
 
 from postroom.butlers.model import NewSession, Registration, Session, SessionEvent, SessionOutcome, SessionStatus
 from postroom.butlers.store import CachedRegistry, StoredRegistry, StoredSessions, StoredState

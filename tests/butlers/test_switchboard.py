@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from tests.clock import START_US, FakeClock
-from tests.domain.envelopes import REPLY, SEND
 from tests.patience import PATIENCE_SECONDS
+from tests.support.envelopes import REPLY, SEND
 
 from postroom.butlers import switchboard as deliver
 from postroom.butlers.model import Registration

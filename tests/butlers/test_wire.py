@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from tests.domain.envelopes import SEND, STRANGE
+from tests.support.envelopes import SEND, STRANGE
 
 from postroom.butlers.wire import build_notify_route, document_within, parse_route, parse_within, route_response
 from postroom.channels.capabilities import KINDS

@@ -23,7 +23,7 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Channel, Listen, Reconcile
 from postroom.message.delivery import Intent, Message
 from postroom.message.markup import Button, Markup, Revision
-from postroom.settings.model import SHIPPED
+from postroom.settings.written import SHIPPED
 from postroom.testing.case import HeldFiles
 
 FILES = HeldFiles()

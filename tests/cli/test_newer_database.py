@@ -10,7 +10,7 @@ import pytest
 from tests.app.living import PORTS
 from tests.cli.command import postroom
 from tests.services.ready_file import ready_file
-from tests.system.telemetry.spans import recording
+from tests.support.spans import recording
 
 
 @pytest.fixture(autouse=True)

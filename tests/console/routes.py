@@ -13,7 +13,7 @@ from postroom.household.wiring.store import connect_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint
 from tests.app.living import Living
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 
 async def routes(home: Living, method: str) -> list[str]:

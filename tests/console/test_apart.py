@@ -113,7 +113,7 @@ async def test_while_the_messenger_is_away_pages_say_so_and_nothing_is_done(home
 
 def _dead_letter(path: Path) -> str:
     """Left behind by a household of yesterday."""
-    from tests.world.store.delivery_rows import new_id, request_row
+    from tests.support.delivery_rows import new_id, request_row
 
     row, letter_id = request_row(status="dead_lettered"), new_id()
     with sqlite3.connect(path) as connection:

@@ -11,7 +11,7 @@ from postroom.kernel.serving.streams import End, StreamEvent
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.overview.today import told
 from tests.clock import FakeClock
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 # -- Open pages hear of changes by one question to the store, and of none that is not theirs --
 

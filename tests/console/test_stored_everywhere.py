@@ -26,7 +26,7 @@ from tests.console.attended import ALWAYS_QUIET, attention_of, say, wish
 from tests.console.browser import Site, console_site
 from tests.console.payloads import PAYLOADS, WATCH
 from tests.console.routes import pattern, routes
-from tests.world.store.delivery_rows import NOON_US, new_id
+from tests.support.delivery_rows import NOON_US, new_id
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
 

@@ -18,7 +18,7 @@ from postroom.kernel.values.ids import IdMint
 from tests.app.living import LIFTED, QUICK
 from tests.console.browser import Site, console_site
 from tests.console.payloads import PAYLOADS, WATCH
-from tests.world.store.delivery_rows import attempt_row, request_row
+from tests.support.delivery_rows import attempt_row, request_row
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
 _TOGETHER = 5  # in one text: any of them that ran would be noticed

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, insert
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database, opened_file
 from tests.questions.sample_questions import new_question
-from tests.world.store.delivery_rows import NOON_US, request_row
-from tests.world.store.query_plans import query_plans
+from tests.support.delivery_rows import NOON_US, request_row
+from tests.support.query_plans import query_plans
 
 from postroom.butlers.model import Session, SessionStatus
 from postroom.conversations import history

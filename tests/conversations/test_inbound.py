@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 from tests.clock import START_US, FakeClock
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.conversations.inbound import (
     AGE_SECONDS,

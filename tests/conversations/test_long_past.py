@@ -15,7 +15,7 @@ from benchmarks.growth_rows import row_id
 from sqlalchemy import Connection
 from tests.conversations.test_history import ADA
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.planned import planned
+from tests.support.planned import planned
 
 from postroom.conversations import history
 from postroom.conversations.model import HistoryQuery

@@ -15,7 +15,7 @@ from tests.clock import FakeClock
 from tests.delivery.world import Tally, generous
 from tests.opened_database import ledger_of
 from tests.patience import PATIENCE_SECONDS
-from tests.world.store.sample_deliveries import new_delivery
+from tests.support.sample_deliveries import new_delivery
 
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.dispatcher import Recovery

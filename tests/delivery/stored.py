@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, select
-from tests.world.store.sample_deliveries import LEASE, NOON_US, SECOND
+from tests.support.sample_deliveries import LEASE, NOON_US, SECOND
 
 from postroom.delivery.model import Claim, NewDelivery
 from postroom.delivery.seams import Ledger

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from tests.all_tables import metadata
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
-from tests.system.counted import CountedLoops
-from tests.world.store.redis_server import fresh_prefix
+from tests.support.counted import CountedLoops
+from tests.support.redis_server import fresh_prefix
 
 from postroom.delivery.accept import Arrival
 from postroom.delivery.notify import deliver_envelope

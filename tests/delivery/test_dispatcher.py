@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Update
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
-from tests.world.store.sample_deliveries import new_delivery
+from tests.support.sample_deliveries import new_delivery
 
 from postroom.delivery.model import Claim, Lease
 from postroom.delivery.rules.policy import DeliveryPolicy

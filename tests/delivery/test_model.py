@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, fields
 
-from tests.world.store.sample_deliveries import new_delivery
+from tests.support.sample_deliveries import new_delivery
 
 from postroom.delivery.model import Carried
 from postroom.kernel.values.ids import altered

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.domain.envelopes import CONTEXT
+from tests.support.envelopes import CONTEXT
 
 from postroom.butlers.server import CORE_TOOL_NAMES
 from postroom.butlers.wire import build_notify_route

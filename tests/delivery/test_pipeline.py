@@ -10,7 +10,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 from tests.patience import PATIENCE_SECONDS
-from tests.world.store.deadlock import deadlock
+from tests.support.deadlock import deadlock
 
 from postroom.delivery.rules.breaker import BreakerPolicy, CircuitState
 from postroom.delivery.rules.retry import RetryPolicy

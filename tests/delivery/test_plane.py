@@ -9,8 +9,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 from tests.delivery.world import World, envelope
-from tests.domain.envelopes import spoiled
-from tests.world.store.sample_deliveries import NOON_US, ending, mint, new_delivery
+from tests.support.envelopes import spoiled
+from tests.support.sample_deliveries import NOON_US, ending, mint, new_delivery
 
 from postroom.delivery.model import Refusal
 from postroom.delivery.notify import deliver_envelope

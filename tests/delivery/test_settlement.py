@@ -13,8 +13,8 @@ import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
-from tests.world.store.sample_deliveries import LEASE, NOON_US, ending, new_delivery
+from tests.support.counted import CountedLoops
+from tests.support.sample_deliveries import LEASE, NOON_US, ending, new_delivery
 
 from postroom.delivery.dispatcher import Outcomes
 from postroom.delivery.rules.retry import RetryPolicy

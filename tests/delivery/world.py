@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ready_file import ready_file
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.accept import Acceptance, FirstWrite

@@ -18,8 +18,8 @@ from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_noti
 from tests.inbox.workshop import Workshop, workshop
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
-from tests.world.store.redis_server import fresh_prefix, own_redis
+from tests.support.counted import CountedLoops
+from tests.support.redis_server import fresh_prefix, own_redis
 
 from postroom.attention.model import AgentRule, Policy, Preset, QuietWindow
 from postroom.channels.email.building import mailbox

@@ -21,7 +21,7 @@ from tests.clock import FakeClock
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.inbox.workshop import Workshop, workshop
 from tests.opened_database import KINDS, opened_database
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.attention.attention import Attention
 from postroom.attention.model import Policy, Preset, QuietWindow

@@ -12,7 +12,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from sqlalchemy import select
 from tests.clock import FakeClock
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.delivery.plane import Plane
 from postroom.delivery.store.tables import delivery_requests

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import Connection, select, text
 from sqlalchemy.util import await_only
-from tests.world.store.intent_hosts import Host
+from tests.support.intent_hosts import Host
 
 from postroom.intents.store import intent_events
 from postroom.kernel.database.engine import PATIENCE_SECONDS, wait_for_turn

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import DBAPIError
 from tests.opened_database import KINDS, opened_database, opened_file
-from tests.world.store.intent_hosts import an_intent
-from tests.world.store.query_plans import query_plans
+from tests.support.intent_hosts import an_intent
+from tests.support.query_plans import query_plans
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.model import AgentIntent, IntentChange, IntentStatus

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 from tests.opened_database import KINDS, opened_database, opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.world.store.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, Reader
-from tests.world.store.query_plans import query_plans
+from tests.support.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, Reader
+from tests.support.query_plans import query_plans
 
 from postroom.intents.model import AgentIntent, IntentChange, IntentEventType, Step, StepKind
 from postroom.intents.moves import noted

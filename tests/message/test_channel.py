@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError, fields
 
 import pytest
-from tests.domain.envelopes import REACT, REPLY, SEND
+from tests.support.envelopes import REACT, REPLY, SEND
 
 from postroom.channels.capabilities import TELEGRAM
 from postroom.kernel.values.errors import ValidationError

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +36,20 @@ def test_every_error_of_ours_says_whether_trying_again_can_help() -> None:
     kinds = list(PostroomError.__subclasses__())
     kinds += [inner for kind in kinds for inner in kind.__subclasses__()]
     assert {kind.error_class for kind in kinds} == set(ErrorClass)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "delivery-states.md"
+
+
+def test_the_drawing_shows_every_move_and_no_other() -> None:
+    drawn = re.findall(r"^    (\w+) --> (\w+): (\w+)$", PAGE.read_text(), re.MULTILINE)
+
+    assert sorted(drawn) == sorted(
+        (str(before), str(after), str(event)) for (before, event), after in TRANSITIONS.items()
+    )
+
+
+def test_every_state_is_explained() -> None:
+    explained = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)
+
+    assert explained == [str(status) for status in Status]

@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from tests.domain.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
+from tests.support.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
 
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.model import Snapshot, outcome_of

@@ -16,7 +16,7 @@ from tests.cli.command import Done, postroom, postroom_beside
 from tests.services.ports import free_port
 
 from postroom.kernel.values.principal import Principal, Role
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 
 def documents(done: Done) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, insert, update
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.delivery_rows import NOON_US, new_id, request_row, write
+from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.reading.counts import DeadLetterCounts

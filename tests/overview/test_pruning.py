@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, Boolean, Connection, Float, Integer, SmallInt
 from tests.app.living import LIFTED, QUICK, living
 from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.services import warm_process
-from tests.world.store.delivery_rows import NOON_US, attempt_row, new_id, request_row, write
+from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_row, write
 
 from postroom.approvals.store.tables import pending_actions
 from postroom.attention.store import notice_sends

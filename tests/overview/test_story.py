@@ -12,8 +12,8 @@ from sqlalchemy import insert
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, generous, living_world
 from tests.opened_database import KINDS, opened_database, opened_file
-from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
-from tests.world.store.query_plans import query_plans
+from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
+from tests.support.query_plans import query_plans
 
 from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.reading.file import DeliveryQuery, RowPage

@@ -12,7 +12,7 @@ from tests.telephone import CHATGPT, OWNER, Answer, Telephone, settings_for, tel
 
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANN = Principal(Role.USER, "ann")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.domain.markdown_texts import markdown
 from tests.sandbox.client import Client
+from tests.support.markdown_texts import markdown
 
 from postroom.channels.telegram.building import bodies
 from postroom.kernel.values.ids import DeliveryId

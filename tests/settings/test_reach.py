@@ -24,7 +24,8 @@ from postroom.kernel.values.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.settings.reach import HttpPeer, call_once
+from postroom.settings.peer import HttpPeer
+from postroom.settings.reach import call_once
 
 ON = {"approvals": {"enabled": True, "ask_owner": False}}
 

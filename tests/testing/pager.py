@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from postroom.kernel.http.answers import wait_seconds
 from postroom.kernel.http.call import HttpAnswer as Answer
-from postroom.kernel.http.call import HttpCall, wait_seconds
+from postroom.kernel.http.call import HttpCall
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,

@@ -23,7 +23,7 @@ from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.wire import wish_object
 from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or set POSTROOM_URL and POSTROOM_TOKEN"
 _LOOK_SECONDS: Final = 25  # less than what proxies cut

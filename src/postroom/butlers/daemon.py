@@ -24,7 +24,7 @@ from postroom.kernel.values.ids import SECOND_US, is_uuid, parse_text, seconds, 
 from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels
 from postroom.message.wire import argument_error, notify_document, notify_error
-from postroom.settings.reach import Peer
+from postroom.settings.peer import Peer
 from postroom.settings.roster import ButlerConfig
 
 

@@ -18,8 +18,8 @@ from postroom.kernel.values.ids import is_uuid
 from postroom.kernel.values.principal import Principal, SessionPrincipal
 from postroom.message.delivery import Format, Intent
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, WISH_SCHEMAS, argument_error, notify_error
-from postroom.settings.model import SPOKEN
 from postroom.settings.roster import MESSENGER
+from postroom.settings.written import SPOKEN
 
 REVISE_DESCRIPTION: Final = """\
 Give a message you sent with `notify` another text, by the `delivery.delivery_id` of its answer.

@@ -33,7 +33,7 @@ from postroom.message.channel import KnownChannels, Outbound
 from postroom.message.delivery import DeliveryFailure
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import notify_error, notify_response, parse_notify
-from postroom.settings.reach import Peer
+from postroom.settings.peer import Peer
 
 _MARGIN_SECONDS: Final = 10.0
 

@@ -29,8 +29,8 @@ from postroom.kernel.values.errors import SettingsError, StoreUnavailable, UserE
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings import Settings
+from postroom.settings.connections import home_of, replace_file
 from postroom.settings.load import from_process, source_of
-from postroom.settings.reach import home_of, replace_file
 
 if TYPE_CHECKING:
     from postroom.household.wiring.console import RunningHousehold

@@ -18,8 +18,8 @@ from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.message.channel import AUTO
 from postroom.settings.glance import SettingsGlance, glance_from_process
-from postroom.settings.model import DEFAULT_CHANNEL, SPOKEN
 from postroom.settings.reach import Elsewhere, elsewhere
+from postroom.settings.written import DEFAULT_CHANNEL, SPOKEN
 
 _NOT_THERE: Final = "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
 _MUTED: Final = 3  # the exit code of what is stored and not sent

@@ -16,8 +16,15 @@ from postroom.kernel.values.ids import record
 from postroom.message.channel import AUTO, KnownChannels, Outbound
 from postroom.message.delivery import Intent
 from postroom.message.outgoing import Outcome, Outgoing, refused
-from postroom.message.wire import NOTIFY_V1, WISH_FIELDS, argument_error, notify_error, notify_response, parse_notify
-from postroom.settings.reach import Peer
+from postroom.message.wire import (
+    NOTIFY_V1,
+    WISH_FIELDS,
+    argument_error,
+    notify_error,
+    notify_response,
+    parse_notify,
+)
+from postroom.settings.peer import Peer
 
 _MAX_WAIT_SECONDS: Final = 600.0
 _NOTE_SECONDS: Final = 2.0

@@ -47,7 +47,7 @@ from postroom.message.wire import WISH_SCHEMAS, argument_error, notify_error
 from postroom.overview.story import DeliveryReason as Explanation
 from postroom.overview.story import NothingKnown, SeveralMeant
 from postroom.questions.asked_people import AskedPeople
-from postroom.settings.model import SPOKEN
+from postroom.settings.written import SPOKEN
 
 # -- An answer that has a `status` and an `error_class` of its own, as HTTP ---
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from postroom.household.wiring.store import connect_store
-from postroom.kernel.audit import NewAudit, StoredAudit
+from postroom.kernel.audit import NewAudit
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import PostroomError

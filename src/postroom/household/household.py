@@ -99,7 +99,7 @@ from postroom.message.channel import Channel, Outbound
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
 from postroom.settings.listeners import Listeners, bounds_of
-from postroom.settings.reach import Peer
+from postroom.settings.peer import Peer
 from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints
 
 

@@ -32,7 +32,7 @@ from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import Routed, read_response, read_routed
-from postroom.settings.reach import HttpPeer, Peer
+from postroom.settings.peer import HttpPeer, Peer
 from postroom.settings.roster import MESSENGER, Endpoints
 
 

@@ -1,4 +1,4 @@
-"""Somebody who wants to be told of news over HTTP."""
+"""News for those who subscribed to it over HTTP: signed, timestamped, tried again, and given up on in the end."""
 
 from __future__ import annotations
 
@@ -94,7 +94,6 @@ class Notice:
 
 # How a webhook is signed: as standardwebhooks.com defines it, so that receivers' libraries understand it.
 
-
 _ENCODED: Final = "whsec_"
 
 
@@ -118,27 +117,12 @@ def _key(secret: str) -> bytes:
         return secret.encode()
 
 
-# Tell subscribers what happened: signed, timestamped, tried again, and given up on in the end.
-
+# Tell them.
 
 FORMER_HEADER: Final = "X-Postroom-Signature"  # from before Standard Webhooks; stays for one release
 PAUSES_SECONDS: Final = (30.0, 120.0, 600.0)
 _SUBSCRIBERS_AT_ONCE: Final = 100
 _log = structlog.get_logger("postroom.webhooks")
-
-
-class NoticeStore(Protocol):
-    async def waiting(self, now_us: int) -> tuple[Sequence[str], int | None]:
-        """The subscriptions something is due for, and when there will be more."""
-        ...
-
-    async def next_of(self, subscription_id: str, now_us: int) -> Notice | None:
-        """The oldest that is due for this subscription."""
-        ...
-
-    async def settle(
-        self, notice_id: str, *, status: str, attempts: int, next_at_us: int, error: str | None
-    ) -> None: ...
 
 
 class Poster(Protocol):
@@ -153,7 +137,7 @@ class Poster(Protocol):
 class Webhooks:
     """Every subscriber has a queue of its own: one that does not answer holds up its own news and nothing else."""
 
-    store: NoticeStore
+    store: StoredWebhooks
     poster: Poster
     clock: Clock
     _queues: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -228,7 +212,69 @@ def former_signature(secret: str, timestamp: int, body: bytes) -> str:
     return f"t={timestamp},v1={digest}"
 
 
-# Subscriptions and the news on its way to them.
+# Notices to subscribers over HTTP: one POST, no redirects, nothing of the answer but its status.
+
+_TIMEOUT = aiohttp.ClientTimeout(total=10.0, sock_connect=5.0)
+
+
+class WebhookPost:
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
+        try:
+            async with self._session.post(url, data=body, headers=dict(headers), allow_redirects=False) as response:
+                return response.status
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise TargetUnavailable(f"the subscriber cannot be reached ({type(error).__name__})") from None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+# Subscriptions and the news on its way to them, on disk.
+
+_PENDING_INDEX = text("status = 'pending'")
+
+
+webhook_subscriptions = Table(
+    "webhook_subscriptions",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner_agent", Text, nullable=False),
+    Column("callback_url", Text, nullable=False),
+    Column("event_types", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    UniqueConstraint("owner_agent", "callback_url"),
+    schema=SHARED,
+)
+
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("subscription_id", Text, ForeignKey(webhook_subscriptions.c.id, ondelete="CASCADE"), nullable=False),
+    Column("event_type", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", BigInteger, nullable=False),
+    Column("last_error", Text),
+    Column("created_at", BigInteger, nullable=False),
+    CheckConstraint(one_of("status", ("pending", "delivered", "dead_lettered")), name="status"),
+    partial_index("ix_webhook_deliveries_next_at", "next_at", where=_PENDING_INDEX),
+    Index("ix_webhook_deliveries_subscription_id", "subscription_id"),
+    partial_index("ix_webhook_deliveries_queue", "subscription_id", "next_at", "id", where=_PENDING_INDEX),
+    schema=SHARED,
+)
 
 
 _PENDING = text("webhook_deliveries.status = 'pending'")  # as its index has it
@@ -342,70 +388,3 @@ def _subscription(row: Row[Any]) -> Subscription:
 
 def _notice(row: Row[Any]) -> Notice:
     return read(Notice, row)
-
-
-# Notices to subscribers over HTTP: one POST, no redirects, nothing of the answer but its status.
-
-
-_TIMEOUT = aiohttp.ClientTimeout(total=10.0, sock_connect=5.0)
-
-
-class WebhookPost:
-    def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
-
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
-        try:
-            async with self._session.post(url, data=body, headers=dict(headers), allow_redirects=False) as response:
-                return response.status
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise TargetUnavailable(f"the subscriber cannot be reached ({type(error).__name__})") from None
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-
-# Who wants to hear of events over HTTP, and what waits for them.
-
-
-_WEBHOOKS_PENDING = text("status = 'pending'")
-
-
-webhook_subscriptions = Table(
-    "webhook_subscriptions",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("owner_agent", Text, nullable=False),
-    Column("callback_url", Text, nullable=False),
-    Column("event_types", Text, nullable=False),
-    Column("secret", Text, nullable=False),
-    Column("active", Boolean, nullable=False),
-    Column("description", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
-    UniqueConstraint("owner_agent", "callback_url"),
-    schema=SHARED,
-)
-
-
-webhook_deliveries = Table(
-    "webhook_deliveries",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("subscription_id", Text, ForeignKey(webhook_subscriptions.c.id, ondelete="CASCADE"), nullable=False),
-    Column("event_type", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("next_at", BigInteger, nullable=False),
-    Column("last_error", Text),
-    Column("created_at", BigInteger, nullable=False),
-    CheckConstraint(one_of("status", ("pending", "delivered", "dead_lettered")), name="status"),
-    partial_index("ix_webhook_deliveries_next_at", "next_at", where=_WEBHOOKS_PENDING),
-    Index("ix_webhook_deliveries_subscription_id", "subscription_id"),
-    partial_index("ix_webhook_deliveries_queue", "subscription_id", "next_at", "id", where=_WEBHOOKS_PENDING),
-    schema=SHARED,
-)

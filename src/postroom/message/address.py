@@ -1,4 +1,4 @@
-"""When two addresses are the same: for trust, limits, idempotency and matching alike."""
+"""Addresses: when two are the same, which are closed, and who stands behind one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from postroom.kernel.values.ids import DeliveryId
+
+# When two addresses are the same: for trust, limits, idempotency and matching alike.
 
 _LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 

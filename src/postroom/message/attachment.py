@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final, Protocol
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import SECOND_US, is_uuid, record
 
-MOST_ATTACHMENTS: Final = 10
+_MOST_ATTACHMENTS: Final = 10
 _NAMES: Final = ("upload_id", "sha256", "name", "media_type", "size")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOST_BYTES: Final = 2**53 - 1
@@ -57,8 +57,8 @@ def read_attachments(fields: Fields) -> tuple[Attachment, ...]:
     if not isinstance(given, list):
         fields.complain("attachments", "must be a list", "list_required")
         return ()
-    if len(given) > MOST_ATTACHMENTS:
-        fields.complain("attachments", f"must have at most {MOST_ATTACHMENTS} entries", "too_many_files")
+    if len(given) > _MOST_ATTACHMENTS:
+        fields.complain("attachments", f"must have at most {_MOST_ATTACHMENTS} entries", "too_many_files")
         return ()
     return tuple(
         _read_attachment(Fields(one, fields.path(f"attachments[{index}]"), fields.complaints))
@@ -96,7 +96,6 @@ def attachments_of_text(text: str | None) -> tuple[Attachment, ...]:
 
 # A file that a caller has handed in, to go with one message of that caller.
 
-
 UPLOAD_LIFE_US: Final = 3600 * SECOND_US
 CLAIM_US: Final = 60 * SECOND_US
 """How long a delivery that took an upload has to appear in the ledger before another may take it."""
@@ -132,7 +131,7 @@ class Upload:
         )
 
 
-# Where the bytes of files are.
+# Where the bytes are, and what takes them over.
 
 
 class FileContents(Protocol):
@@ -141,9 +140,6 @@ class FileContents(Protocol):
     async def read(self, attachment: Attachment) -> bytes:
         """Raises InternalError when they are gone, and StoreUnavailable when they cannot be reached now."""
         ...
-
-
-# What taking files over needs from the world, by shape alone.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

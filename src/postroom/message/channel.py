@@ -1,4 +1,4 @@
-"""One account of a household on one channel: what it can do, and how it is doing."""
+"""A channel as the rest of the house knows it: what it can do, and what it may be asked."""
 
 from __future__ import annotations
 
@@ -12,31 +12,7 @@ from postroom.message.delivery import Message, Receipt
 from postroom.message.inbound import InboundFile, InboundMessage, InboundTrouble, Listened
 from postroom.message.outgoing import Outcome, Outgoing
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountHealth:
-    circuit: str
-    reason: str | None = None
-    """Why the circuit is not closed."""
-    retry_after_seconds: float | None = None
-    throttled_seconds: float | None = None
-    """How long the provider has asked us to wait."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedAccount:
-    name: str
-    kind: str
-    configured: bool
-    capabilities: Capabilities
-    health: AccountHealth | None = None
-    """None while the part that sends cannot be asked."""
-    trouble: InboundTrouble | None = None
-    """What keeps it from hearing people, if anything does."""
-
-
 # What a channel can do, in its own words: whatever would ask for a channel's name asks this instead.
-
 
 Unit = Literal["utf16", "bytes", "characters"]
 Style = Literal["chat", "letter"]
@@ -120,12 +96,37 @@ def _plain(identity: str) -> str:
 
 # Names that no account may have, because they mean something wherever a channel is named.
 
-
 AUTO: Final = "auto"
 """The first channel that is set up, in the person's own order."""
 RESERVED_NAMES: Final = frozenset({AUTO, "console", "desk"})
 
-# What the work needs from the world, by shape alone.
+
+# An account of a household on a channel.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountHealth:
+    circuit: str
+    reason: str | None = None
+    """Why the circuit is not closed."""
+    retry_after_seconds: float | None = None
+    throttled_seconds: float | None = None
+    """How long the provider has asked us to wait."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedAccount:
+    name: str
+    kind: str
+    configured: bool
+    capabilities: Capabilities
+    health: AccountHealth | None = None
+    """None while the part that sends cannot be asked."""
+    trouble: InboundTrouble | None = None
+    """What keeps it from hearing people, if anything does."""
+
+
+# What a channel is, by shape alone.
 
 
 class Channel(Protocol):

@@ -10,19 +10,6 @@ from typing import TYPE_CHECKING, Final
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
 
-# What keeps a channel from hearing people, in one sentence, and since when.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboundTrouble:
-    channel: str
-    sentence: str
-    since_us: int
-
-
-# How far it is certain who acted, and what was odd about it.
-
-
 if TYPE_CHECKING:
     pass
 
@@ -201,3 +188,13 @@ class InboundReply:
     thread: str = ""
     """Of what they wrote, for an answer to it."""
     assurance: Assurance = Assurance.CHANNEL
+
+
+# What keeps a channel from hearing people, in one sentence, and since when.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboundTrouble:
+    channel: str
+    sentence: str
+    since_us: int

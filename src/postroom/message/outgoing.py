@@ -1,4 +1,4 @@
-"""What became of an outgoing message, as far as it is known when the waiting ends."""
+"""A message on its way out, as every part of the house hands it to the next, and what became of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,60 @@ from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Sta
 from postroom.message.inbound import InboundMessage
 from postroom.message.markup import Markup
 from postroom.message.wishes import AttentionWish
+
+SEVERAL_AGENTS: Final = ", "  # between the askers whose words one message passes on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """Lineage of the inbound request that a reply or a reaction answers."""
+
+    request_id: str
+    source_channel: str
+    source_endpoint_identity: str
+    source_sender_identity: str
+    source_thread_identity: str | None = None
+    received_at: str | None = None
+
+
+@record
+class Outgoing:
+    """
+    What is to be said, to whom and for whom; without a recipient, to the owner.
+
+    `markup`, `revises`, `deletes` and `follows` are for the household itself: notify.v1, which agents speak, has none
+    of them. What `revises` a delivery goes where that one went; without a message it changes the buttons alone, and
+    with `deletes` the message is to be gone. What `follows` one is a reply to it. What is `released` has waited for its
+    moment, or need not: nothing holds it again. `asker` is the agent whose words the household passes on, where it
+    speaks itself, and with `repeats` they are those that stand on an earlier message of the same request already.
+    `handed_by` is the part that its sender called, where that was not the messenger itself.
+    """
+
+    origin_butler: str
+    channel: str
+    message: str
+    intent: Intent = Intent.SEND
+    recipient: str | None = None
+    subject: str | None = None
+    emoji: str | None = None
+    context: RequestContext | None = None
+    idempotency_key: str | None = None
+    priority: Priority = Priority.MEDIUM
+    on_uncertain: OnUncertain | None = None
+    markup: Markup | None = None
+    revises: DeliveryId | None = None
+    deletes: bool = False
+    follows: DeliveryId | None = None
+    format: Format = Format.PLAIN
+    attachments: tuple[Attachment, ...] = ()
+    wish: AttentionWish | None = None
+    released: bool = False
+    asker: str | None = None
+    repeats: bool = False
+    handed_by: str | None = None
+
+
+# What became of it, as far as it is known when the waiting ends.
 
 
 class AnswerStatus(StrEnum):
@@ -71,63 +125,8 @@ _ANSWERS = {
     Status.DEAD_LETTERED: AnswerStatus.ERROR,
 }
 
-# A message on its way out, as every part of the house hands it to the next.
-
-
-SEVERAL_AGENTS: Final = ", "  # between the askers whose words one message passes on
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestContext:
-    """Lineage of the inbound request that a reply or a reaction answers."""
-
-    request_id: str
-    source_channel: str
-    source_endpoint_identity: str
-    source_sender_identity: str
-    source_thread_identity: str | None = None
-    received_at: str | None = None
-
-
-@record
-class Outgoing:
-    """
-    What is to be said, to whom and for whom; without a recipient, to the owner.
-
-    `markup`, `revises`, `deletes` and `follows` are for the household itself: notify.v1, which agents speak, has none
-    of them. What `revises` a delivery goes where that one went; without a message it changes the buttons alone, and
-    with `deletes` the message is to be gone. What `follows` one is a reply to it. What is `released` has waited for its
-    moment, or need not: nothing holds it again. `asker` is the agent whose words the household passes on, where it
-    speaks itself, and with `repeats` they are those that stand on an earlier message of the same request already.
-    `handed_by` is the part that its sender called, where that was not the messenger itself.
-    """
-
-    origin_butler: str
-    channel: str
-    message: str
-    intent: Intent = Intent.SEND
-    recipient: str | None = None
-    subject: str | None = None
-    emoji: str | None = None
-    context: RequestContext | None = None
-    idempotency_key: str | None = None
-    priority: Priority = Priority.MEDIUM
-    on_uncertain: OnUncertain | None = None
-    markup: Markup | None = None
-    revises: DeliveryId | None = None
-    deletes: bool = False
-    follows: DeliveryId | None = None
-    format: Format = Format.PLAIN
-    attachments: tuple[Attachment, ...] = ()
-    wish: AttentionWish | None = None
-    released: bool = False
-    asker: str | None = None
-    repeats: bool = False
-    handed_by: str | None = None
-
 
 # What the household itself says to one who wrote to it, in the place where they wrote.
-
 
 _ORIGIN: Final = "messenger"
 
@@ -152,7 +151,6 @@ def said_back(message: InboundMessage, words: str, *, key: str, request_id: str)
 
 
 # Who sends the e-mail copies of the inbox.
-
 
 INBOX_AGENT: Final = "inbox"  # who speaks where no program does
 

@@ -1,4 +1,4 @@
-"""What an agent asks for a message beyond its text, as it stands beside the message on a wire."""
+"""notify.v1 and notify_response.v1: what an agent asks for and what it is answered, and the one validator of both."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Sta
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, RequestContext, refused
 from postroom.message.wishes import AttentionWish, Urgency
 
+# What it asks for beyond its text.
+
 WISH_FIELDS: Final = ("urgency", "category", "thread", "supersedes", "needs_ack", "expires_in_seconds")
 MAX_NAME_CHARACTERS: Final = 200
-SHORTEST_LIFE_SECONDS: Final = 1
-LONGEST_LIFE_SECONDS: Final = 30 * 86_400
+_SHORTEST_LIFE_SECONDS: Final = 1
+_LONGEST_LIFE_SECONDS: Final = 30 * 86_400
 _URGENCIES: Final = {str(one): one for one in Urgency}
 _NAME: Final = {"type": "string", "maxLength": MAX_NAME_CHARACTERS}
 
@@ -51,8 +53,8 @@ WISH_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     "needs_ack": {"type": "boolean", "description": "A person has to acknowledge it."},
     "expires_in_seconds": {
         "type": "integer",
-        "minimum": SHORTEST_LIFE_SECONDS,
-        "maximum": LONGEST_LIFE_SECONDS,
+        "minimum": _SHORTEST_LIFE_SECONDS,
+        "maximum": _LONGEST_LIFE_SECONDS,
         "description": "Not worth showing after this.",
     },
 }
@@ -99,11 +101,11 @@ def _expires(fields: Fields) -> int | None:
     if asked is None:
         return None
     whole = isinstance(asked, int) and not isinstance(asked, bool)
-    if whole and SHORTEST_LIFE_SECONDS <= asked <= LONGEST_LIFE_SECONDS:
+    if whole and _SHORTEST_LIFE_SECONDS <= asked <= _LONGEST_LIFE_SECONDS:
         return int(asked)
     fields.complain(
         "expires_in_seconds",
-        f"must be a whole number of seconds from {SHORTEST_LIFE_SECONDS} to {LONGEST_LIFE_SECONDS}",
+        f"must be a whole number of seconds from {_SHORTEST_LIFE_SECONDS} to {_LONGEST_LIFE_SECONDS}",
         "out_of_range",
     )
     return None
@@ -111,12 +113,11 @@ def _expires(fields: Fields) -> int | None:
 
 # The notify.v1 envelope and its one validator.
 
-
 NOTIFY_V1: Final = "notify.v1"
 MAX_MESSAGE_CHARACTERS: Final = 100_000
 MAX_MARKDOWN_CHARACTERS: Final = 20_000  # it is read in one go, and badly nested brackets take their time
 MAX_SUBJECT_CHARACTERS: Final = 500
-MAX_ADDRESS_CHARACTERS: Final = 320
+_MAX_ADDRESS_CHARACTERS: Final = 320
 MAX_REQUEST_ID_CHARACTERS: Final = 128
 MAX_KEY_CHARACTERS: Final = 200
 
@@ -169,7 +170,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
     if subject and _NO_LINE.search(subject):
         delivery.complain("subject", "must be a single line", "line_break")
-    recipient = delivery.optional_text("recipient", maximum=MAX_ADDRESS_CHARACTERS)
+    recipient = delivery.optional_text("recipient", maximum=_MAX_ADDRESS_CHARACTERS)
     emoji = delivery.optional_text("emoji", maximum=32)
 
     attachments = read_attachments(delivery)
@@ -275,8 +276,8 @@ def _context(top: Fields, intent: str, can: Capabilities) -> RequestContext | No
     context = RequestContext(
         request_id=given.text("request_id", maximum=MAX_REQUEST_ID_CHARACTERS).strip(),
         source_channel=given.text("source_channel", maximum=64).strip(),
-        source_endpoint_identity=given.text("source_endpoint_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
-        source_sender_identity=given.text("source_sender_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_endpoint_identity=given.text("source_endpoint_identity", maximum=_MAX_ADDRESS_CHARACTERS).strip(),
+        source_sender_identity=given.text("source_sender_identity", maximum=_MAX_ADDRESS_CHARACTERS).strip(),
         source_thread_identity=given.optional_text("source_thread_identity", maximum=1000),
         received_at=given.optional_text("received_at", maximum=64),
     )
@@ -306,7 +307,6 @@ def _check_thread(fields: Fields, intent: str, can: Capabilities, thread: str | 
 
 
 # notify_response.v1: an outcome as it goes over a wire, and as it is read from one.
-
 
 _ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}
 _ANSWERS: Final = {str(one): one for one in AnswerStatus}
@@ -445,21 +445,7 @@ def _object(answer: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# A text of either format, for where nothing can be styled.
-
-
-def plain_words(text: str, format: Format) -> str:
-    """Plain text to the letter; Markdown as text that reads well and says where its links lead."""
-    if format is Format.PLAIN or not text:
-        return text
-    from postroom.kernel.text.markdown import parse  # costs a plain household nothing
-    from postroom.kernel.text.rich import readable
-
-    return readable(parse(text))
-
-
 # What a butler made of a route.
-
 
 NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
 
@@ -472,3 +458,16 @@ class Routed:
     finished: bool = False
     error: PostroomError | None = None
     retryable: bool = False
+
+
+# A text of either format, for where nothing can be styled.
+
+
+def plain_words(text: str, format: Format) -> str:
+    """Plain text to the letter; Markdown as text that reads well and says where its links lead."""
+    if format is Format.PLAIN or not text:
+        return text
+    from postroom.kernel.text.markdown import parse  # costs a plain household nothing
+    from postroom.kernel.text.rich import readable
+
+    return readable(parse(text))

@@ -10,8 +10,6 @@ from typing import Final
 
 from postroom.kernel.values.ids import record
 
-# How much may go wrong, and how soon a person should know.
-
 
 class Risk(StrEnum):
     LOW = "low"
@@ -141,7 +139,6 @@ def derived_id(*parts: object) -> str:
 
 
 # Why a message is not shown now, in a word or two; `why` says it in sentences.
-
 
 _WORDS: Final[Mapping[str, str]] = {
     Because.QUIET: "quiet hours",

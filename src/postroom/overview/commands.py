@@ -76,7 +76,8 @@ def _print(entries: list[dict[str, Any]], names: dict[str, str], zone: str) -> N
 
 async def _here(settings: Settings, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
     from postroom.household.wiring.store import open_store
-    from postroom.kernel.audit import AuditQuery, StoredAudit
+    from postroom.kernel.audit import AuditQuery
+    from postroom.kernel.database.audit import StoredAudit
     from postroom.kernel.values.ids import IdMint
     from postroom.overview.acts import AuditBody
     from postroom.overview.audit import actors_of

@@ -45,7 +45,7 @@ from postroom.delivery.store.tables import (
 from postroom.inbox.store.waiting import deferred_emails, notifications
 from postroom.intents.model import TERMINAL as ENDED
 from postroom.intents.store import intents
-from postroom.kernel.audit import audit_entries
+from postroom.kernel.database.audit import audit_entries
 from postroom.kernel.database.engine import Database, looked_up
 from postroom.kernel.guard.answered_once import idempotency_keys
 from postroom.kernel.webhooks import webhook_deliveries

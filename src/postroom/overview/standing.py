@@ -12,8 +12,8 @@ from postroom.kernel.running.terminal import say, say_json
 from postroom.kernel.values.ids import parse_text
 from postroom.kernel.values.principal import OPERATOR
 from postroom.kernel.values.zones import relative
+from postroom.settings.connections import Caller, Connection, NoHousehold
 from postroom.settings.glance import SettingsGlance, glance_from_process
-from postroom.settings.reach import Caller, Connection, NoHousehold
 
 _SECONDS: Final = 3.0
 _NEXT: Final = {

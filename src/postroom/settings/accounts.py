@@ -13,9 +13,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from postroom.kernel.running.process import Secret, SecretUrl
 from postroom.kernel.values.fields import did_you_mean
 
-# What every section of the settings is made of.
-
-
 _LONGEST_SECONDS = 366 * 24 * 3600
 Positive = Annotated[int, Field(gt=0, le=10**9)]
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
@@ -29,7 +26,7 @@ class SettingsSection(BaseModel):
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Tls = Literal["starttls", "tls", "none"]
-FACTORY: Final = "factory"
+_FACTORY: Final = "factory"
 
 
 class TelegramSettings(SettingsSection):
@@ -270,7 +267,7 @@ class Account:
 def kind_of_options(options: AccountOptions) -> str:
     match options:
         case ChannelSettings():
-            return FACTORY
+            return _FACTORY
         case TelegramSettings():
             return "telegram"
         case EmailSettings():
@@ -294,7 +291,7 @@ def section_of_table(table: object) -> type[SettingsSection]:
 def _read(table: Any) -> Any:
     if isinstance(table, SettingsSection):
         return table
-    if isinstance(table, Mapping) and not table.keys() & {"kind", FACTORY}:
+    if isinstance(table, Mapping) and not table.keys() & {"kind", _FACTORY}:
         raise wrong_key(("kind",), f"is required, one of {', '.join(ACCOUNT_SECTIONS)}; or a factory of your own")
     return section_of_table(table).model_validate(table)
 

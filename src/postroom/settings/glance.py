@@ -13,43 +13,18 @@ from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import web_address
 from postroom.settings import butlers as shipped
-from postroom.settings.load import gather
-from postroom.settings.model import SHIPPED
+from postroom.settings.written import SHIPPED, gather
 
 if TYPE_CHECKING:
     from postroom.settings.model import Settings
 
-KEYS: Final = frozenset(
-    {
-        *("home", "url", "token", "database_url", "redis_url", "roster", "host", "allowed_hosts", "allowed_origins"),
-        *(
-            "endpoints",
-            "sandbox",
-            "limits",
-            "retry",
-            "breaker",
-            "timeouts",
-            "delivery",
-            "messages",
-            *SHIPPED,
-        ),
-        *(
-            "ask",
-            "questions",
-            "approvals",
-            "inbox",
-            "desk",
-            "serving",
-            "postgres",
-            "retention",
-            "household",
-            "owner",
-            "contacts",
-            "connectors",
-        ),
-        *("channels", "ports", "telemetry", "attention", "conversations"),
-    }
+_OF_COMMANDS: Final = "home url token roster host endpoints delivery channels ports"
+_OF_THE_HOUSEHOLD: Final = (
+    "database_url redis_url allowed_hosts allowed_origins sandbox limits retry breaker timeouts messages ask questions "
+    "approvals inbox desk serving postgres retention household owner contacts connectors telemetry attention "
+    "conversations"
 )
+KEYS: Final = frozenset((*_OF_COMMANDS.split(), *SHIPPED, *_OF_THE_HOUSEHOLD.split()))
 _SHIPPED: Final = Path(shipped.__path__[0])
 _LONGEST_WAIT_SECONDS: Final = 600.0
 _API_PORT: Final = 40200  # as in the model of all settings

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 from postroom.kernel.serving.mcp import SessionBounds
 from postroom.kernel.serving.servers import Bounds, CallerConnections, bind_patiently, port_of
 from postroom.kernel.values.fields import web_address
-from postroom.settings import ServingSettings, Settings
+from postroom.settings import Ports, ServingSettings, Settings
+
+
+def where_set(part: str) -> str:
+    """A butler of the household's own has its port in its file alone."""
+    return f"with POSTROOM_PORTS__{part.upper()}" if part in Ports.model_fields else f"in {part}/butler.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +26,7 @@ class Listeners:
 
     async def bind(self, wanted: Mapping[str, int]) -> None:
         for part, port in wanted.items():
-            self._sockets[part] = await bind_patiently(part, self.settings.host, port)
+            self._sockets[part] = await bind_patiently(part, self.settings.host, port, where_set=where_set(part))
             self.stack.callback(self._sockets[part].close)
 
     def __getitem__(self, part: str) -> socket.socket:

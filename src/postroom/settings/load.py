@@ -1,14 +1,11 @@
-"""What was written, and where: files, then environment, then the command line; nothing of it is checked yet."""
+"""Read the settings: file, then environment, then the command line; each one wins over the one before."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -17,118 +14,7 @@ from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import did_you_mean, words
 from postroom.settings.accounts import section_of_table
 from postroom.settings.model import Settings
-
-# The three names the messenger's specification gives to its credentials.
-CREDENTIALS = {
-    "BUTLER_TELEGRAM_TOKEN": ("telegram", "token"),
-    "BUTLER_EMAIL_ADDRESS": ("email", "address"),
-    "BUTLER_EMAIL_PASSWORD": ("email", "password"),
-}
-_NOT_KEYS = {"POSTROOM_CONFIG"}
-_NOT_OURS = "POSTROOM_TEST_"  # where the tests find their own servers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
-    values: dict[str, Any]
-    sources: dict[str, str]  # for every key that was set, where it came from
-    file: Path
-
-
-def gather(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> Gathered:
-    sources: dict[str, str] = {}
-    home = _home(environment, overrides)
-    file = Path(environment.get("POSTROOM_CONFIG") or home / "postroom.toml")
-    values = _from_file(file, sources, required="POSTROOM_CONFIG" in environment)
-    _merge(values, _from_file(home / "secrets.toml", sources))
-    for name, value in _from_environment(environment).items():
-        _set(values, name, value[0])
-        sources[".".join(name)] = value[1]
-    for key, override in overrides.items():
-        if override is not None:
-            _set(values, tuple(key.split(".")), override)
-            sources[key] = "command line"
-    values["home"] = home
-    return Gathered(values=values, sources=sources, file=file)
-
-
-def _home(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> Path:
-    chosen = overrides.get("home") or environment.get("POSTROOM_HOME")
-    if chosen:
-        return Path(chosen).expanduser()
-    data = environment.get("XDG_DATA_HOME") or Path(environment.get("HOME") or Path.home()) / ".local" / "share"
-    return Path(data) / "postroom"
-
-
-def _from_file(file: Path, sources: dict[str, str], *, required: bool = False) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if required:
-            raise SettingsError(
-                f"{file}: no such file, though POSTROOM_CONFIG names it; correct or unset that variable."
-            ) from None
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read ({error}); check its owner and its mode.") from None
-    try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{file}: is not valid TOML ({error}); mend that line.") from None
-    for key in _keys(values):
-        sources[key] = str(file)
-    return values
-
-
-def _keys(values: Mapping[str, Any], prefix: str = "") -> list[str]:
-    found: list[str] = []
-    for name, value in values.items():
-        key = f"{prefix}{name}"
-        found += _keys(value, f"{key}.") if isinstance(value, dict) else [key]
-    return found
-
-
-def _from_environment(environment: Mapping[str, str]) -> dict[tuple[str, ...], tuple[Any, str]]:
-    found: dict[tuple[str, ...], tuple[Any, str]] = {}
-    for variable, key in CREDENTIALS.items():
-        if environment.get(variable):
-            found[key] = (environment[variable], variable)
-    for variable, text in environment.items():
-        if not variable.startswith("POSTROOM_") or variable in _NOT_KEYS or variable.startswith(_NOT_OURS):
-            continue
-        path = tuple(variable.removeprefix("POSTROOM_").lower().split("__"))
-        found[path] = (_value(text), variable)
-    return found
-
-
-def _value(text: str) -> Any:
-    """Tables and lists are written as JSON; everything else is read by its type."""
-    if text[:1] in ("{", "["):
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError:
-            return text
-    return text
-
-
-def _set(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for name in path[:-1]:
-        inner = values.setdefault(name, {})
-        if not isinstance(inner, dict):
-            inner = values[name] = {}
-        values = inner
-    values[path[-1]] = value
-
-
-def _merge(values: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for name, value in more.items():
-        if isinstance(value, dict) and isinstance(values.get(name), dict):
-            _merge(values[name], value)
-        else:
-            values[name] = value
-
-
-# Read the settings: file, then environment, then the command line; each one wins over the one before.
+from postroom.settings.written import Gathered, gather
 
 
 def load(environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:
@@ -190,8 +76,60 @@ def from_process(overrides: Mapping[str, Any] | None = None) -> tuple[Settings, 
     return load(os.environ, overrides)
 
 
-# Write the owner's chat into the text of a settings file, and leave every other byte of it alone.
+# What somebody probably meant by a key that a model does not know.
 
+
+def unknown_key(model: type[BaseModel], path: tuple[int | str, ...]) -> str:
+    """The end of the sentence; `path` leads from the model to the key."""
+    inner: type[BaseModel] | None = model
+    for name in path[:-1]:
+        inner = _below(inner, name)
+    return did_you_mean(str(path[-1]), _keys_of(inner) if inner else ())
+
+
+def _below(model: type[BaseModel] | None, name: int | str) -> type[BaseModel] | None:
+    """The place in a list, or a name of the person's own choosing, is no field."""
+    if model is None or str(name) not in model.model_fields:
+        return model
+    return _model_in(model.model_fields[str(name)].annotation)
+
+
+def _keys_of(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    candidates = (annotation, *get_args(annotation))
+    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+# `${VARIABLE}` in what was written stands for that variable's value.
+
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class MissingVariable(NamedTuple):
+    key: str
+    variable: str
+
+
+def resolve(value: Any, environment: Mapping[str, str], missing: list[MissingVariable], key: str = "") -> Any:
+    """Every text in it, however deep; what is not set is noted under its key, and stands for nothing."""
+    if isinstance(value, Mapping):
+        return {name: resolve(inner, environment, missing, _within(key, name)) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [resolve(inner, environment, missing, _within(key, number)) for number, inner in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+    missing += [MissingVariable(key, name) for name in _VARIABLE.findall(value) if name not in environment]
+    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+
+
+def _within(key: str, name: object) -> str:
+    return f"{key}.{name}" if key else str(name)
+
+
+# Write the owner's chat into the text of a settings file, and leave every other byte of it alone.
 
 _HEADER = re.compile(r"^[ \t]*\[[ \t]*owner[ \t]*\][ \t]*(#[^\r\n]*)?(?=\r?$)", re.M)
 _NEXT_TABLE = re.compile(r"^[ \t]*\[", re.M)
@@ -231,61 +169,3 @@ def _parsed(text: str) -> dict[str, Any] | None:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
-
-
-# What somebody probably meant by a key that a model does not know.
-
-
-def unknown_key(model: type[BaseModel], path: tuple[int | str, ...]) -> str:
-    """The end of the sentence; `path` leads from the model to the key."""
-    inner: type[BaseModel] | None = model
-    for name in path[:-1]:
-        inner = _below(inner, name)
-    return did_you_mean(str(path[-1]), _unknown_key_keys(inner) if inner else ())
-
-
-def _below(model: type[BaseModel] | None, name: int | str) -> type[BaseModel] | None:
-    """The place in a list, or a name of the person's own choosing, is no field."""
-    if model is None or str(name) not in model.model_fields:
-        return model
-    return _model_in(model.model_fields[str(name)].annotation)
-
-
-def _unknown_key_keys(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    candidates = (annotation, *get_args(annotation))
-    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
-
-
-# `${VARIABLE}` in what was written stands for that variable's value.
-
-
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
-class MissingVariable(NamedTuple):
-    key: str
-    variable: str
-
-
-def resolve(value: Any, environment: Mapping[str, str], missing: list[MissingVariable], key: str = "") -> Any:
-    """Every text in it, however deep; what is not set is noted under its key, and stands for nothing."""
-    if isinstance(value, Mapping):
-        return {
-            name: resolve(inner, environment, missing, _variables_below(key, name)) for name, inner in value.items()
-        }
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [
-            resolve(inner, environment, missing, _variables_below(key, number)) for number, inner in enumerate(value)
-        ]
-    if not isinstance(value, str):
-        return value
-    missing += [MissingVariable(key, name) for name in _VARIABLE.findall(value) if name not in environment]
-    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
-
-
-def _variables_below(key: str, name: object) -> str:
-    return f"{key}.{name}" if key else str(name)

@@ -1,11 +1,11 @@
-"""What people write to butlers, in the settings."""
+"""Every setting of a household, its default and its unit; what is set wrongly is said under its key."""
 
 from __future__ import annotations
 
 import os
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -30,155 +30,7 @@ from postroom.settings.accounts import (
     kind_of_options,
     wrong_key,
 )
-
-
-class ConversationSettings(SettingsSection):
-    """What people write to butlers."""
-
-    messages_per_minute: Positive = 30
-    """Messages of one sender that are read within a minute; what comes after them is not, and the sender is told so."""
-    sessions_per_day: Positive = 100
-    """Messages of one person that butlers answer within 24 hours; each is a session of a model."""
-    tokens_per_day: Positive = 5_000_000
-    """Tokens that butlers' models may read and write for one person within 24 hours, as their programs count."""
-
-
-# What a household sets of the popup.
-
-
-class DeskSettings(SettingsSection):
-    """The popup at the person's own screen."""
-
-    history_limit: Annotated[int, Field(ge=0, le=100)] = 5
-    """Exchanges shown above the message."""
-    show_seconds: Seconds = 10.0
-    """How long a window may take to appear."""
-    display_only_seconds: Seconds = 10.0
-    """How long a message without a question stays."""
-    typing_grace_seconds: Seconds = 10.0
-    """A timeout waits until this long after the last key."""
-    progress_seconds: Seconds = 10.0
-    """How often a waiting client is told that the call is alive."""
-    silence_seconds: Seconds = 60.0
-    """A window that says nothing for so long is taken for dead."""
-    questions: bool = True
-    """Whether the household's open questions to you are shown as popups."""
-    settle_seconds: Seconds = 1.0
-    """So long a question of the household must have been there before it takes an answer."""
-    token: Secret = Secret("")
-    """What a client of `postroom desk --http` must bear; empty: whoever is on this machine may ask."""
-
-
-# The settings of what goes with a message, and of the files that are attached to it.
-
-
-class MessagesSettings(SettingsSection):
-    """What stands in a message beside the sender's own words."""
-
-    sign: bool = False
-    """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
-    mark_repeats: bool = True
-    """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
-    outbox: tuple[Path, ...] = ()
-    """Folders below which callers may name files to attach; relative to the data directory."""
-    files: str = "files"
-    """Where attached files are kept: a folder, relative to the data directory."""
-    file_megabytes_per_day: Positive = 1000
-    """How much one caller may hand in within a day."""
-
-
-# How many callers there is room for.
-
-
-class ServingSettings(SettingsSection):
-    """How many callers a process serves at once, whoever they are."""
-
-    connections: Positive = 2000
-    """Connections in all; fewer when the system allows this process fewer open files."""
-    connections_per_peer: Positive = 500
-    """Connections from one address; the oldest that is not being served, or sends nothing more, makes room."""
-    requests_per_caller: Positive = 200
-    """Requests of one token that may be under way at once, those that wait and streams among them."""
-    head_seconds: Seconds = 10.0
-    """How long the head of a request may take."""
-    mcp_sessions: Positive = 1000
-    """MCP sessions that stay open on one port; the least recently used goes first."""
-    mcp_sessions_per_caller: Positive = 100
-    """The same of one caller."""
-
-
-# The accounts that have a section of their own in the settings; every other channel stands under `[channels]`.
-
-
-SHIPPED: Final = ("telegram", "email")  # in the order they are tried
-SPOKEN: Final = " or ".join(SHIPPED)
-DEFAULT_CHANNEL: Final = SHIPPED[0]
-
-
-def timeouts_seconds(settings: Settings) -> dict[str, float]:
-    """By kind, as is the pause."""
-    return {"telegram": settings.timeouts.telegram_seconds, "email": settings.timeouts.email_seconds}
-
-
-def spacings_seconds(settings: Settings) -> dict[str, float]:
-    return {"telegram": settings.delivery.telegram_chat_interval_seconds}
-
-
-def set_up(settings: Settings) -> tuple[str, ...]:
-    """Those that can be used outside the sandbox."""
-    given = {"telegram": settings.telegram.token, "email": settings.email.address or settings.email.from_address}
-    return tuple(name for name in SHIPPED if given[name])
-
-
-# What a household sets for everybody in it.
-
-
-class HouseholdSettings(SettingsSection):
-    """What counts for everybody who has not said otherwise."""
-
-    zone: str = ""
-    """The time zone of people who have named none, such as Europe/Vienna; empty: this machine's."""
-
-    @field_validator("zone")
-    @classmethod
-    def _known(cls, zone: str) -> str:
-        if zone and not is_zone(zone):
-            raise ValueError("is no known time zone, such as Europe/Vienna")
-        return zone
-
-    @property
-    def local_zone(self) -> str:
-        return self.zone or machine_zone()
-
-
-def machine_zone() -> str:
-    """UTC where the machine does not say."""
-    link = os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
-    named = (os.environ.get("TZ", "").lstrip(":"), link.removeprefix("Etc/"))
-    return next((one for one in named if is_zone(one)), "UTC")
-
-
-# Questions to people: where they are shown, and when.
-
-
-class AskSettings(SettingsSection):
-    """Where questions to people are shown, beside their channels."""
-
-    in_client: bool = True
-    """Show questions as forms in MCP clients that call with a person's own token; never permissions or secrets."""
-
-
-class QuestionSettings(SettingsSection):
-    """When questions come to which channels of a person."""
-
-    next_channel_seconds: Annotated[float, Field(ge=0, le=24 * 3600)] = 300.0
-    """How long a question is on a person's first channel alone before the next one shows it, too; 0: not at all."""
-    open_per_asker: Positive = 50
-    """Questions of one agent, program or person that may wait for an answer at once; one more is refused."""
-
-
-# Every setting, its default and its unit.
-
+from postroom.settings.written import SHIPPED
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
 ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
@@ -257,6 +109,48 @@ class DeliverySettings(SettingsSection):
     """Calls to one channel's provider at a time, per process."""
 
 
+class MessagesSettings(SettingsSection):
+    """What stands in a message beside the sender's own words."""
+
+    sign: bool = False
+    """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
+    mark_repeats: bool = True
+    """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
+    outbox: tuple[Path, ...] = ()
+    """Folders below which callers may name files to attach; relative to the data directory."""
+    files: str = "files"
+    """Where attached files are kept: a folder, relative to the data directory."""
+    file_megabytes_per_day: Positive = 1000
+    """How much one caller may hand in within a day."""
+
+
+class ConversationSettings(SettingsSection):
+    """What people write to butlers."""
+
+    messages_per_minute: Positive = 30
+    """Messages of one sender that are read within a minute; what comes after them is not, and the sender is told so."""
+    sessions_per_day: Positive = 100
+    """Messages of one person that butlers answer within 24 hours; each is a session of a model."""
+    tokens_per_day: Positive = 5_000_000
+    """Tokens that butlers' models may read and write for one person within 24 hours, as their programs count."""
+
+
+class AskSettings(SettingsSection):
+    """Where questions to people are shown, beside their channels."""
+
+    in_client: bool = True
+    """Show questions as forms in MCP clients that call with a person's own token; never permissions or secrets."""
+
+
+class QuestionSettings(SettingsSection):
+    """When questions come to which channels of a person."""
+
+    next_channel_seconds: Annotated[float, Field(ge=0, le=24 * 3600)] = 300.0
+    """How long a question is on a person's first channel alone before the next one shows it, too; 0: not at all."""
+    open_per_asker: Positive = 50
+    """Questions of one agent, program or person that may wait for an answer at once; one more is refused."""
+
+
 class ApprovalSettings(SettingsSection):
     """Which messages wait for a person."""
 
@@ -299,6 +193,46 @@ class InboxSettings(SettingsSection):
     """How often copies that are due are looked for."""
 
 
+class DeskSettings(SettingsSection):
+    """The popup at the person's own screen."""
+
+    history_limit: Annotated[int, Field(ge=0, le=100)] = 5
+    """Exchanges shown above the message."""
+    show_seconds: Seconds = 10.0
+    """How long a window may take to appear."""
+    display_only_seconds: Seconds = 10.0
+    """How long a message without a question stays."""
+    typing_grace_seconds: Seconds = 10.0
+    """A timeout waits until this long after the last key."""
+    progress_seconds: Seconds = 10.0
+    """How often a waiting client is told that the call is alive."""
+    silence_seconds: Seconds = 60.0
+    """A window that says nothing for so long is taken for dead."""
+    questions: bool = True
+    """Whether the household's open questions to you are shown as popups."""
+    settle_seconds: Seconds = 1.0
+    """So long a question of the household must have been there before it takes an answer."""
+    token: Secret = Secret("")
+    """What a client of `postroom desk --http` must bear; empty: whoever is on this machine may ask."""
+
+
+class ServingSettings(SettingsSection):
+    """How many callers a process serves at once, whoever they are."""
+
+    connections: Positive = 2000
+    """Connections in all; fewer when the system allows this process fewer open files."""
+    connections_per_peer: Positive = 500
+    """Connections from one address; the oldest that is not being served, or sends nothing more, makes room."""
+    requests_per_caller: Positive = 200
+    """Requests of one token that may be under way at once, those that wait and streams among them."""
+    head_seconds: Seconds = 10.0
+    """How long the head of a request may take."""
+    mcp_sessions: Positive = 1000
+    """MCP sessions that stay open on one port; the least recently used goes first."""
+    mcp_sessions_per_caller: Positive = 100
+    """The same of one caller."""
+
+
 class PostgresSettings(SettingsSection):
     """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
 
@@ -329,6 +263,31 @@ class RetentionSettings(SettingsSection):
     """How long it stays written down who signed in and who changed what."""
     batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
     """Deliveries that are removed at a time, at most; fewer when they take long."""
+
+
+class HouseholdSettings(SettingsSection):
+    """What counts for everybody who has not said otherwise."""
+
+    zone: str = ""
+    """The time zone of people who have named none, such as Europe/Vienna; empty: this machine's."""
+
+    @field_validator("zone")
+    @classmethod
+    def _known(cls, zone: str) -> str:
+        if zone and not is_zone(zone):
+            raise ValueError("is no known time zone, such as Europe/Vienna")
+        return zone
+
+    @property
+    def local_zone(self) -> str:
+        return self.zone or machine_zone()
+
+
+def machine_zone() -> str:
+    """UTC where the machine does not say."""
+    link = os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
+    named = (os.environ.get("TZ", "").lstrip(":"), link.removeprefix("Etc/"))
+    return next((one for one in named if is_zone(one)), "UTC")
 
 
 class Owner(SettingsSection):
@@ -535,3 +494,18 @@ class Settings(SettingsSection):
     @property
     def database(self) -> str:
         return self.database_url.reveal() or f"sqlite:///{self.home / 'postroom.db'}"
+
+
+def set_up(settings: Settings) -> tuple[str, ...]:
+    """Those that can be used outside the sandbox."""
+    given = {"telegram": settings.telegram.token, "email": settings.email.address or settings.email.from_address}
+    return tuple(name for name in SHIPPED if given[name])
+
+
+def timeouts_seconds(settings: Settings) -> dict[str, float]:
+    """By kind, as is the pause."""
+    return {"telegram": settings.timeouts.telegram_seconds, "email": settings.timeouts.email_seconds}
+
+
+def spacings_seconds(settings: Settings) -> dict[str, float]:
+    return {"telegram": settings.delivery.telegram_chat_interval_seconds}

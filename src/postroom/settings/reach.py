@@ -1,24 +1,19 @@
-"""A household on another machine, by POSTROOM_URL and POSTROOM_TOKEN: plain HTTP, quickly imported."""
+"""How a command reaches a household: one elsewhere over its API, the one on this machine as its owner over MCP."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
-
-import aiohttp
-from opentelemetry.propagate import inject
 
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.terminal import NotRunning, no_owner_token
-from postroom.kernel.serving.mcp import REVISION
+from postroom.kernel.serving import REVISION
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     InternalError,
@@ -32,11 +27,15 @@ from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import OPERATOR
 
 if TYPE_CHECKING:
-    from http.client import HTTPResponse
     from urllib.request import Request
 
     from postroom.settings import Settings
     from postroom.settings.glance import SettingsGlance
+
+# Nothing here imports a library for HTTP or MCP: a command has 0.35 s, and makes one call.
+
+
+# -- A household elsewhere, by POSTROOM_URL and POSTROOM_TOKEN ---
 
 _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024
@@ -146,7 +145,6 @@ class Elsewhere:
         more: dict[str, str],
         timeout_seconds: float,
     ) -> tuple[int, dict[str, Any]]:
-        from http.client import HTTPException
         from urllib.error import HTTPError, URLError
         from urllib.request import Request
 
@@ -204,7 +202,7 @@ def _open(request: Request, timeout_seconds: float) -> HTTPResponse:
     return answer
 
 
-# How a command reaches the running household: as its owner, over MCP.
+# -- A part that runs here ---
 
 
 def call(
@@ -240,244 +238,7 @@ def _url(settings: Settings, butler: str) -> str:
     return url
 
 
-# How programs on this machine reach their household: `connections.json`, which only its owner can read.
-
-
-NAME = "connections.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
-    """`url` is that of the household's API port."""
-
-    url: str
-    token: str = field(repr=False)
-
-
-def home_of(environment: Mapping[str, str], chosen: str | None) -> Path:
-    """As the settings find it, without reading them: programs that start often have no time for that."""
-    if home := chosen or environment.get("POSTROOM_HOME"):
-        return Path(home).expanduser()
-    data = environment.get("XDG_DATA_HOME") or Path(environment.get("HOME") or Path.home()) / ".local" / "share"
-    return Path(data) / "postroom"
-
-
-def connection_of(home: Path, program: str) -> Connection | None:
-    """None when it was never connected, or the file cannot be read."""
-    try:
-        one = json.loads((home / NAME).read_text(encoding="utf-8"))["programs"][program]
-        return Connection(url=str(one["url"]), token=str(one["token"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def read_all(home: Path) -> dict[str, Any]:
-    try:
-        document = json.loads((home / NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        document = {}
-    found = document if isinstance(document, dict) else {}
-    return {part: dict(found[part]) if isinstance(found.get(part), dict) else {} for part in ("programs", "files")}
-
-
-@contextlib.contextmanager
-def changing(home: Path) -> Iterator[dict[str, Any]]:
-    """What is in the file when this ends is written; never readable by others, never half."""
-    document = read_all(home)
-    before = json.dumps(document, sort_keys=True)
-    yield document
-    if json.dumps(document, sort_keys=True) != before:
-        home.mkdir(parents=True, exist_ok=True)
-        written = (json.dumps(document, indent=2, sort_keys=True) + "\n").encode()
-        replace_file(home / NAME, written, 0o600)
-
-
-def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """All of it or nothing, with this mode from the first byte on."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.chmod(mode)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-# Calls to the household with what Python brings along, for programs that must start at once.
-
-
-_SMALL_HTTP_MOST_BYTES: Final = 4 * 1024 * 1024
-
-
-class NoHousehold(Exception):
-    """No answer that could be understood."""
-
-
-class Caller:
-    """Follows no redirection and asks no proxy: neither must see the token."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def call(
-        self, method: str, path: str, body: Any = None, *, timeout_seconds: float, key: str | None = None
-    ) -> tuple[int, dict[str, Any]]:
-        headers = {"Idempotency-Key": key} if key else {}
-        content = None if body is None else json.dumps(body).encode()
-        link, response = self.opened(method, path, content, headers, timeout_seconds)
-        try:
-            document = json.loads(response.read(_SMALL_HTTP_MOST_BYTES))
-        except Exception as error:
-            raise NoHousehold(type(error).__name__) from None
-        finally:
-            link.close()
-        if not isinstance(document, dict):
-            raise NoHousehold("no object")
-        return response.status, document
-
-    def opened(
-        self, method: str, path: str, content: bytes | None, headers: dict[str, str], timeout_seconds: float
-    ) -> tuple[HTTPConnection, HTTPResponse]:
-        """The answer's head; its body is the caller's to read, and the connection to close."""
-        from http.client import HTTPException
-
-        link, below = self._link(timeout_seconds)
-        said = {"Authorization": f"Bearer {self._connection.token}", "Content-Type": "application/json", **headers}
-        try:
-            link.request(method, below + path, body=content, headers=said)
-            return link, link.getresponse()
-        except (OSError, HTTPException, ValueError) as error:
-            link.close()
-            raise NoHousehold(type(error).__name__) from None
-
-    def _link(self, timeout_seconds: float) -> tuple[HTTPConnection, str]:
-        from http.client import HTTPConnection
-
-        try:
-            there = urlsplit(self._connection.url)
-            port = there.port
-        except ValueError:
-            raise NoHousehold("no address") from None
-        if there.scheme == "https":
-            from http.client import HTTPSConnection
-
-            return HTTPSConnection(there.hostname or "", port, timeout=timeout_seconds), there.path.rstrip("/")
-        if there.scheme != "http" or not there.hostname:
-            raise NoHousehold("no address")
-        return HTTPConnection(there.hostname, port, timeout=timeout_seconds), there.path.rstrip("/")
-
-
-# A part in another process: MCP over streamable HTTP, one self-contained POST per call.
-
-
-_IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that none is closed under a call
-
-
-class HttpPeer:
-    """
-    Speaks the stateless revision of the protocol itself: the SDK's client cancels
-    its surroundings when a connection fails, and here a failure is an answer.
-    """
-
-    def __init__(self, name: str, url: str, token: str) -> None:
-        self.name = name
-        self.url = url
-        self._headers = headers(token)
-        self._session: aiohttp.ClientSession | None = None
-        self._ids = itertools.count(1)
-
-    async def connect(self) -> None:
-        """Connections are made when needed."""
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-    async def call(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        timeout_seconds: float,
-        *,
-        meta: Mapping[str, Any] | None = None,
-        token: str | None = None,
-    ) -> dict[str, Any]:
-        """`meta` travels beside the arguments, where no model sees it; `token` speaks for somebody else for once."""
-        try:
-            status, answer = await self._post(tool, arguments, timeout_seconds, meta or {}, token)
-        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError):
-            raise Unreachable(f"{self.name} cannot be reached") from None
-        except TimeoutError:
-            raise DeliveryTimeout(f"{self.name} did not answer in time") from None
-        except (aiohttp.ClientError, ValueError) as error:  # it may have done what we asked
-            raise OutcomeUncertain(f"{self.name} broke off ({type(error).__name__})") from None
-        return read(self.name, tool, status, answer)
-
-    async def _post(
-        self,
-        tool: str,
-        arguments: Mapping[str, Any],
-        timeout_seconds: float,
-        extra: Mapping[str, Any],
-        token: str | None,
-    ) -> tuple[int, Any]:
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS)
-            self._session = aiohttp.ClientSession(headers=self._headers, connector=connector)
-        timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)
-        meta = dict(extra)
-        inject(meta)
-        body = request(next(self._ids), tool, arguments, meta)
-        more = {"Mcp-Name": tool} | ({"Authorization": f"Bearer {token}"} if token else {})
-        async with self._session.post(self.url, json=body, headers=more, timeout=timeout) as response:
-            return response.status, await response.json()
-
-
-# A part called once from a program that only waits for the answer: no event loop, quickly imported.
-
-
-_SINGLE_CALL_MOST_BYTES: Final = 64 * 1024 * 1024
-
-
-def call_once(
-    name: str, url: str, token: str, tool: str, arguments: Mapping[str, Any], timeout_seconds: float
-) -> dict[str, Any]:
-    """Fails with the same errors as an HttpPeer."""
-    body = json.dumps(request(1, tool, arguments, {})).encode()
-    sent = {**headers(token), "Mcp-Name": tool, "Content-Type": "application/json"}
-    try:
-        connection, path = _connected(url)
-    except (OSError, ValueError, HTTPException):
-        raise Unreachable(f"{name} cannot be reached") from None
-    try:
-        connection.sock.settimeout(timeout_seconds)
-        connection.request("POST", path, body=body, headers=sent)
-        response = connection.getresponse()
-        answer = json.loads(response.read(_SINGLE_CALL_MOST_BYTES))
-    except TimeoutError:
-        raise DeliveryTimeout(f"{name} did not answer in time") from None
-    except (OSError, HTTPException, ValueError) as error:  # it may have done what we asked
-        raise OutcomeUncertain(f"{name} broke off ({type(error).__name__})") from None
-    finally:
-        connection.close()
-    return read(name, tool, response.status, answer)
-
-
-def _connected(url: str) -> tuple[HTTPConnection, str]:
-    parts = urlsplit(url)
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
-    connection.connect()
-    return connection, f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-
-
-# One call of a tool over MCP's stateless revision: what is sent, and what an answer means.
+# -- One call of a tool over MCP's stateless revision: what is sent, and what an answer means ---
 
 
 CONNECT_SECONDS: Final = 3.0
@@ -526,10 +287,36 @@ def read(name: str, tool: str, status: int, answer: Any) -> dict[str, Any]:
     return content
 
 
-# Another part of the household, called over MCP.
+_MOST_ANSWER_BYTES: Final = 64 * 1024 * 1024
 
 
-class Peer(Protocol):
-    """Another part of the household, reached over MCP."""
+def call_once(
+    name: str, url: str, token: str, tool: str, arguments: Mapping[str, Any], timeout_seconds: float
+) -> dict[str, Any]:
+    """Fails with the same errors as an HttpPeer."""
+    body = json.dumps(request(1, tool, arguments, {})).encode()
+    sent = {**headers(token), "Mcp-Name": tool, "Content-Type": "application/json"}
+    try:
+        connection, path = _connected(url)
+    except (OSError, ValueError, HTTPException):
+        raise Unreachable(f"{name} cannot be reached") from None
+    try:
+        connection.sock.settimeout(timeout_seconds)
+        connection.request("POST", path, body=body, headers=sent)
+        response = connection.getresponse()
+        answer = json.loads(response.read(_MOST_ANSWER_BYTES))
+    except TimeoutError:
+        raise DeliveryTimeout(f"{name} did not answer in time") from None
+    except (OSError, HTTPException, ValueError) as error:  # it may have done what we asked
+        raise OutcomeUncertain(f"{name} broke off ({type(error).__name__})") from None
+    finally:
+        connection.close()
+    return read(name, tool, response.status, answer)
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]: ...
+
+def _connected(url: str) -> tuple[HTTPConnection, str]:
+    parts = urlsplit(url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
+    connection.connect()
+    return connection, f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"

@@ -1,4 +1,4 @@
-"""A butler.toml: what it may say, and every way in which it can be wrong."""
+"""The butlers of a household: what a butler.toml may say, how it can be wrong, and where each listens."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from postroom.kernel.values.errors import UserError
 from postroom.kernel.values.fields import web_address, words
 from postroom.settings import Settings
 from postroom.settings.load import MissingVariable, resolve, unknown_key
-from postroom.settings.model import SHIPPED
+from postroom.settings.written import SHIPPED
 
 MESSENGER: Final = "messenger"
-RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
-GATED_TOOLS: Final = ("telegram_send_message", "email_send_message", "notify")
-SENDING_MODULES: Final = frozenset(SHIPPED)
+_RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
+_GATED_TOOLS: Final = ("telegram_send_message", "email_send_message", "notify")
+_SENDING_MODULES: Final = frozenset(SHIPPED)
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
@@ -198,20 +198,20 @@ def check_roster(configs: Mapping[str, ButlerConfig]) -> None:
 def _gated(config: ButlerConfig, file: str) -> None:
     """The gate stands at the delivery boundary, whether a file says so or not; one that says otherwise is refused."""
     section = config.modules.pop("approvals", None) or {}
-    named = section.get("gated_tools", GATED_TOOLS)
-    if section.keys() - {"gated_tools"} or not isinstance(named, list | tuple) or set(GATED_TOOLS) - set(named):
+    named = section.get("gated_tools", _GATED_TOOLS)
+    if section.keys() - {"gated_tools"} or not isinstance(named, list | tuple) or set(_GATED_TOOLS) - set(named):
         raise RosterError(
-            f"{file}: modules.approvals: gated_tools is all it can have, and none of {', '.join(GATED_TOOLS)} can be "
+            f"{file}: modules.approvals: gated_tools is all it can have, and none of {', '.join(_GATED_TOOLS)} can be "
             "left out; add what is missing, or take the section out."
         )
 
 
 def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
     _gated(config, file)
-    if config.name in RESERVED:
+    if config.name in _RESERVED:
         raise RosterError(f"{file}: butler.name: '{config.name}' is a name the household uses itself; choose another.")
     if config.name != MESSENGER:
-        sending = sorted(SENDING_MODULES & config.modules.keys())
+        sending = sorted(_SENDING_MODULES & config.modules.keys())
         if sending:
             raise RosterError(
                 f"{file}: modules.{sending[0]} sends to people, and only the messenger may do that; "
@@ -235,6 +235,45 @@ def _explain(error: ValidationError, file: str) -> str:
             told = f"unknown key{unknown_key(ButlerConfig, item['loc'])}"
         sentences.append(f"{file}: {key}: {told}")
     return "\n".join(sentences)
+
+
+# Read the roster: the shipped household, or the folder of butlers the settings name.
+
+_REQUIRED = ("switchboard", MESSENGER)
+
+
+def load_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[ButlerConfig, ...]:
+    folder = settings.roster if settings.roster is not None else shipped_roster()
+    if not folder.is_dir():
+        raise RosterError(
+            f"{folder}: there is no such folder of butlers (roster); name one by --roster, or see `postroom init`."
+        )
+    read = {str(file): _read(file, environment) for file in sorted(folder.glob("*/butler.toml"))}
+    configs = tuple(read.values())
+    for name in _REQUIRED:
+        if name not in {config.name for config in configs}:
+            raise RosterError(f"{folder}: a household needs a {name}/butler.toml; `postroom init` writes one.")
+    check_roster(read)
+    return configs
+
+
+def shipped_roster() -> Path:
+    return Path(str(files("postroom.settings").joinpath("butlers")))
+
+
+def _read(file: Path, environment: Mapping[str, str]) -> ButlerConfig:
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RosterError(f"{file}: is not valid TOML ({error}); mend that line.") from None
+    config = parse_butler(document, environment, file=str(file))
+    if config.name != file.parent.name:
+        raise RosterError(
+            f"{file}: butler.name is '{config.name}', but its folder is '{file.parent.name}'; call both alike."
+        )
+    if config.name == MESSENGER and (file.parent / "skills").exists():
+        raise RosterError(f"{file.parent / 'skills'}: the messenger has no skills of its own; remove the folder.")
+    return config
 
 
 # Where each part is.
@@ -276,43 +315,3 @@ class Endpoints:
         if name in self._elsewhere:
             return self._elsewhere[name]
         return f"{web_address(self._host, self._ports[name])}/mcp" if name in self._ports else None
-
-
-# Read the roster: the shipped household, or the folder of butlers the settings name.
-
-
-REQUIRED = ("switchboard", MESSENGER)
-
-
-def load_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[ButlerConfig, ...]:
-    folder = settings.roster if settings.roster is not None else shipped_roster()
-    if not folder.is_dir():
-        raise RosterError(
-            f"{folder}: there is no such folder of butlers (roster); name one by --roster, or see `postroom init`."
-        )
-    read = {str(file): _read(file, environment) for file in sorted(folder.glob("*/butler.toml"))}
-    configs = tuple(read.values())
-    for name in REQUIRED:
-        if name not in {config.name for config in configs}:
-            raise RosterError(f"{folder}: a household needs a {name}/butler.toml; `postroom init` writes one.")
-    check_roster(read)
-    return configs
-
-
-def shipped_roster() -> Path:
-    return Path(str(files("postroom.settings").joinpath("butlers")))
-
-
-def _read(file: Path, environment: Mapping[str, str]) -> ButlerConfig:
-    try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RosterError(f"{file}: is not valid TOML ({error}); mend that line.") from None
-    config = parse_butler(document, environment, file=str(file))
-    if config.name != file.parent.name:
-        raise RosterError(
-            f"{file}: butler.name is '{config.name}', but its folder is '{file.parent.name}'; call both alike."
-        )
-    if config.name == MESSENGER and (file.parent / "skills").exists():
-        raise RosterError(f"{file.parent / 'skills'}: the messenger has no skills of its own; remove the folder.")
-    return config

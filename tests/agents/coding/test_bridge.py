@@ -17,7 +17,7 @@ from tests.app.living import LIFTED, QUICK, living
 from tests.services.ports import free_port
 
 from postroom.kernel.values.principal import Principal, Role
-from postroom.settings.reach import changing
+from postroom.settings.connections import changing
 
 PATIENCE = 30
 HELLO = {

@@ -22,7 +22,7 @@ from postroom.agents.coding.hook import Hook, Moment, is_alone, parse
 from postroom.agents.coding.phone import PersonAsker
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.principal import Principal, Role
-from postroom.settings.reach import Caller, changing, connection_of
+from postroom.settings.connections import Caller, changing, connection_of
 
 MOMENTS = {
     "PermissionRequest": Moment.PERMISSION,

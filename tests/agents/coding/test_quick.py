@@ -15,7 +15,7 @@ from tests.programs.hook.recorded import recorded
 from tests.services.ports import free_port
 
 from postroom.agents.coding.quick import QuickCommand, understood
-from postroom.settings.reach import changing
+from postroom.settings.connections import changing
 
 
 @pytest.mark.requirement("connect:hook-quick")

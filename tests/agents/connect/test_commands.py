@@ -18,7 +18,7 @@ from tests.services.ports import free_port
 
 from postroom.agents.connect.clients import CLIENTS
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.settings.reach import read_all
+from postroom.settings.connections import read_all
 
 FILES = {
     "claude": [".claude.json", ".claude/settings.json"],

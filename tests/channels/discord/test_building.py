@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.channels.discord.as_shown import markup
 from tests.channels.discord.as_shown import seen as as_shown_seen
 from tests.channels.recording_server import Seen, recording
-from tests.domain.markdown_texts import inked, markdown
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.channels.discord.building import (
     TEXT_LIMIT,

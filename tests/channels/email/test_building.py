@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.domain.markdown_texts import inked, markdown
 from tests.kernel.text.test_rich import read
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.channels.email.building import (
     OutgoingMail,

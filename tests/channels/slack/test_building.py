@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.domain.markdown_texts import inked, markdown
 from tests.fakes.slack.block_kit import checked
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.channels.slack.building import (
     LONGEST_BLOCK,

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.channels.recording_server import Recorder, Seen, recording
 from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, refused, reply
-from tests.domain.markdown_texts import inked, markdown
 from tests.patience import PATIENCE_SECONDS
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.channels.telegram.building import MOST_ENTITIES, rich_of
 from postroom.channels.telegram.channel import Telegram, build

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from tests.app.living import settings_for
 from tests.contract.bot_api import BotApi, refused, reply
 from tests.contract.mail_server import MailServer, Script
-from tests.world.store.delivery_rows import request_row, write
+from tests.support.delivery_rows import request_row, write
 
 from postroom.cli.doctor.checks import (
     look_at_attached_files,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.opened_database import ledger_of
-from tests.world.store.sample_deliveries import LEASE, NOON_US, new_delivery
+from tests.support.sample_deliveries import LEASE, NOON_US, new_delivery
 
 from postroom.delivery.afterwards.news import LONGEST, StoredNews, keep_news, news_handler
 from postroom.delivery.model import NewDelivery

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection
 from tests.opened_database import ledger_of
-from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
+from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.model import Sent

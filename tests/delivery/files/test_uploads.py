@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from tests.world.store.delivery_rows import NOON_US, new_id, request_row, write
+from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.delivery.files.folder import FolderFiles
 from postroom.delivery.files.taking import DAY_US, Retention, retention

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 from tests.clock import START_US
-from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
+from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 
 from postroom.approvals.store.steps import was_refused
 from postroom.delivery.reading.counts import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, insert
-from tests.world.store.delivery_rows import NOON_US, attempt_row, new_id, request_row, write
+from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_row, write
 
 from postroom.delivery.reading import search
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.delivery.keeping_provider import ASKED, BOTH, CHANNEL, DROPS, NEITHER, Act, FindAct, House, ended, house
-from tests.world.store.sample_deliveries import new_delivery
+from tests.support.sample_deliveries import new_delivery
 
 from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.afterwards.store import StoredSent

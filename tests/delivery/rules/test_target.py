@@ -13,7 +13,7 @@ from tests.app.living import LIFTED, QUICK, living
 from tests.clock import FakeClock
 from tests.delivery.rules.test_policy import CONTEXT, NOTIFY
 from tests.delivery.world import Book, Parts, ScriptedChannel, World, envelope, generous, living_world
-from tests.domain.envelopes import REACT
+from tests.support.envelopes import REACT
 
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.rules.limits import LimitPolicy

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from tests.delivery.stored import Store
-from tests.world.store.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
+from tests.support.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.delivery.model import Claim, Inserted, Lease
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_receipts, delivery_requests

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy.exc import DBAPIError
 from tests.delivery.stored import Store
-from tests.world.store.sample_deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
+from tests.support.sample_deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.delivery.model import Refusal
 from postroom.delivery.store.tables import (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sqlalchemy import select
 from tests.services.ready_file import ready_file
-from tests.world.store.sample_deliveries import NOON_US, SECOND, ending, new_delivery
+from tests.support.sample_deliveries import NOON_US, SECOND, ending, new_delivery
 
 from postroom.delivery.model import Claim, Lease
 from postroom.delivery.store.sqlite import SqliteLedger

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS, opened_database
-from tests.world.store.sample_deliveries import NOON_US
+from tests.support.sample_deliveries import NOON_US
 
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.delivery.store.limits import StoredCircuits

@@ -14,7 +14,7 @@ from mcp import Client
 from prometheus_client import CollectorRegistry
 from sqlalchemy import text
 from tests.services.ready_file import ready_file
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.butlers.messenger.server import build_server
 from postroom.delivery.model import Snapshot

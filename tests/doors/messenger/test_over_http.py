@@ -15,7 +15,7 @@ from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 
 def household(settings: Settings) -> AbstractAsyncContextManager[RunningHousehold]:

@@ -16,7 +16,7 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import parse_text, seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -33,7 +33,7 @@ from postroom.kernel.values.errors import SettingsError, TargetUnavailable
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import UNDECLARED, AccountHealth, Capabilities, Channel
 from postroom.settings import Settings
-from postroom.settings.model import SHIPPED
+from postroom.settings.written import SHIPPED
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "telegram": {"token": "1:a"},

@@ -18,7 +18,7 @@ from postroom.conversations.texts import ENGLISH, GERMAN
 from postroom.household.wiring.delivery import ledger_view
 from postroom.overview.commands import timeline
 from postroom.questions.model import QuestionStatus
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -23,7 +23,7 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.serving.servers import bind, port_of, serving
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal, Role
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 ON = {"approvals": {"enabled": True, "ask_owner": False}}
 BOB = {"contacts": [{"name": "Bob", "telegram_chat_id": "2001"}, {"name": "Eve", "email": "eve@example.org"}]}

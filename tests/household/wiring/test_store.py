@@ -10,7 +10,7 @@ from tests.app.living import LIFTED, QUICK, living
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
 from tests.people.known_people import household_people, owner
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.butlers.messenger.server import rules
 from postroom.household.wiring.store import Approvers, watched

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.clock import START_US
 from tests.inbox.examples import MINT, a_notification
-from tests.world.store.redis_server import fresh_prefix, own_redis
-from tests.world.store.turned_clock import TurnedClock
+from tests.support.redis_server import fresh_prefix, own_redis
+from tests.support.turned_clock import TurnedClock
 
 from postroom.inbox.model import Drop, Notification, NotificationQuery, Preferences, Verdict
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, inspect, select
 from tests.clock import START_US
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.opened_database import opened_file
-from tests.world.store.query_plans import query_plans
+from tests.support.query_plans import query_plans
 
 from postroom.inbox.inbox import judge
 from postroom.inbox.model import (

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
-from tests.world.store.deadlock import deadlock
+from tests.support.deadlock import deadlock
 
 from postroom.kernel.database.postgres import (
     MARKS,

@@ -12,8 +12,8 @@ import pytest
 from tests.attention.attended import Names
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
-from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
+from tests.support.counted import CountedLoops
+from tests.support.sample_deliveries import LEASE, ending, new_delivery
 
 from postroom.attention import store
 from postroom.attention.attention import Attention

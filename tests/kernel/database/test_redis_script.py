@@ -9,8 +9,8 @@ import pytest
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 from tests.patience import PATIENCE_SECONDS
-from tests.world.store.redis_server import RedisServer, own_redis
-from tests.world.store.turned_clock import TurnedClock
+from tests.support.redis_server import RedisServer, own_redis
+from tests.support.turned_clock import TurnedClock
 
 from postroom.delivery.rules.breaker import BreakerPolicy, Report
 from postroom.delivery.rules.limits import Admission

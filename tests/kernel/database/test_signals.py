@@ -8,7 +8,7 @@ import pytest
 from tests.kernel.database.test_postgres_signals import Ear
 from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import new_question
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.database.postgres_signals import listening

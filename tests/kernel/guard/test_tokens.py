@@ -15,7 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 from tests.app.living import living
 from tests.clock import FakeClock
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.kernel.guard.tokens import (
     WRITE_SECONDS,

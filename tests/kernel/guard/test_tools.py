@@ -17,7 +17,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from pydantic import Field
-from tests.system.telemetry.spans import recording
+from tests.support.spans import recording
 
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, butler, caller, operator
 from postroom.kernel.values.errors import HINTS, Code, StoreUnavailable

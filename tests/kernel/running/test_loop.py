@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.clock import START_US, FakeClock
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.kernel.running import telemetry as log
 from postroom.kernel.running.loop import LoopTrouble, Signal, pause_seconds, worsened

@@ -15,7 +15,7 @@ from opentelemetry import trace as otel
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from tests import quick_logs
 from tests.app.living import LIFTED, QUICK, Living, living
-from tests.system.telemetry.spans import recording, trace_id
+from tests.support.spans import recording, trace_id
 
 from postroom.kernel.running import telemetry as log
 from postroom.kernel.running import telemetry as trace
@@ -94,7 +94,7 @@ def test_an_exception_is_told_by_its_kind_and_place(lines: Any) -> None:
 
     [line] = lines()
     assert line["error_type"] == "KeyError"
-    assert "test_log.py" in line["error_at"]
+    assert "test_telemetry.py" in line["error_at"]
     assert "the words of a letter" not in json.dumps(line)
 
 

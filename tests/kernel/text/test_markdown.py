@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.domain.markdown_texts import inked, markdown
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.kernel.text.markdown import as_markdown, parse
 from postroom.kernel.text.markdown_tokens import LONGEST_TARGET

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
-from tests.domain.markdown_texts import inked, markdown
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.text.markdown_tokens import is_target

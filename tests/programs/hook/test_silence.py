@@ -12,7 +12,7 @@ from tests.programs.hook.recorded import recorded
 
 from postroom.agents.coding.hook import Hook
 from postroom.agents.coding.phone import PersonAsker
-from postroom.settings.reach import Caller, NoHousehold
+from postroom.settings.connections import Caller, NoHousehold
 
 
 @dataclass

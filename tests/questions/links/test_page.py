@@ -8,8 +8,8 @@ import re
 
 import pytest
 from hypothesis import given, settings
-from tests.domain.markdown_texts import inked, markdown
 from tests.questions.sample_questions import new_question
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.kernel.text.markdown import parse
 from postroom.questions.links.page import HEADERS, question_page

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.clock import START_US
-from tests.domain.markdown_texts import inked, markdown
 from tests.questions.asking_office import CHANNELS
 from tests.questions.sample_questions import new_question
+from tests.support.markdown_texts import inked, markdown
 
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.values.ids import seconds

@@ -16,7 +16,7 @@ from tests.clock import START_US
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
-from tests.world.store.query_plans import query_plans
+from tests.support.query_plans import query_plans
 
 from postroom.conversations.store import WrittenMessages
 from postroom.delivery.files.taking import DAY_US, retention

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.runtimes.process import ProcessPrograms
@@ -39,7 +39,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings
 from postroom.settings.model import Ports
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 from postroom.settings.roster import Endpoints, parse_butler
 
 PARTS = ("sandbox", "messenger", "switchboard")

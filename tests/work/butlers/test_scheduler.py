@@ -12,7 +12,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.system.counted import CountedLoops
+from tests.support.counted import CountedLoops
 
 from postroom.butlers.model import Appointment, AppointmentKind
 from postroom.butlers.scheduler import Scheduler

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from postroom.settings.reach import Caller, Connection, NoHousehold
+from postroom.settings.connections import Caller, Connection, NoHousehold
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse

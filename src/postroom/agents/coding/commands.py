@@ -20,7 +20,7 @@ from postroom.agents.connect.commands import home_options, own_program
 from postroom.kernel.running.terminal import Home, complain
 from postroom.kernel.values.errors import UserError
 from postroom.kernel.values.fields import did_you_mean
-from postroom.settings.reach import Caller, connection_of, home_of
+from postroom.settings.connections import Caller, connection_of, home_of
 
 
 def bridge(

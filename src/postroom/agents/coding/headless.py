@@ -21,7 +21,7 @@ from typing import Any, Final
 from postroom.agents.coding.hook import OpenCards
 from postroom.agents.coding.phone import PersonAsker
 from postroom.kernel.values.errors import UserError
-from postroom.settings.reach import NoHousehold
+from postroom.settings.connections import NoHousehold
 
 _SESSION = "session"
 

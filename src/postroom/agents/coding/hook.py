@@ -16,7 +16,7 @@ from typing import Any, Final
 from postroom.agents.coding import card as agent_card
 from postroom.agents.coding.card import PLAN, QUESTIONS, AgentWish, Reveal, TooLong, answers_of, line, permission_of
 from postroom.agents.coding.phone import LONGEST_DEADLINE, Ask, PersonAsker, Silent, Stopped
-from postroom.settings.reach import NoHousehold
+from postroom.settings.connections import NoHousehold
 
 __all__ = [
     "AGENT_WAIT_SECONDS",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
-from postroom.settings.reach import Caller, NoHousehold
+from postroom.settings.connections import Caller, NoHousehold
 
 _SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 20.0

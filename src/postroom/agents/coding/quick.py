@@ -76,7 +76,7 @@ def run_hook(said: QuickCommand) -> None:
 def run_bridge(said: QuickCommand) -> None:
     from postroom.agents.coding.bridge import run
     from postroom.kernel.values.errors import UserError
-    from postroom.settings.reach import connection_of, home_of
+    from postroom.settings.connections import connection_of, home_of
 
     connection = connection_of(home_of(os.environ, said.home), said.client)
     if connection is None:
@@ -88,7 +88,7 @@ def _heard(said: QuickCommand) -> str:
     from postroom.agents.coding.hook import Hook
     from postroom.agents.coding.phone import SILENCE_SECONDS, PersonAsker
     from postroom.kernel.text.visible import reveal
-    from postroom.settings.reach import Caller, connection_of, home_of
+    from postroom.settings.connections import Caller, connection_of, home_of
 
     home = home_of(os.environ, said.home)
     connection = connection_of(home, said.client)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from postroom.kernel.values.errors import UserError
 from postroom.kernel.values.fields import did_you_mean
-from postroom.settings.reach import Caller, Connection, NoHousehold
+from postroom.settings.connections import Caller, Connection, NoHousehold
 
 SERVER: Final = "postroom"
 

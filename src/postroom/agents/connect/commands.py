@@ -28,8 +28,8 @@ from postroom.kernel.running.terminal import Home, Json, complain, say, say_json
 from postroom.kernel.values.errors import UserError
 from postroom.kernel.values.principal import OWNER
 from postroom.people.signing_in.commands import ensure_connection, forget_connection
+from postroom.settings.connections import connection_of, home_of
 from postroom.settings.glance import glance_from_process
-from postroom.settings.reach import connection_of, home_of
 
 Document = dict[str, Any]
 Name = Annotated[str | None, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")]

@@ -16,7 +16,7 @@ from postroom.agents.connect import texts as toml_text
 from postroom.agents.connect.clients import ClientFile, FileKind, Scope
 from postroom.agents.connect.texts import NotReadable
 from postroom.kernel.values.errors import UserError
-from postroom.settings.reach import changing, read_all, replace_file
+from postroom.settings.connections import changing, read_all, replace_file
 
 _OUR_HOOK: Final = re.compile(r"postroom['\"]? hook [a-z]+\b")
 _HOOKS: Final = "hooks"

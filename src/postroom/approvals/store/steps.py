@@ -39,7 +39,8 @@ from postroom.approvals.store.tables import approval_events, approval_rules, pen
 from postroom.delivery.model import NewDelivery, Snapshot
 from postroom.delivery.store.rows import INITIALLY, INSERT_COLUMNS, SNAPSHOT_COLUMNS, insert_values, snapshot_of
 from postroom.delivery.store.tables import delivery_requests, read_format
-from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import insert_for
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.signals import PENDING_CHANNEL

@@ -52,7 +52,7 @@ from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import NOTIFY_V1, notify_error
 from postroom.overview.dry_run import DryRun, validate
-from postroom.settings.model import SPOKEN
+from postroom.settings.written import SPOKEN
 
 
 def _optional(**schema: Any) -> WithJsonSchema:

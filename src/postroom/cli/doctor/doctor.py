@@ -38,10 +38,11 @@ from postroom.cli.doctor.checks import (
 from postroom.household.wiring.butlers import cannot_answer
 from postroom.household.wiring.store import connect_store
 from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, say, say_json
-from postroom.kernel.serving.servers import PortTaken, bind, where_set
+from postroom.kernel.serving.servers import PortTaken, bind
 from postroom.kernel.values.fields import web_address
 from postroom.sandbox.mail import BANNER
 from postroom.settings import Settings
+from postroom.settings.listeners import where_set
 from postroom.settings.load import from_process
 from postroom.settings.roster import ButlerConfig, RosterError, load_roster, port_for
 from postroom.settings.sole_worker import sqlite_path

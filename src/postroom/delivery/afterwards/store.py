@@ -18,7 +18,8 @@ from postroom.delivery.store.tables import (
     delivery_requests,
     stored_format,
 )
-from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import ErrorClass

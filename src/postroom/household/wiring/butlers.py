@@ -40,7 +40,7 @@ from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome
 from postroom.settings import Secret, Settings
-from postroom.settings.reach import Peer
+from postroom.settings.peer import Peer
 from postroom.settings.roster import MESSENGER, ButlerConfig, Endpoints
 
 

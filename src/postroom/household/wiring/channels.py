@@ -54,8 +54,9 @@ from postroom.settings.accounts import (
     WebhookAccount,
     WebPushAccount,
 )
-from postroom.settings.model import SHIPPED, spacings_seconds, timeouts_seconds
-from postroom.settings.reach import Peer
+from postroom.settings.model import spacings_seconds, timeouts_seconds
+from postroom.settings.peer import Peer
+from postroom.settings.written import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -54,7 +54,8 @@ from postroom.household.wiring.people import Admissions, build_pairing, devices_
 from postroom.household.wiring.store import Approvers, OpenedStore, approval_policy
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section, preference_pages
 from postroom.inbox.store.notes import StoredShelves
-from postroom.kernel.audit import NewAudit, StoredAudit
+from postroom.kernel.audit import NewAudit
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.guard.tokens import TokenFile
@@ -96,7 +97,7 @@ from postroom.people.store.rows import StoredHeldAddresses
 from postroom.questions.page import QuestionPages, questions_section
 from postroom.questions.store.questions import QuestionFigures
 from postroom.settings import Settings
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 
 def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:

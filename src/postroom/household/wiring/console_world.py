@@ -16,7 +16,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import Outbound
 from postroom.questions.questions import Asking
 from postroom.settings import Settings
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

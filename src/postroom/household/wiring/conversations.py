@@ -29,7 +29,7 @@ from postroom.questions.model import QuestionStatus
 from postroom.questions.questions import Asking
 from postroom.questions.rules.words import asked_line, is_hidden, one_line
 from postroom.settings import Settings
-from postroom.settings.reach import Peer
+from postroom.settings.peer import Peer
 from postroom.settings.roster import MESSENGER, ButlerConfig
 
 _STOP_SECONDS = 20.0

@@ -31,7 +31,7 @@ from postroom.household.wiring.channels import (
 )
 from postroom.household.wiring.questions import AskingParts, ear
 from postroom.household.wiring.store import OpenedStore, connect_store, open_store, watched
-from postroom.kernel.audit import StoredAudit
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.guard.tokens import TokenFile

@@ -45,9 +45,9 @@ from postroom.household.wiring.console import HouseholdStanding
 from postroom.household.wiring.delivery import LedgerView
 from postroom.household.wiring.store import SWITCHBOARD, Approvers, HouseholdAsked, OpenedStore, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
-from postroom.kernel.audit import StoredAudit
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
-from postroom.kernel.guard.answered_once import AnsweredOnce, IdempotencyKeys, StoredIdempotencyKeys, declare_key
+from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import ROOT as CONSOLE
 from postroom.kernel.guard.http import Guard, Verifier
 from postroom.kernel.guard.long_calls import FormSessions, LongCalls
@@ -73,7 +73,7 @@ from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.questions.mcp.tools import LONG_TOOLS
 from postroom.settings import Settings
 from postroom.settings.listeners import bounds_of
-from postroom.settings.reach import HttpPeer
+from postroom.settings.peer import HttpPeer
 from postroom.settings.roster import MESSENGER, ButlerConfig
 
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
@@ -91,7 +91,7 @@ NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/
 class Once:
     """What it takes to answer the same call once, and to write down who made it."""
 
-    keys: IdempotencyKeys
+    keys: StoredIdempotencyKeys
     clock: Clock
     mint: Callable[[int], str]
     audit: Audit

@@ -1,4 +1,4 @@
-"""One way to run a piece of SQLAlchemy Core work, whichever database is behind it."""
+"""What every store stands on: one way to run a piece of SQLAlchemy Core work, whichever database is behind it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from postroom.kernel.database.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
+
 
 Result = TypeVar("Result")
 
@@ -31,7 +32,7 @@ class Database(Protocol):
     async def close(self) -> None: ...
 
 
-# INSERT with ON CONFLICT, which every database has and the library makes for each of them alone.
+# INSERT with ON CONFLICT: every database has it, and the library makes it for each of them alone.
 
 
 def insert_for(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
@@ -40,6 +41,17 @@ def insert_for(connection: Connection, table: Table) -> sqlite.Insert | postgres
 
         return postgresql.insert(table)
     return sqlite.insert(table)
+
+
+# A write that another process got in the way of is worth a second try.
+
+
+async def write_twice(database: Database, work: Callable[[Connection], Result]) -> Result:
+    """The work looks before it writes, so the second time it sees what was written meanwhile."""
+    try:
+        return await database.write(work)
+    except IntegrityError:
+        return await database.write(work)
 
 
 # Whether there is a row, asked so that no planner reads a whole table for it.
@@ -86,19 +98,7 @@ class Repeated:
         return answer
 
 
-# A write that another process got in the way of is worth a second try.
-
-
-async def write_twice(database: Database, work: Callable[[Connection], Result]) -> Result:
-    """The work looks before it writes, so the second time it sees what was written meanwhile."""
-    try:
-        return await database.write(work)
-    except IntegrityError:
-        return await database.write(work)
-
-
-# How many connections the server has for people like us.
-
+# What PostgreSQL alone can say.
 
 _ROOM = text(
     "SELECT sum(CASE name WHEN 'max_connections' THEN setting::int ELSE -setting::int END) FROM pg_settings "
@@ -111,9 +111,6 @@ def connection_room(connection: Connection) -> int:
     return int(connection.execute(_ROOM).scalar_one())
 
 
-# What time it is by the server's clock.
-
-
 _NOW = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
 
 
@@ -123,7 +120,6 @@ def server_time_us(connection: Connection) -> int:
 
 
 # Writers that take turns, so that what is counted up is committed in its order.
-
 
 PATIENCE_SECONDS: Final = 10.0  # a process that was stopped in between would keep everybody else from writing
 

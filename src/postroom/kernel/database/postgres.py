@@ -1,4 +1,4 @@
-"""Rows as columns of text that the server takes apart: the driver then looks at one value for each of them."""
+"""PostgreSQL: connections of their own for the hot statements, SQLAlchemy for everything else."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from postroom.kernel.database import schema as migrate
 from postroom.kernel.running.clock import Overdue
 from postroom.kernel.values.errors import StoreUnavailable
+
+# Rows as columns of text that the server takes apart: the driver then looks at one value for each of them.
 
 _SECRET: Final = secrets.token_hex(8)  # nobody who writes a text knows it
 _BETWEEN: Final = f"\x1f{_SECRET}"
@@ -70,7 +72,6 @@ def _together(rows: Sequence[Sequence[Any]]) -> tuple[list[str], int]:
 
 
 # A few connections, handed out and back without a task or a timer for each time.
-
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -179,8 +180,7 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-# PostgreSQL: connections of their own for the hot statements and SQLAlchemy for everything else.
-
+# The database.
 
 Result = TypeVar("Result")
 _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
@@ -198,7 +198,7 @@ _UNNAMED: dict[str, Any] = {
     "prepared_statement_name_func": lambda: "",
 }
 
-UNREACHABLE = (
+_UNREACHABLE = (
     OSError,
     TimeoutError,
     asyncpg.PostgresConnectionError,
@@ -211,11 +211,11 @@ UNREACHABLE = (
     asyncpg.LockNotAvailableError,  # somebody has it for longer than we wanted to wait
     asyncpg.InvalidCatalogNameError,  # the database is being put back
 )
-ROLLED_BACK = (
+_ROLLED_BACK = (
     asyncpg.TransactionRollbackError,  # a deadlock, or somebody else was first: nothing of it was written
     asyncpg.InvalidCachedStatementError,  # a table was changed since the statement was planned
 )
-AWAY = (*UNREACHABLE, *ROLLED_BACK)  # for a moment: the same call may be made again
+AWAY = (*_UNREACHABLE, *_ROLLED_BACK)  # for a moment: the same call may be made again
 
 
 class PostgresDatabase:
@@ -259,7 +259,7 @@ class PostgresDatabase:
         connection = await self._hot.borrow()
         try:
             return await work(connection)
-        except (asyncio.CancelledError, *UNREACHABLE):
+        except (asyncio.CancelledError, *_UNREACHABLE):
             connection.terminate()  # giving it back in good order would need an answer, and another server may give it
             raise
         finally:
@@ -269,7 +269,7 @@ class PostgresDatabase:
         """A connection of one's own, for listening."""
         try:
             return await asyncpg.connect(self._listen_url, timeout=_PATIENCE_SECONDS)
-        except UNREACHABLE as error:
+        except _UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
     async def read(self, work: Callable[[SqlConnection], Result]) -> Result:

@@ -43,7 +43,7 @@ async def listening(
 
     `attention` rings when another process set a policy or decided what is to be handed over.
     """
-    listener = Listener(database, questions, pending, settled, attention or Signal())
+    listener = _Listener(database, questions, pending, settled, attention or Signal())
     try:
         async with loops.running("notices", listener.look, cut_off=True):
             yield
@@ -64,7 +64,7 @@ async def polling(pending: OnPending, settled: OnSettled, loops: Loops) -> Async
         yield
 
 
-class Listener:
+class _Listener:
     """Holds one connection for as long as nothing fails, and a new one afterwards."""
 
     def __init__(

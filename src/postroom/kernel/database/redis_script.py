@@ -1,4 +1,4 @@
-"""Whether Redis answers: found out once, for everything that asks it."""
+"""One Lua script on Redis: callers that wait together share a round trip, and leave alone when it is away."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from redis.exceptions import NoScriptError, RedisClusterException, RedisError
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import seconds
 
+# Whether Redis answers: found out once, for everything that asks it.
+
 TIMEOUT_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 1.0
-UNREACHABLE: Final = (RedisError, RedisClusterException, OSError)  # TimeoutError is an OSError
+_UNREACHABLE: Final = (RedisError, RedisClusterException, OSError)  # TimeoutError is an OSError
 _PROBE: Final = "{postroom}:probe"
 
 _log = structlog.get_logger(__name__)
@@ -51,7 +53,7 @@ class RedisReach:
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 await self._client.set(_PROBE, 1, px=1000)
-        except UNREACHABLE as error:
+        except _UNREACHABLE as error:
             self.lost(error)
         else:
             self.found()
@@ -75,8 +77,7 @@ class RedisReach:
         return not now < self._look_at_us <= now + pause
 
 
-# One Lua script on Redis: callers that wait together share a round trip, and leave alone when it is away.
-
+# The script.
 
 _MOST_AT_ONCE: Final = 128
 
@@ -140,7 +141,7 @@ class RedisScript:
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
                     answers = await self._send(batch)
-            except UNREACHABLE as error:
+            except _UNREACHABLE as error:
                 self._reach.lost(error)
                 batch, self._waiting = batch + self._waiting, []
             else:

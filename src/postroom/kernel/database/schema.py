@@ -1,4 +1,4 @@
-"""Bring a database to the newest schema; Alembic is imported only where there is something to bring."""
+"""The one MetaData, and bringing a database to the newest schema: Alembic only where there is something to bring."""
 
 from __future__ import annotations
 
@@ -15,6 +15,52 @@ from postroom.kernel.values.errors import UserError
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+
+MESSENGER: Final = "messenger"
+SWITCHBOARD: Final = "switchboard"
+SHARED: Final = "shared"
+SCHEMAS: Final = (MESSENGER, SWITCHBOARD, SHARED)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def one_of(column: str, values: Iterable[str]) -> str:
+    return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"
+
+
+# An index over some rows of a table, with the same condition on every database.
+
+
+def partial_index(name: str, *columns: str, where: TextClause, unique: bool = False) -> Index:
+    return Index(name, *columns, unique=unique, sqlite_where=where, info={_FOR_POSTGRES: {"postgresql_where": where}})
+
+
+# What PostgreSQL alone is told of a table or an index: said to the library when PostgreSQL makes it, and not before.
+#
+# To name one of its options loads all that the library knows of PostgreSQL, which is 2 MB of a household on SQLite.
+
+_FOR_POSTGRES: Final = "for_postgres"  # the key, in the `info` of a table or an index
+
+
+@event.listens_for(metadata, "before_create")
+def _say(target: MetaData, connection: Connection, **_: Any) -> None:
+    if connection.dialect.name == "postgresql":
+        made = target.tables.values()
+        everything: list[Table | Index] = [*made, *(index for table in made for index in table.indexes)]
+        for one in everything:
+            one.dialect_kwargs.update(one.info.get(_FOR_POSTGRES, {}))
+
+
+# Migrations. They are run by one process at a time.
 
 Shown = Callable[[int, int], None]
 
@@ -125,54 +171,7 @@ def _revisions() -> tuple[str, ...]:
     return tuple(sorted((one.name[1:5] for one in scripts if one.name[1:5].isdecimal()), reverse=True))
 
 
-# The one MetaData, its naming rules, and the schemas it spans on PostgreSQL.
-
-
-MESSENGER: Final = "messenger"
-SWITCHBOARD: Final = "switchboard"
-SHARED: Final = "shared"
-SCHEMAS: Final = (MESSENGER, SWITCHBOARD, SHARED)
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-
-def one_of(column: str, values: Iterable[str]) -> str:
-    return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"
-
-
-# An index over some rows of a table, with the same condition on every database.
-
-
-def partial_index(name: str, *columns: str, where: TextClause, unique: bool = False) -> Index:
-    return Index(name, *columns, unique=unique, sqlite_where=where, info={FOR_POSTGRES: {"postgresql_where": where}})
-
-
-# What PostgreSQL alone is told of a table or an index: said to the library when PostgreSQL makes it, and not before.
-#
-# To name one of its options loads all that the library knows of PostgreSQL, which is 2 MB of a household on SQLite.
-
-
-FOR_POSTGRES: Final = "for_postgres"  # the key, in the `info` of a table or an index
-
-
-@event.listens_for(metadata, "before_create")
-def _say(target: MetaData, connection: Connection, **_: Any) -> None:
-    if connection.dialect.name == "postgresql":
-        made = target.tables.values()
-        everything: list[Table | Index] = [*made, *(index for table in made for index in table.indexes)]
-        for one in everything:
-            one.dialect_kwargs.update(one.info.get(FOR_POSTGRES, {}))
-
-
-# Run plain SQL that reads the same on SQLite and PostgreSQL.
+# Plain SQL for migrations that reads the same on SQLite and PostgreSQL.
 
 
 def on_postgres() -> bool:

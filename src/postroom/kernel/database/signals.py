@@ -1,10 +1,27 @@
-"""Changes of questions that other processes committed, for those who follow them here."""
+"""What the processes of a household ring for each other."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
 from typing import Final
+
+ATTENTION_CHANNEL: Final = "postroom_attention"
+
+
+PENDING_CHANNEL: Final = "postroom_pending"
+
+
+SETTLED_CHANNEL: Final = "postroom_settled"
+
+
+QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: who committed, and which question has a new event
+
+
+THIS_PROCESS: Final = secrets.token_hex(4)
+
+
+# Changes of questions that other processes committed, for those who follow them here.
 
 QuestionCall = Callable[[str | None], None]  # the id, or None: some may have been missed
 
@@ -36,21 +53,3 @@ class QuestionNotices:
     def _tell(self, question_id: str | None) -> None:
         for call in self._calls:
             call(question_id)
-
-
-# What the processes of a household ring for each other.
-
-
-ATTENTION_CHANNEL: Final = "postroom_attention"
-
-
-PENDING_CHANNEL: Final = "postroom_pending"
-
-
-SETTLED_CHANNEL: Final = "postroom_settled"
-
-
-QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: who committed, and which question has a new event
-
-
-THIS_PROCESS: Final = secrets.token_hex(4)

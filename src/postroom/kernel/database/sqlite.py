@@ -1,4 +1,4 @@
-"""One SQLite statement over many rows, so that the interpreter's lock is given up once and not once a row."""
+"""SQLite: one writer thread that commits together what is waiting together."""
 
 from __future__ import annotations
 
@@ -21,43 +21,8 @@ from postroom.kernel.database.schema import SCHEMAS
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import StoreUnavailable
 
-Row: TypeAlias = Sequence[Any]
-_MOST_AT_ONCE = 256  # SQLite takes 32,766 values in a statement
-
-
-class ManyRows:
-    """`statement` is given the text of a VALUES list, and kept for each of the few lengths there are."""
-
-    def __init__(self, statement: Callable[[str], str], *, row: str) -> None:
-        self._text = cache(lambda count: statement(", ".join([row] * count)))
-
-    def run(self, driver: sqlite3.Connection, rows: Sequence[Row]) -> list[Any]:
-        """What the statement returns, over all the rows."""
-        returned: list[Any] = []
-        for some in _powers_of_two(rows):
-            values = [value for row in some for value in row]
-            returned += driver.execute(self._text(len(some)), values).fetchall()
-        return returned
-
-
-def marks(count: int) -> str:
-    return f"({', '.join('?' * count)})"
-
-
-def _powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Lengths that come back, so that the driver finds its prepared statements again."""
-    start = 0
-    while left := len(rows) - start:
-        length = min(1 << (left.bit_length() - 1), _MOST_AT_ONCE)
-        yield rows[start : start + length]
-        start += length
-
-
-# SQLite: one writer thread that commits together what is waiting together.
-
-
 Result = TypeVar("Result")
-_SQLITE_MOST_AT_ONCE = 500
+_JOBS_AT_ONCE = 500
 _PATIENCE_SECONDS = 10.0
 _REFUSED_SECONDS = 60.0
 _TO_WRITE = "BEGIN IMMEDIATE"
@@ -175,7 +140,7 @@ class SqliteDatabase:
         job = self._jobs.get()
         while job is not None:
             batch.append(job)
-            if len(batch) >= _SQLITE_MOST_AT_ONCE:
+            if len(batch) >= _JOBS_AT_ONCE:
                 return batch
             try:
                 job = self._jobs.get_nowait()
@@ -254,3 +219,37 @@ def _engine(path: Path) -> Engine:
             connection.exec_driver_sql(begin)
 
     return engine
+
+
+# One statement over many rows, so that the interpreter's lock is given up once and not once a row.
+
+Row: TypeAlias = Sequence[Any]
+_ROWS_AT_ONCE = 256  # SQLite takes 32,766 values in a statement
+
+
+class ManyRows:
+    """`statement` is given the text of a VALUES list, and kept for each of the few lengths there are."""
+
+    def __init__(self, statement: Callable[[str], str], *, row: str) -> None:
+        self._text = cache(lambda count: statement(", ".join([row] * count)))
+
+    def run(self, driver: sqlite3.Connection, rows: Sequence[Row]) -> list[Any]:
+        """What the statement returns, over all the rows."""
+        returned: list[Any] = []
+        for some in _powers_of_two(rows):
+            values = [value for row in some for value in row]
+            returned += driver.execute(self._text(len(some)), values).fetchall()
+        return returned
+
+
+def marks(count: int) -> str:
+    return f"({', '.join('?' * count)})"
+
+
+def _powers_of_two(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Lengths that come back, so that the driver finds its prepared statements again."""
+    start = 0
+    while left := len(rows) - start:
+        length = min(1 << (left.bit_length() - 1), _ROWS_AT_ONCE)
+        yield rows[start : start + length]
+        start += length

@@ -1,4 +1,4 @@
-"""A process that sends for a household: the household's own, or one that `postroom worker` added to it."""
+"""Which processes send for a household: each writes every few seconds that it lives, and others read who did."""
 
 from __future__ import annotations
 
@@ -28,9 +28,6 @@ class LivingWorker:
         return f"{'postroom worker' if self.alone else 'postroom up'} on {self.name}"
 
 
-# Which processes send for this household; each writes every few seconds that it lives.
-
-
 workers = Table(
     "workers",
     metadata,
@@ -40,8 +37,6 @@ workers = Table(
     Column("seen_at", BigInteger, nullable=False),
     schema=SHARED,
 )
-
-# Which processes send for this household: each writes that it lives, and whoever asks reads which did lately.
 
 
 BEAT_SECONDS: Final = 10.0

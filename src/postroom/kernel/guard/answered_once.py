@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from fastapi import FastAPI
@@ -50,7 +50,7 @@ from postroom.kernel.values.principal import (
     refuse_key,
 )
 
-MOST_KEPT_BYTES: Final = 65_536  # a longer answer is made again from what is there
+_MOST_KEPT_BYTES: Final = 65_536  # a longer answer is made again from what is there
 _PARAMETER: Final = {
     "name": HEADER,
     "in": "header",
@@ -58,14 +58,6 @@ _PARAMETER: Final = {
     "description": "The same key and content answer as at first and do nothing more; other content is refused.",
     "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS, "pattern": "^[!-~]+$"},
 }
-
-
-class IdempotencyKeys(Protocol):
-    async def claim(self, call: KeyedCall, reserved_id: str, now_us: int) -> KeyClaim: ...
-
-    async def keep(self, call: KeyedCall, answer: KeptAnswer) -> None: ...
-
-    async def release(self, call: KeyedCall) -> None: ...
 
 
 class AnsweredOnce:
@@ -80,7 +72,7 @@ class AnsweredOnce:
         self,
         app: ASGIApp,
         *,
-        keys: IdempotencyKeys,
+        keys: StoredIdempotencyKeys,
         clock: Clock,
         mint: Callable[[int], str],
         answered_by_key: Callable[[str], bool],
@@ -134,7 +126,7 @@ class AnsweredOnce:
     async def _settle(self, call: KeyedCall, answer: Response) -> None:
         if 400 <= answer.status_code < 500:
             await self._keys.release(call)
-        elif answer.status_code < 300 and len(answer.body) <= MOST_KEPT_BYTES:
+        elif answer.status_code < 300 and len(answer.body) <= _MOST_KEPT_BYTES:
             await self._keys.keep(call, KeptAnswer(status=answer.status_code, body=bytes(answer.body).decode()))
 
 
@@ -176,14 +168,29 @@ def declare_key(app: FastAPI, takes_key: Callable[[str], bool]) -> None:
     add_to_document(app, add)
 
 
-# The keys of calls on disk, so many of each caller at most.
+# The keys on disk, each with the first answer to its call, so many of each caller at most.
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("caller", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("fingerprint", Text, nullable=False),
+    Column("reserved_id", Text, nullable=False),
+    Column("status", Integer),
+    Column("body", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_idempotency_keys_caller_created_at", "caller", "created_at"),
+    Index("ix_idempotency_keys_created_at", "created_at"),
+    schema=SHARED,
+)
 
 
-MOST_PER_CALLER: Final = 10_000
+_MOST_PER_CALLER: Final = 10_000
 
 
 class StoredIdempotencyKeys:
-    def __init__(self, database: Database, most_per_caller: int = MOST_PER_CALLER) -> None:
+    def __init__(self, database: Database, most_per_caller: int = _MOST_PER_CALLER) -> None:
         self._database = database
         self._most = most_per_caller
 
@@ -229,22 +236,3 @@ def _of(call: KeyedCall) -> ColumnElement[bool]:
 def _claim(row: Any) -> KeyClaim:
     answer = KeptAnswer(status=row.status, body=row.body) if row.status is not None else None
     return KeyClaim(fingerprint=row.fingerprint, reserved_id=row.reserved_id, answer=answer)
-
-
-# Keys under which callers made their calls, with the first answer to each.
-
-
-idempotency_keys = Table(
-    "idempotency_keys",
-    metadata,
-    Column("caller", Text, primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("fingerprint", Text, nullable=False),
-    Column("reserved_id", Text, nullable=False),
-    Column("status", Integer),
-    Column("body", Text),
-    Column("created_at", BigInteger, nullable=False),
-    Index("ix_idempotency_keys_caller_created_at", "caller", "created_at"),
-    Index("ix_idempotency_keys_created_at", "created_at"),
-    schema=SHARED,
-)

@@ -1,4 +1,4 @@
-"""Where on its port the console lives."""
+"""The gate of every HTTP port: Host, Origin, body size and bearer token; and the caller behind a request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from postroom.kernel.serving.servers import answering
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Principal, checked_key
 
-ROOT: Final = "/console"
-
-# The gate of every HTTP port: Host, Origin, body size and bearer token.
-
-
+ROOT: Final = "/console"  # where on its port the console lives
 MAX_BODY_BYTES: Final = 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 RESERVED_ID: Final = "postroom.reserved_id"  # of what a call under a key makes
@@ -168,7 +164,7 @@ async def _answer(send: Send, status: int, detail: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-# The principal behind a request to a FastAPI route.
+# For routes of FastAPI: who calls, and under which key.
 
 
 def principal_of(request: Request) -> Principal:
@@ -196,10 +192,10 @@ def idempotency_key_of(request: Request) -> str | None:
     return checked_key(request.headers.getlist(HEADER))
 
 
-def reserved_id_of(request: Request) -> str | None:
+def _reserved_id_of(request: Request) -> str | None:
     found = request.scope.get(RESERVED_ID)
     return found if isinstance(found, str) else None
 
 
 IdempotencyKey = Annotated[str | None, Depends(idempotency_key_of)]
-ReservedId = Annotated[str | None, Depends(reserved_id_of)]
+ReservedId = Annotated[str | None, Depends(_reserved_id_of)]

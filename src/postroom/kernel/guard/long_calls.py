@@ -1,4 +1,4 @@
-"""Older clients of people that can show forms have sessions that stream, so that they can be asked back."""
+"""Calls over MCP that take their time: as streams, or in sessions in which a person can be asked back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.kernel.guard.http import read_body, replayed
 from postroom.kernel.values.principal import PRINCIPAL, Principal
+
+# Older clients of people that can show forms have sessions that stream, so that they can be asked back.
 
 _PATH: Final = "/mcp"
 _STREAM: Final = "text/event-stream"

@@ -1,8 +1,7 @@
-"""Write now and then which tokens were used, while the household runs."""
+"""Bearer tokens and whom they stand for: the file of the household, and those of sessions, which are in memory."""
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import hashlib
 import json
@@ -16,19 +15,169 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-import structlog
-
-from postroom.kernel.guard.http import Verifier
-from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, Principal, Role, SessionId, SessionPrincipal
 
 if TYPE_CHECKING:
+    import asyncio
+
+    from postroom.kernel.guard.http import Verifier
     from postroom.kernel.running.clock import SystemClock
+    from postroom.kernel.running.loop import Loops
+
+
+# What stands in the file: who holds which token.
+
+_GROUPS: Final = {Role.BUTLER: "butlers", Role.CONNECTOR: "connectors", Role.USER: "users"}
+_HOUSEHOLD: Final = (Role.OPERATOR, Role.BUTLER, Role.CONNECTOR)
+_OPERATOR: Final = "operator"
+_MORE: Final = "tokens"
+_MADE: Final = "made_at"
+_AGENTS: Final = "connector_agents"
+_SHORTEST: Final = 16
+_ID_CHARACTERS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One token, and whose it is."""
+
+    principal: Principal
+    token: str = field(repr=False)
+    label: str = ""
+    created_at: str | None = None  # unknown for tokens from before it was written down
+
+    @property
+    def id(self) -> str:
+        return token_id(self.token)
+
+
+def token_id(token: str) -> str:
+    """Names a token in lists and commands; says nothing that would help to guess it."""
+    return digest(token).hex()[:_ID_CHARACTERS]
+
+
+def digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def held(document: Mapping[str, Any]) -> Iterator[Held]:
+    """The household's own first. Only what can be a token: a null or an empty text opens no door."""
+    for principal, token in _own(document):
+        yield Held(principal=principal, token=token, created_at=_text(_dict(document, _MADE).get(token_id(token))))
+    for record in _records(document):
+        if (one := _of_record(record)) is not None:
+            yield one
+
+
+def _has_own(document: Mapping[str, Any], principal: Principal) -> bool:
+    """The household keeps a token of its own for all its parts, so that people can revoke theirs."""
+    if principal.role in _HOUSEHOLD:
+        return any(one == principal for one, _ in _own(document))
+    return any(one.principal == principal for one in held(document))
+
+
+def _put_own(document: dict[str, Any], principal: Principal, token: str, now: str) -> None:
+    if principal.role not in _HOUSEHOLD:
+        add(document, Held(principal=principal, token=token, created_at=now))
+        return
+    if principal.role is Role.OPERATOR:
+        document[_OPERATOR] = token
+    else:
+        group = _GROUPS[principal.role]
+        document[group] = {**_dict(document, group), principal.name: token}
+    document[_MADE] = {**_dict(document, _MADE), token_id(token): now}
+
+
+def add(document: dict[str, Any], one: Held) -> None:
+    record = {
+        "token": one.token,
+        "role": str(one.principal.role),
+        "name": one.principal.name,
+        "label": one.label,
+        "created_at": one.created_at,
+    }
+    if one.principal.person is not None:
+        record["for"] = one.principal.person
+    document[_MORE] = [*_records(document), record]
+
+
+def remove(document: dict[str, Any], goes: Callable[[Held], bool]) -> list[Held]:
+    """What was removed. A connector without a token speaks for no agent."""
+    gone = [one for one in held(document) if goes(one)]
+    tokens = [one.token for one in gone]
+    if document.get(_OPERATOR) in tokens:
+        del document[_OPERATOR]
+    for group in _GROUPS.values():
+        for name in [name for name, token in _dict(document, group).items() if token in tokens]:
+            del document[group][name]
+    if gone and _MORE in document:
+        document[_MORE] = [one for one in _records(document) if one.get("token") not in tokens]
+    for one in gone:
+        _dict(document, _MADE).pop(one.id, None)
+    _silence(document, {one.principal.name for one in gone if one.principal.role is Role.CONNECTOR})
+    return gone
+
+
+def agents(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The agents that a connector's tokens speak for."""
+    return {name: tuple(map(str, one)) for name, one in _dict(document, _AGENTS).items() if isinstance(one, list)}
+
+
+def _speak_for(document: dict[str, Any], connector: str, agent: str) -> None:
+    document[_AGENTS] = {**{name: list(one) for name, one in agents(document).items()}, connector: [agent]}
+
+
+def _silence(document: dict[str, Any], connectors: set[str]) -> None:
+    left = {one.principal.name for one in held(document) if one.principal.role is Role.CONNECTOR}
+    for name in connectors - left:
+        _dict(document, _AGENTS).pop(name, None)
+
+
+def _own(document: Mapping[str, Any]) -> Iterator[tuple[Principal, str]]:
+    if _is_token(token := document.get(_OPERATOR)):
+        yield OPERATOR, token
+    for role, group in _GROUPS.items():
+        for name, token in _dict(document, group).items():
+            if _is_token(token):
+                yield Principal(role, name), token
+
+
+def _of_record(record: Mapping[str, Any]) -> Held | None:
+    token, name, person = record.get("token"), record.get("name"), record.get("for")
+    if not _is_token(token) or not _text(name) or record.get("role") not in list(Role):
+        return None
+    role = Role(record["role"])
+    if (role is Role.PROGRAM) != bool(_text(person)) or (role is Role.OPERATOR and name != OPERATOR.name):
+        return None
+    return Held(
+        principal=Principal(role, str(name), person=person),
+        token=token,
+        label=_text(record.get("label")) or "",
+        created_at=_text(record.get("created_at")),
+    )
+
+
+def _records(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    records = document.get(_MORE)
+    return [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
+
+
+def _dict(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    group = document.get(name)
+    return group if isinstance(group, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _is_token(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) >= _SHORTEST
+
 
 # When each token was last used: noted in memory, written beside the token file now and then.
-
 
 WRITE_SECONDS: Final = 60.0
 
@@ -83,193 +232,7 @@ class LastUse:
             raise
 
 
-# Short-lived tokens for the model of a butler: one per session, dead when the session is.
-
-
-class SessionTokens:
-    """
-    The tokens of one butler's sessions, in front of the household's own.
-
-    They are kept in memory only, by digest, so whatever a session left behind
-    is worthless in the next process, and every other server of the household,
-    which does not ask here, refuses them.
-    """
-
-    def __init__(self, butler: str, household: Verifier) -> None:
-        self._butler = butler
-        self._household = household
-        self._by_digest: dict[bytes, SessionPrincipal] = {}
-
-    def verify(self, token: str) -> Principal | None:
-        if self._by_digest and (session := self._by_digest.get(_digest(token))):
-            return session
-        return self._household.verify(token)
-
-    def mint(self, session_id: SessionId) -> str:
-        token = f"pr_session_{secrets.token_urlsafe(32)}"
-        self._by_digest[_digest(token)] = SessionPrincipal(Role.BUTLER, self._butler, session_id)
-        return token
-
-    def end(self, token: str) -> None:
-        self._by_digest.pop(_digest(token), None)
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-
-
-# What stands in the token file: who holds which token.
-
-
-_GROUPS: Final = {Role.BUTLER: "butlers", Role.CONNECTOR: "connectors", Role.USER: "users"}
-_HOUSEHOLD: Final = (Role.OPERATOR, Role.BUTLER, Role.CONNECTOR)
-_OPERATOR: Final = "operator"
-_MORE: Final = "tokens"
-_MADE: Final = "made_at"
-_AGENTS: Final = "connector_agents"
-_SHORTEST: Final = 16
-_ID_CHARACTERS: Final = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """One token, and whose it is."""
-
-    principal: Principal
-    token: str = field(repr=False)
-    label: str = ""
-    created_at: str | None = None  # unknown for tokens from before it was written down
-
-    @property
-    def id(self) -> str:
-        return token_id(self.token)
-
-
-def token_id(token: str) -> str:
-    """Names a token in lists and commands; says nothing that would help to guess it."""
-    return digest(token).hex()[:_ID_CHARACTERS]
-
-
-def digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-
-
-def held(document: Mapping[str, Any]) -> Iterator[Held]:
-    """The household's own first. Only what can be a token: a null or an empty text opens no door."""
-    for principal, token in _own(document):
-        yield Held(principal=principal, token=token, created_at=_text(_dict(document, _MADE).get(token_id(token))))
-    for record in _records(document):
-        if (one := _of_record(record)) is not None:
-            yield one
-
-
-def has_own(document: Mapping[str, Any], principal: Principal) -> bool:
-    """The household keeps a token of its own for all its parts, so that people can revoke theirs."""
-    if principal.role in _HOUSEHOLD:
-        return any(one == principal for one, _ in _own(document))
-    return any(one.principal == principal for one in held(document))
-
-
-def put_own(document: dict[str, Any], principal: Principal, token: str, now: str) -> None:
-    if principal.role not in _HOUSEHOLD:
-        add(document, Held(principal=principal, token=token, created_at=now))
-        return
-    if principal.role is Role.OPERATOR:
-        document[_OPERATOR] = token
-    else:
-        group = _GROUPS[principal.role]
-        document[group] = {**_dict(document, group), principal.name: token}
-    document[_MADE] = {**_dict(document, _MADE), token_id(token): now}
-
-
-def add(document: dict[str, Any], one: Held) -> None:
-    record = {
-        "token": one.token,
-        "role": str(one.principal.role),
-        "name": one.principal.name,
-        "label": one.label,
-        "created_at": one.created_at,
-    }
-    if one.principal.person is not None:
-        record["for"] = one.principal.person
-    document[_MORE] = [*_records(document), record]
-
-
-def remove(document: dict[str, Any], goes: Callable[[Held], bool]) -> list[Held]:
-    """What was removed. A connector without a token speaks for no agent."""
-    gone = [one for one in held(document) if goes(one)]
-    tokens = [one.token for one in gone]
-    if document.get(_OPERATOR) in tokens:
-        del document[_OPERATOR]
-    for group in _GROUPS.values():
-        for name in [name for name, token in _dict(document, group).items() if token in tokens]:
-            del document[group][name]
-    if gone and _MORE in document:
-        document[_MORE] = [one for one in _records(document) if one.get("token") not in tokens]
-    for one in gone:
-        _dict(document, _MADE).pop(one.id, None)
-    _silence(document, {one.principal.name for one in gone if one.principal.role is Role.CONNECTOR})
-    return gone
-
-
-def agents(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The agents that a connector's tokens speak for."""
-    return {name: tuple(map(str, one)) for name, one in _dict(document, _AGENTS).items() if isinstance(one, list)}
-
-
-def speak_for(document: dict[str, Any], connector: str, agent: str) -> None:
-    document[_AGENTS] = {**{name: list(one) for name, one in agents(document).items()}, connector: [agent]}
-
-
-def _silence(document: dict[str, Any], connectors: set[str]) -> None:
-    left = {one.principal.name for one in held(document) if one.principal.role is Role.CONNECTOR}
-    for name in connectors - left:
-        _dict(document, _AGENTS).pop(name, None)
-
-
-def _own(document: Mapping[str, Any]) -> Iterator[tuple[Principal, str]]:
-    if _is_token(token := document.get(_OPERATOR)):
-        yield OPERATOR, token
-    for role, group in _GROUPS.items():
-        for name, token in _dict(document, group).items():
-            if _is_token(token):
-                yield Principal(role, name), token
-
-
-def _of_record(record: Mapping[str, Any]) -> Held | None:
-    token, name, person = record.get("token"), record.get("name"), record.get("for")
-    if not _is_token(token) or not _text(name) or record.get("role") not in list(Role):
-        return None
-    role = Role(record["role"])
-    if (role is Role.PROGRAM) != bool(_text(person)) or (role is Role.OPERATOR and name != OPERATOR.name):
-        return None
-    return Held(
-        principal=Principal(role, str(name), person=person),
-        token=token,
-        label=_text(record.get("label")) or "",
-        created_at=_text(record.get("created_at")),
-    )
-
-
-def _records(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    records = document.get(_MORE)
-    return [one for one in records if isinstance(one, dict)] if isinstance(records, list) else []
-
-
-def _dict(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    group = document.get(name)
-    return group if isinstance(group, dict) else {}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _is_token(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and len(value) >= _SHORTEST
-
-
-# Bearer tokens and the principals they stand for, in one file only its owner can read.
+# The file, which only its owner can read.
 
 
 class TokenFileError(SettingsError):
@@ -328,8 +291,8 @@ class TokenFile:
         """Make the tokens that are missing; the others keep theirs."""
         with self._changing() as document:
             for principal in principals:
-                if not has_own(document, principal):
-                    put_own(document, principal, _new_token(principal), to_text(self._now_us()))
+                if not _has_own(document, principal):
+                    _put_own(document, principal, _new_token(principal), to_text(self._now_us()))
 
     def create(self, principal: Principal, *, label: str = "", agent: str | None = None) -> str:
         """One more token for this principal. A connector's may speak for one agent."""
@@ -338,7 +301,7 @@ class TokenFile:
             _check_program(document, principal)
             add(document, made)
             if agent is not None:
-                speak_for(document, principal.name, agent)
+                _speak_for(document, principal.name, agent)
         return made.token
 
     def revoke(self, principal: Principal) -> bool:
@@ -472,6 +435,7 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
 @asynccontextmanager
 async def keeping_last_use(tokens: TokenFile, loops: Loops) -> AsyncIterator[None]:
     """Once more at the end, so that nothing is forgotten by stopping; an old time is no reason to fail there."""
+    import asyncio
 
     async def write() -> None:
         await asyncio.to_thread(tokens.write_last_use, tokens.last_use.take())
@@ -489,15 +453,45 @@ async def keeping_last_use(tokens: TokenFile, loops: Loops) -> AsyncIterator[Non
 # Say at start which tokens of the first version decide nothing any more.
 
 
-_log = structlog.get_logger("postroom.tokens")
-
-
 def warn_of_users(principals: Iterable[Principal], approvers: Collection[str]) -> None:
     """Programs hold such tokens, too, so a user decides only when the settings name that user."""
+    import structlog
+
     users = sorted(one.name for one in principals if one.role is Role.USER and one.name not in approvers)
     if users:
-        _log.warning(
+        structlog.get_logger("postroom.tokens").warning(
             "tokens.users_decide_nothing",
             users=users,
             mend="name people in approvals.approvers, or make tokens with `postroom token create --person ID`",
         )
+
+
+# Short-lived tokens for the model of a butler: one per session, dead when the session is.
+
+
+class SessionTokens:
+    """
+    The tokens of one butler's sessions, in front of the household's own.
+
+    They are kept in memory only, by digest, so whatever a session left behind
+    is worthless in the next process, and every other server of the household,
+    which does not ask here, refuses them.
+    """
+
+    def __init__(self, butler: str, household: Verifier) -> None:
+        self._butler = butler
+        self._household = household
+        self._by_digest: dict[bytes, SessionPrincipal] = {}
+
+    def verify(self, token: str) -> Principal | None:
+        if self._by_digest and (session := self._by_digest.get(digest(token))):
+            return session
+        return self._household.verify(token)
+
+    def mint(self, session_id: SessionId) -> str:
+        token = f"pr_session_{secrets.token_urlsafe(32)}"
+        self._by_digest[digest(token)] = SessionPrincipal(Role.BUTLER, self._butler, session_id)
+        return token
+
+    def end(self, token: str) -> None:
+        self._by_digest.pop(digest(token), None)

@@ -1,36 +1,140 @@
-"""The principal behind an MCP call, whether it came over HTTP or from inside the process."""
+"""MCP tools behind a policy: who is calling, who may call what, and the way in from the same process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.mcpserver.tools import Tool as ToolsTool
-from mcp.server.session import ServerSession
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, CallToolResult, GetPromptResult, InputRequiredResult
-from pydantic_core import to_jsonable_python
 
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.process import package_version
 from postroom.kernel.running.telemetry import needs_a_span
 from postroom.kernel.serving.mcp import (
-    REVISION,
     OwnWordsServer,
     Tool,
     add_tool,
+    answer_of,
     arguments_of,
+    call_context,
     declared_arguments,
     in_our_words,
+    run,
     tool_of,
 )
 from postroom.kernel.values.fields import unknown_argument
 from postroom.kernel.values.principal import PRINCIPAL, TOKEN_META, Principal, Role
+
+# Which principal may call which tool; a tool without a rule may be called by nobody.
+
+Rule = Callable[[Principal], bool]
+
+
+def butler(*names: str) -> Rule:
+    """The named butlers, and the operator."""
+    return lambda one: one.role is Role.OPERATOR or (one.role is Role.BUTLER and one.name in names)
+
+
+def any_butler(one: Principal) -> bool:
+    return one.role in (Role.BUTLER, Role.OPERATOR)
+
+
+def anyone(_: Principal) -> bool:
+    return True
+
+
+def no_one(_: Principal) -> bool:
+    return False
+
+
+def person(one: Principal) -> bool:
+    return one.is_person
+
+
+def program(one: Principal) -> bool:
+    return one.role is Role.PROGRAM
+
+
+def approver(names: Collection[str]) -> Rule:
+    """The owner and the operator, and the people who are named. No other token decides for the household."""
+    return lambda one: one.is_owner or (one.is_person and one.name in names)
+
+
+def answers_for_themselves(names: Collection[str]) -> Rule:
+    """Who may decide what was put to them: a person. A user's token may be a program's, so it must be named."""
+    return lambda one: one.role is Role.PERSON or approver(names)(one)
+
+
+def operator(one: Principal) -> bool:
+    return one.role is Role.OPERATOR
+
+
+class ToolPolicy:
+    """Stands in front of every tool of one server."""
+
+    def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
+        self.rules = dict(rules)
+        self.verifier = verifier
+
+    def allow(self, rules: Mapping[str, Rule]) -> None:
+        """For tools that are added to the server later."""
+        self.rules |= rules
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "tools/call":
+            name = str((ctx.params or {}).get("name"))
+            principal = caller_of(ctx, self.verifier)
+            if not self.allows(principal, name):
+                raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
+        return await call_next(ctx)
+
+    def allows(self, principal: Principal | None, tool: str) -> bool:
+        rule = self.rules.get(tool)
+        return principal is not None and rule is not None and rule(principal)
+
+
+# Who has business at which MCP port; what they may do there is the tools' own rule.
+
+
+def visitors(part: str) -> Rule:
+    """
+    A butler's port is its own, and the switchboard routes to it; the switchboard's
+    is for all butlers; at the messenger's, people decide approvals.
+    """
+    match part:
+        case "switchboard":
+            return any_butler
+        case "messenger":
+            return _messengers_visitor
+        case _:
+            return butler(part, "switchboard")
+
+
+def _messengers_visitor(one: Principal) -> bool:
+    return one.role in (Role.PERSON, Role.USER) or butler("switchboard", "messenger")(one)
+
+
+# In whose name a caller's messages leave.
+
+
+def sender_of(one: Principal) -> str | None:
+    """A butler's name, or that of a program as no butler can be called; None for those who send nothing."""
+    match one.role:
+        case Role.BUTLER:
+            return one.name
+        case Role.PROGRAM | Role.OPERATOR:
+            return str(one)
+        case _:
+            return None
+
+
+# Who is calling, over HTTP or from inside the process.
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +167,6 @@ def caller(context: Context[Any, Any] | Inside, verifier: Verifier) -> Principal
 
 
 # An MCP server behind the policy of its tools, and the way in for other parts of the same process.
-
 
 _MOST_SAID: Final = 200
 
@@ -166,137 +269,3 @@ def _structured(result: HandlerResult) -> dict[str, Any] | None:
     if isinstance(result, CallToolResult):
         return None if result.is_error else result.structured_content
     return result if isinstance(result, dict) else None
-
-
-# In whose name a caller's messages leave.
-
-
-def sender_of(one: Principal) -> str | None:
-    """A butler's name, or that of a program as no butler can be called; None for those who send nothing."""
-    match one.role:
-        case Role.BUTLER:
-            return one.name
-        case Role.PROGRAM | Role.OPERATOR:
-            return str(one)
-        case _:
-            return None
-
-
-# Which principal may call which tool; a tool without a rule may be called by nobody.
-
-
-Rule = Callable[[Principal], bool]
-
-
-def butler(*names: str) -> Rule:
-    """The named butlers, and the operator."""
-    return lambda one: one.role is Role.OPERATOR or (one.role is Role.BUTLER and one.name in names)
-
-
-def any_butler(one: Principal) -> bool:
-    return one.role in (Role.BUTLER, Role.OPERATOR)
-
-
-def anyone(_: Principal) -> bool:
-    return True
-
-
-def no_one(_: Principal) -> bool:
-    return False
-
-
-def person(one: Principal) -> bool:
-    return one.is_person
-
-
-def program(one: Principal) -> bool:
-    return one.role is Role.PROGRAM
-
-
-def approver(names: Collection[str]) -> Rule:
-    """The owner and the operator, and the people who are named. No other token decides for the household."""
-    return lambda one: one.is_owner or (one.is_person and one.name in names)
-
-
-def answers_for_themselves(names: Collection[str]) -> Rule:
-    """Who may decide what was put to them: a person. A user's token may be a program's, so it must be named."""
-    return lambda one: one.role is Role.PERSON or approver(names)(one)
-
-
-def operator(one: Principal) -> bool:
-    return one.role is Role.OPERATOR
-
-
-class ToolPolicy:
-    """Stands in front of every tool of one server."""
-
-    def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
-        self.rules = dict(rules)
-        self.verifier = verifier
-
-    def allow(self, rules: Mapping[str, Rule]) -> None:
-        """For tools that are added to the server later."""
-        self.rules |= rules
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.method == "tools/call":
-            name = str((ctx.params or {}).get("name"))
-            principal = caller_of(ctx, self.verifier)
-            if not self.allows(principal, name):
-                raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
-        return await call_next(ctx)
-
-    def allows(self, principal: Principal | None, tool: str) -> bool:
-        rule = self.rules.get(tool)
-        return principal is not None and rule is not None and rule(principal)
-
-
-# Who has business at which MCP port; what they may do there is the tools' own rule.
-
-
-def visitors(part: str) -> Rule:
-    """
-    A butler's port is its own, and the switchboard routes to it; the switchboard's
-    is for all butlers; at the messenger's, people decide approvals.
-    """
-    match part:
-        case "switchboard":
-            return any_butler
-        case "messenger":
-            return _messengers_visitor
-        case _:
-            return butler(part, "switchboard")
-
-
-def _messengers_visitor(one: Principal) -> bool:
-    return one.role in (Role.PERSON, Role.USER) or butler("switchboard", "messenger")(one)
-
-
-# A tool's call from inside the process: what the SDK does between a request and its handler, without a wire.
-
-
-def call_context(tool: str, arguments: Mapping[str, Any], request: object) -> ServerRequestContext[Any, Any]:
-    """What middleware sees of a call; `request` says who calls."""
-    return ServerRequestContext(
-        session=cast(ServerSession, None),  # nothing here asks the caller anything back
-        lifespan_context={},
-        protocol_version=REVISION,
-        method="tools/call",
-        params={"name": tool, "arguments": dict(arguments)},
-        request=request,
-    )
-
-
-async def run(tool: ToolsTool, arguments: dict[str, Any], context: object) -> Any:
-    """`context` stands where a tool's own stands otherwise. Raises ToolError, as the SDK does."""
-    return await tool.run(arguments, cast(Context[Any, Any], context))
-
-
-def answer_of(tool: ToolsTool, result: Any) -> HandlerResult:
-    """Structured alone, where the SDK would write it a second time as text."""
-    try:
-        if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
-            return cast(dict[str, Any], to_jsonable_python(result))
-        return tool.fn_metadata.convert_result(result)
-    except ValueError as error:  # also what pydantic raises
-        raise UnexpectedToolError(tool.name) from error

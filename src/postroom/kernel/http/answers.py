@@ -1,4 +1,4 @@
-"""What a provider said about a failure, made safe to store and to show."""
+"""What a provider said about a failure: its words made safe to show, what its status means, how long to wait."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from postroom.kernel.values.errors import (
     ValidationError,
     shortened,
 )
+
+# Its words.
 
 LONGEST = 200
 _SHORTEST_QUOTE = 6  # a shorter line would match half of every sentence
@@ -48,7 +50,6 @@ def _quotes(said: str, text: str) -> bool:
 
 # What an HTTP status other than success means for a message, where a service defines nothing of its own.
 
-
 _BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})  # 503 says that nothing was begun
 
 
@@ -74,7 +75,6 @@ def _meaning(service: str, status: int, retry_after: str | None, now: datetime, 
 
 
 # How long a provider asks us to wait, from whatever it wrote down.
-
 
 DEFAULT_SECONDS = 1.0
 _MOST_SECONDS = 1e12  # what a number may be before it is called endless

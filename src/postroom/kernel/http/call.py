@@ -1,4 +1,4 @@
-"""`HttpCall`: one request, and whether it left."""
+"""One HTTP request that knows whether it left this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, Final
 import aiohttp
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from postroom.kernel.http.answers import wait_seconds as wait_seconds
+from postroom.kernel.http.answers import wait_seconds as wait_seconds  # a public path of channels
 from postroom.kernel.http.public_address import refused_as_private
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
@@ -25,99 +25,6 @@ from postroom.kernel.values.errors import (
     PostroomError,
     TargetUnavailable,
 )
-
-__all__ = [
-    "MOST_BYTES",
-    "FormFile",
-    "HttpAnswer",
-    "HttpCall",
-    "MultipartForm",
-    "form_of",
-    "out_of_descriptors",
-    "whole_answer",
-]
-
-# How long a provider asks us to wait.
-
-
-# Whether a call failed because this process had no file descriptor left: our trouble, not the provider's.
-
-
-_OURS: Final = (errno.EMFILE, errno.ENFILE)
-
-
-def out_of_descriptors(error: BaseException | None) -> OutOfDescriptors | None:
-    """Libraries wrap what the system said, and a name that could not be looked up does not say why at all."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in _OURS:
-            return OutOfDescriptors()
-        error = error.__cause__ or error.__context__
-    return OutOfDescriptors() if _none_left() else None
-
-
-def _none_left() -> bool:
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        return error.errno in _OURS
-    return False
-
-
-# A form with files (RFC 7578), byte for byte the same whenever it is made of the same things.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormFile:
-    """`sha256` is the content's own, so that no content can hold the line that ends it."""
-
-    form_field: str
-    name: str
-    media_type: str
-    sha256: str
-    content: bytes = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MultipartForm:
-    content_type: str
-    content: bytes = field(repr=False)
-
-
-def form_of(fields: Mapping[str, str], files: Sequence[FormFile]) -> MultipartForm:
-    boundary = _boundary(fields, files)
-    pieces = [*_texts(fields, boundary), *_contents(files, boundary), f"--{boundary}--\r\n".encode()]
-    return MultipartForm(content_type=f"multipart/form-data; boundary={boundary}", content=b"".join(pieces))
-
-
-def _boundary(fields: Mapping[str, str], files: Sequence[FormFile]) -> str:
-    about = [*fields.items(), *((one.form_field, one.name, one.sha256) for one in files)]
-    return f"postroom-{hashlib.sha256(repr(about).encode('utf-8', 'backslashreplace')).hexdigest()[:40]}"
-
-
-def _texts(fields: Mapping[str, str], boundary: str) -> Iterator[bytes]:
-    for name, text in fields.items():
-        yield f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
-
-
-def _contents(files: Sequence[FormFile], boundary: str) -> Iterator[bytes]:
-    for one in files:
-        yield (
-            f"--{boundary}\r\n"
-            f'Content-Disposition: form-data; name="{one.form_field}"; filename="{_quoted(one.name)}"\r\n'
-            f"Content-Type: {one.media_type}\r\n\r\n"
-        ).encode()
-        yield one.content
-        yield b"\r\n"
-
-
-def _quoted(name: str) -> str:
-    """In UTF-8 as it stands; RFC 7578 forbids the encoded form that other headers have."""
-    line = "".join(one if one.isprintable() else "_" for one in name)
-    return line.replace("\\", "\\\\").replace('"', '\\"')
-
-
-# Read the whole body of an answer, which a network hands over in pieces.
-
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 _PIECE_BYTES: Final = 65_536
@@ -132,7 +39,6 @@ async def whole_answer(content: aiohttp.StreamReader, most_bytes: int = MOST_BYT
 
 
 # One HTTP request that knows whether it left this machine.
-
 
 _JSON = {"Content-Type": "application/json"}
 _MUCH_BYTES = 1_048_576  # written piece by piece, so that the others have their turn
@@ -256,3 +162,78 @@ def _departure() -> aiohttp.TraceConfig:
 
 async def _mark_left(session: aiohttp.ClientSession, context: SimpleNamespace, sent: object) -> None:
     context.trace_request_ctx.left = True
+
+
+# Whether a call failed because this process had no file descriptor left: our trouble, not the provider's.
+
+_OURS: Final = (errno.EMFILE, errno.ENFILE)
+
+
+def out_of_descriptors(error: BaseException | None) -> OutOfDescriptors | None:
+    """Libraries wrap what the system said, and a name that could not be looked up does not say why at all."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _OURS:
+            return OutOfDescriptors()
+        error = error.__cause__ or error.__context__
+    return OutOfDescriptors() if _none_left() else None
+
+
+def _none_left() -> bool:
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in _OURS
+    return False
+
+
+# A form with files (RFC 7578), byte for byte the same whenever it is made of the same things.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormFile:
+    """`sha256` is the content's own, so that no content can hold the line that ends it."""
+
+    form_field: str
+    name: str
+    media_type: str
+    sha256: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultipartForm:
+    content_type: str
+    content: bytes = field(repr=False)
+
+
+def form_of(fields: Mapping[str, str], files: Sequence[FormFile]) -> MultipartForm:
+    boundary = _boundary(fields, files)
+    pieces = [*_texts(fields, boundary), *_contents(files, boundary), f"--{boundary}--\r\n".encode()]
+    return MultipartForm(content_type=f"multipart/form-data; boundary={boundary}", content=b"".join(pieces))
+
+
+def _boundary(fields: Mapping[str, str], files: Sequence[FormFile]) -> str:
+    about = [*fields.items(), *((one.form_field, one.name, one.sha256) for one in files)]
+    return f"postroom-{hashlib.sha256(repr(about).encode('utf-8', 'backslashreplace')).hexdigest()[:40]}"
+
+
+def _texts(fields: Mapping[str, str], boundary: str) -> Iterator[bytes]:
+    for name, text in fields.items():
+        yield f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
+
+
+def _contents(files: Sequence[FormFile], boundary: str) -> Iterator[bytes]:
+    for one in files:
+        yield (
+            f"--{boundary}\r\n"
+            f'Content-Disposition: form-data; name="{one.form_field}"; filename="{_quoted(one.name)}"\r\n'
+            f"Content-Type: {one.media_type}\r\n\r\n"
+        ).encode()
+        yield one.content
+        yield b"\r\n"
+
+
+def _quoted(name: str) -> str:
+    """In UTF-8 as it stands; RFC 7578 forbids the encoded form that other headers have."""
+    line = "".join(one if one.isprintable() else "_" for one in name)
+    return line.replace("\\", "\\\\").replace('"', '\\"')

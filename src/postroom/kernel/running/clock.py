@@ -1,4 +1,4 @@
-"""The real clock."""
+"""The only source of time: the port, the real clock, and limits on how long a call may take."""
 
 from __future__ import annotations
 
@@ -9,6 +9,27 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol, TypeVar
 
 from postroom.kernel.values.ids import SECOND_US, seconds
+
+
+class Clock(Protocol):
+    """The only source of time; tests turn the hands themselves."""
+
+    def now_us(self) -> int: ...
+
+    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+        """Until the event is set (True) or the time has come (False); clears nothing."""
+        ...
+
+    def ring(self, at_us: int, bell: Callable[[], None]) -> Alarm:
+        """Call the bell when the time has come, unless the alarm is cancelled before."""
+        ...
+
+
+class Alarm(Protocol):
+    def cancel(self) -> object: ...
+
+
+# The real one.
 
 _NEAR_SECONDS = 1.0
 _LOOK_SECONDS = 0.1
@@ -80,8 +101,31 @@ class _FarAlarm:
         self._among.pop(self, None)
 
 
-# Calls that take too long are given up, and those that do not pay nothing for it.
+# This machine's clock, corrected by one that all machines read: leases and pauses mean the same on each of them.
 
+_AGREES_US: Final = seconds(1)  # clocks that are kept agree better; a lease lasts many times as long
+
+
+class SharedClock(SystemClock):
+    """Its own time until it is told another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ahead_us = 0
+
+    def now_us(self) -> int:
+        return super().now_us() + self._ahead_us
+
+    def follow(self, theirs_us: int, *, asked_us: int, heard_us: int) -> int:
+        """By how much it is put forward; an answer that was long under way proves less of a difference."""
+        off_us = theirs_us - (asked_us + heard_us) // 2
+        if abs(off_us) - (heard_us - asked_us) // 2 <= _AGREES_US:
+            return 0
+        self._ahead_us += off_us
+        return off_us
+
+
+# Calls that take too long are given up, and those that do not pay nothing for it.
 
 Result = TypeVar("Result")
 
@@ -136,49 +180,3 @@ class Overdue:
                 task.cancel()
         if self._until:
             self._look_later(loop)
-
-
-# The only source of time.
-
-
-class Clock(Protocol):
-    """The only source of time; tests turn the hands themselves."""
-
-    def now_us(self) -> int: ...
-
-    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
-        """Until the event is set (True) or the time has come (False); clears nothing."""
-        ...
-
-    def ring(self, at_us: int, bell: Callable[[], None]) -> Alarm:
-        """Call the bell when the time has come, unless the alarm is cancelled before."""
-        ...
-
-
-class Alarm(Protocol):
-    def cancel(self) -> object: ...
-
-
-# This machine's clock, corrected by one that all machines read: leases and pauses mean the same on each of them.
-
-
-AGREES_US: Final = seconds(1)  # clocks that are kept agree better; a lease lasts many times as long
-
-
-class SharedClock(SystemClock):
-    """Its own time until it is told another."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ahead_us = 0
-
-    def now_us(self) -> int:
-        return super().now_us() + self._ahead_us
-
-    def follow(self, theirs_us: int, *, asked_us: int, heard_us: int) -> int:
-        """By how much it is put forward; an answer that was long under way proves less of a difference."""
-        off_us = theirs_us - (asked_us + heard_us) // 2
-        if abs(off_us) - (heard_us - asked_us) // 2 <= AGREES_US:
-            return 0
-        self._ahead_us += off_us
-        return off_us

@@ -91,7 +91,7 @@ def pause_seconds(trouble: LoopTrouble) -> float:
     return min(doubled, _LONGEST_PAUSE_SECONDS)
 
 
-def kind_of(error: BaseException) -> str:
+def _kind_of(error: BaseException) -> str:
     """Of what it began with: a driver's error says more than the three it is wrapped in."""
     while error.__cause__ is not None:
         error = error.__cause__
@@ -143,7 +143,7 @@ class Loop:
         """When to try again."""
         now_us, before = self._clock.now_us(), self.trouble
         trouble = LoopTrouble(
-            loop=self.name, kind=kind_of(error), is_outage=isinstance(error, StoreUnavailable), since_us=now_us
+            loop=self.name, kind=_kind_of(error), is_outage=isinstance(error, StoreUnavailable), since_us=now_us
         )
         if not trouble.is_outage:
             self._count(self.name, trouble.kind)
@@ -208,7 +208,6 @@ async def _end(task: asyncio.Task[None], *, cut_off: bool) -> None:
 
 # What `/health` says of a part: up, and whether its process does all of its background work.
 
-
 Failing = Callable[[], Sequence[LoopTrouble]]  # the loops of this process that fail just now
 
 
@@ -225,7 +224,6 @@ def part_health(part: str, failing: Sequence[LoopTrouble], household: str) -> di
 
 
 # What reads a long text does so beside the event loop: nobody else's call waits for it.
-
 
 LONG: Final = 1_000  # characters; shorter ones take some ten milliseconds at most, whatever stands in them
 _READER: Final = ThreadPoolExecutor(1, "long-texts")  # one at a time: more would only share the processor

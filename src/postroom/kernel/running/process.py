@@ -1,4 +1,4 @@
-"""The household's own key: made once, kept in its home, and never shown."""
+"""What a process of ours has of its own: secrets and the key of its household, how it collects garbage, its version."""
 
 from __future__ import annotations
 
@@ -16,102 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from pydantic import BaseModel
-
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
-
-_FILE: Final = "household.key"
-_BYTES: Final = 32
-
-
-def household_key(home: Path, purpose: str) -> bytes:
-    """A key of 32 bytes for one purpose; what is known of one says nothing about another."""
-    return hmac.new(_kept(home / _FILE), purpose.encode(), hashlib.sha256).digest()
-
-
-def _kept(path: Path) -> bytes:
-    """Several processes may start at once: the first one's key is everyone's."""
-    with suppress(FileNotFoundError):
-        return path.read_bytes()
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(_BYTES))
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        with suppress(FileExistsError):
-            os.link(new, path)
-    finally:
-        new.unlink()
-    return path.read_bytes()
-
-
-# Libraries that others import where they find them, and do without where they do not.
-
-
-def do_without(*libraries: str) -> None:
-    """In this process, from now on: Python is told that there are none. One that is imported already stays."""
-    for name in libraries:
-        cast(dict[str, Any], sys.modules).setdefault(name, None)
-
-
-# How often the interpreter looks for garbage: in a command that is soon over, and in a process that runs for weeks.
-
-
-_THRESHOLDS = (50_000, 20, 50)
-
-
-def collect_less_often() -> None:
-    """
-    What is loaded at the start stays, so no collection need look at it again; and
-    a delivery makes few cycles, so looking after every 700 objects is a tenth of
-    the work for nothing.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
-
-
-def collect_little() -> None:
-    """A command makes little and ends soon: most that it could look at, and would take apart at its end, is source."""
-    gc.set_threshold(*_THRESHOLDS)
-    atexit.register(gc.freeze)
-
-
-# Pydantic's models are built for their first use: most of those that libraries define are never used here.
-
-
-def build_models_when_used() -> None:
-    """In this process, of all that are imported from now on. MCP alone has three generations of its messages."""
-    BaseModel.model_config["defer_build"] = True
-
-
-# Secrets at rest: sealed with a key of the household, each for one purpose.
-
-
-_NONCE_BYTES: Final = 12
-
-
-class Seal:
-    """AES-GCM; what is sealed for one thing, such as a question, cannot be opened as what belongs to another."""
-
-    def __init__(self, key: bytes) -> None:
-        """`key` has 16, 24 or 32 bytes."""
-        self._cipher = AESGCM(key)
-
-    def seal(self, text: str, about: str) -> str:
-        nonce = secrets.token_bytes(_NONCE_BYTES)
-        return base64.b64encode(nonce + self._cipher.encrypt(nonce, text.encode(), about.encode())).decode()
-
-    def unseal(self, sealed: str, about: str) -> str:
-        data = base64.b64decode(sealed)
-        opened = self._cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], about.encode())
-        return opened.decode()
 
 
 # A value that must not be seen.
@@ -178,6 +85,60 @@ def _text(value: object) -> str:
     return value
 
 
+# The household's own key: made once, kept in its home, and never shown.
+
+_FILE: Final = "household.key"
+_BYTES: Final = 32
+
+
+def household_key(home: Path, purpose: str) -> bytes:
+    """A key of 32 bytes for one purpose; what is known of one says nothing about another."""
+    return hmac.new(_kept(home / _FILE), purpose.encode(), hashlib.sha256).digest()
+
+
+def _kept(path: Path) -> bytes:
+    """Several processes may start at once: the first one's key is everyone's."""
+    with suppress(FileNotFoundError):
+        return path.read_bytes()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    new = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secrets.token_bytes(_BYTES))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        with suppress(FileExistsError):
+            os.link(new, path)
+    finally:
+        new.unlink()
+    return path.read_bytes()
+
+
+# Secrets at rest: sealed with a key of the household, each for one purpose.
+
+_NONCE_BYTES: Final = 12
+
+
+class Seal:
+    """AES-GCM; what is sealed for one thing, such as a question, cannot be opened as what belongs to another."""
+
+    def __init__(self, key: bytes) -> None:
+        """`key` has 16, 24 or 32 bytes."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        self._cipher = AESGCM(key)
+
+    def seal(self, text: str, about: str) -> str:
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return base64.b64encode(nonce + self._cipher.encrypt(nonce, text.encode(), about.encode())).decode()
+
+    def unseal(self, sealed: str, about: str) -> str:
+        data = base64.b64decode(sealed)
+        opened = self._cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], about.encode())
+        return opened.decode()
+
+
 # Which Postroom this is.
 
 
@@ -187,3 +148,44 @@ def package_version() -> str:
     from importlib.metadata import version
 
     return version("postroom")
+
+
+# Libraries that others import where they find them, and do without where they do not.
+
+
+def do_without(*libraries: str) -> None:
+    """In this process, from now on: Python is told that there are none. One that is imported already stays."""
+    for name in libraries:
+        cast(dict[str, Any], sys.modules).setdefault(name, None)
+
+
+# Pydantic's models are built for their first use: most of those that libraries define are never used here.
+
+
+def build_models_when_used() -> None:
+    """In this process, of all that are imported from now on. MCP alone has three generations of its messages."""
+    from pydantic import BaseModel
+
+    BaseModel.model_config["defer_build"] = True
+
+
+# How often the interpreter looks for garbage: in a command that is soon over, and in a process that runs for weeks.
+
+_THRESHOLDS = (50_000, 20, 50)
+
+
+def collect_less_often() -> None:
+    """
+    What is loaded at the start stays, so no collection need look at it again; and
+    a delivery makes few cycles, so looking after every 700 objects is a tenth of
+    the work for nothing.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+
+
+def collect_little() -> None:
+    """A command makes little and ends soon: most that it could look at, and would take apart at its end, is source."""
+    gc.set_threshold(*_THRESHOLDS)
+    atexit.register(gc.freeze)

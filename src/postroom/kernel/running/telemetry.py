@@ -1,4 +1,4 @@
-"""Structured logs: one event name and its fields as a line of JSON, secrets and bodies never."""
+"""Logs as lines of JSON without secrets and bodies, counts for Prometheus, spans from the tool call to the provider."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
 from prometheus_client import CollectorRegistry, Counter
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
+
+# Logs: one event name and its fields.
 
 _PLACES: Final = 3
 _HIDDEN_VALUE: Final = "***"

@@ -1,4 +1,4 @@
-"""Lengths of time as people type them: 90s, 15m, 1h, 2d, 1h30m, or a number of seconds."""
+"""What commands share: their options, what they print, how they fail, and how far long work has come."""
 
 from __future__ import annotations
 
@@ -14,6 +14,35 @@ import typer
 
 from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
 from postroom.kernel.values.json import strict_json
+
+# What a command prints: text for people, JSON for scripts.
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Home = Annotated[str | None, typer.Option("--home", help="Data directory (POSTROOM_HOME).")]
+Database = Annotated[
+    str | None, typer.Option("--database", help="sqlite:///FILE or postgresql://… (POSTROOM_DATABASE_URL).")
+]
+
+Redis = Annotated[
+    str | None, typer.Option("--redis", help="redis://…, for limits that several processes share (POSTROOM_REDIS_URL).")
+]
+Roster = Annotated[str | None, typer.Option("--roster", help="Folder of butlers (POSTROOM_ROSTER).")]
+
+
+def say(text: str) -> None:
+    typer.echo(text)
+
+
+def complain(text: str) -> None:
+    """Why it did not work: beside the output, where a script's pipe does not swallow it."""
+    typer.echo(text, err=True)
+
+
+def say_json(value: Any) -> None:
+    typer.echo(strict_json(value, ensure_ascii=False, indent=2))
+
+
+# Lengths of time as people type them: 90s, 15m, 1h, 2d, 1h30m, or a number of seconds.
 
 _UNITS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _PART: Final = re.compile(r"(\d+(?:\.\d+)?)([dhms])", re.ASCII)
@@ -60,38 +89,9 @@ def no_owner_token(tokens_file: Path) -> NotRunning:
     return NotRunning(f"{tokens_file} holds no token of the owner")
 
 
-# What a command prints: text for people, JSON for scripts.
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Home = Annotated[str | None, typer.Option("--home", help="Data directory (POSTROOM_HOME).")]
-Database = Annotated[
-    str | None, typer.Option("--database", help="sqlite:///FILE or postgresql://… (POSTROOM_DATABASE_URL).")
-]
-
-Redis = Annotated[
-    str | None, typer.Option("--redis", help="redis://…, for limits that several processes share (POSTROOM_REDIS_URL).")
-]
-Roster = Annotated[str | None, typer.Option("--roster", help="Folder of butlers (POSTROOM_ROSTER).")]
-
-
-def say(text: str) -> None:
-    typer.echo(text)
-
-
-def complain(text: str) -> None:
-    """Why it did not work: beside the output, where a script's pipe does not swallow it."""
-    typer.echo(text, err=True)
-
-
-def say_json(value: Any) -> None:
-    typer.echo(strict_json(value, ensure_ascii=False, indent=2))
-
-
 # How far work has come that takes a while: a bar on a terminal, now and then a line elsewhere; none for programs.
 
-
-EVERY_SECONDS: Final = 5.0
+_EVERY_SECONDS: Final = 5.0
 
 
 class ShowDone(Protocol):
@@ -114,7 +114,7 @@ def bar(title: str, *, quiet: bool = False) -> Iterator[ShowDone]:
 
 
 @contextmanager
-def lines(title: str, write: Callable[[str], None], every_seconds: float = EVERY_SECONDS) -> Iterator[ShowDone]:
+def lines(title: str, write: Callable[[str], None], every_seconds: float = _EVERY_SECONDS) -> Iterator[ShowDone]:
     """Nothing is written of what is over before the first line is due."""
     now: list[tuple[int, int | None]] = [(0, None)]
     over = Event()

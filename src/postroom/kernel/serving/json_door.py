@@ -1,4 +1,4 @@
-"""A tool that answers with our errors: a refusal is something a model can act on, not a broken call."""
+"""JSON over HTTP: what a door asks of a body, and the one shape in which it says no."""
 
 from __future__ import annotations
 
@@ -16,28 +16,6 @@ from starlette.exceptions import HTTPException
 from postroom.kernel.serving.streams import LateRoute, add_to_document
 from postroom.kernel.values.errors import Code, PostroomError, Refused, failure_document
 from postroom.kernel.values.fields import field_error, text_problem
-
-Arguments = ParamSpec("Arguments")
-Answer = TypeVar("Answer")
-Tool = Callable[Arguments, Awaitable[Answer]]
-AnsweringTool = Callable[Arguments, Coroutine[Any, Any, Answer]]
-
-
-def answered(
-    shape: Callable[[PostroomError], Mapping[str, Any]],
-) -> Callable[[Tool[Arguments, Answer]], AnsweringTool[Arguments, Answer]]:
-    def around(tool: Tool[Arguments, Answer]) -> AnsweringTool[Arguments, Answer]:
-        @wraps(tool)
-        async def answer(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-            try:
-                return await tool(*args, **kwargs)
-            except PostroomError as error:
-                return cast(Answer, shape(error))
-
-        return answer
-
-    return around
-
 
 # What every JSON door asks of a body: the fields it knows, of the types it says, in text that can be kept.
 
@@ -61,7 +39,6 @@ class Done(BaseModel):
 
 
 # How a JSON door says no: always `ok: false`, a code, a sentence and the fields concerned.
-
 
 _MOST_FIELDS = 20
 _UNREADABLE = "the body is not JSON, or nests too deep to be read"
@@ -172,3 +149,27 @@ def _invalid(errors: Sequence[Any]) -> Refused:
     if any(item["type"] == "json_invalid" for item in errors):
         return Refused(Code.INVALID_JSON, _UNREADABLE)
     return Refused.of(Code.SCHEMA_INVALID, [field_error(item) for item in errors[:_MOST_FIELDS]])
+
+
+# A tool that answers with our errors: a refusal is something a model can act on, not a broken call.
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+Tool = Callable[Arguments, Awaitable[Answer]]
+AnsweringTool = Callable[Arguments, Coroutine[Any, Any, Answer]]
+
+
+def answered(
+    shape: Callable[[PostroomError], Mapping[str, Any]],
+) -> Callable[[Tool[Arguments, Answer]], AnsweringTool[Arguments, Answer]]:
+    def around(tool: Tool[Arguments, Answer]) -> AnsweringTool[Arguments, Answer]:
+        @wraps(tool)
+        async def answer(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
+            try:
+                return await tool(*args, **kwargs)
+            except PostroomError as error:
+                return cast(Answer, shape(error))
+
+        return answer
+
+    return around

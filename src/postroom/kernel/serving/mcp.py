@@ -1,4 +1,4 @@
-"""What the client of a call can do, as it said itself: newer ones with each call, older ones once."""
+"""The MCP SDK as we use it: all that touches its private or unstable names; tests name the versions they hold for."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import unwrap
 from types import CodeType, FunctionType
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, cast
 
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.session import ServerSession
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value, x_mcp_header_map
@@ -28,12 +29,16 @@ from mcp_types import (
     ToolAnnotations,
 )
 from pydantic import ConfigDict, ValidationError
+from pydantic_core import to_jsonable_python
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from postroom.kernel.serving import REVISION
 from postroom.kernel.values.errors import HINTS, Code, PostroomError, hint_of, sentence
 from postroom.kernel.values.fields import field_error
 from postroom.kernel.values.principal import PRINCIPAL
+
+# What the client of a call can do, as it said itself: newer ones with each call, older ones once.
 
 __all__ = [
     "REVISION",
@@ -45,8 +50,10 @@ __all__ = [
     "Whose",
     "add_extension",
     "add_tool",
+    "answer_of",
     "arguments_of",
     "asking_back",
+    "call_context",
     "contradicts",
     "declared_arguments",
     "declares",
@@ -56,6 +63,7 @@ __all__ = [
     "is_session_of",
     "keep_request_state",
     "look_once_for_param_headers",
+    "run",
     "show_parameters",
     "show_required",
     "shows_forms",
@@ -100,7 +108,6 @@ def add_extension(server: MCPServer[Any], extension: Extension) -> None:
 
 
 # A tool's arguments read as the SDK reads them, at the price of those that were given and not of all there are.
-
 
 _MAY_BE_JSON: Final = ("[", "{", "null")  # whatever else JSON can say, the SDK leaves as the text it was
 
@@ -175,7 +182,6 @@ def look_once_for_param_headers(server: MCPServer[Any]) -> None:
 
 # What a client echoes between two rounds of one call, sealed under a key that outlives the process.
 
-
 Whose = Callable[[ServerRequestContext[Any, Any]], str | None]
 
 
@@ -186,11 +192,6 @@ def keep_request_state(server: MCPServer[Any], key: bytes, ttl_seconds: float, w
         if isinstance(one, RequestStateBoundary):
             one._security = security
 
-
-# The stateless revision of the protocol, which parts of a household speak among themselves.
-
-
-REVISION: Final = "2026-07-28"
 
 # The `Mcp-Name` header, by which intermediaries send a call to where it belongs.
 
@@ -267,7 +268,7 @@ def _shape(function: Callable[..., Any], name: str | None, structured: bool | No
     inner = unwrap(function)
     if not (_is_plain(function) and _is_plain(inner)):
         return _made(function, name, structured)
-    key, declared = (function.__code__, inner.__code__, name, structured), _tool_shapes_declared(function, inner)
+    key, declared = (function.__code__, inner.__code__, name, structured), _differences(function, inner)
     made = _MADE.get(key)
     if made is None or made.declared != declared:
         made = _MADE[key] = _Made(_made(function, name, structured), declared)
@@ -289,7 +290,7 @@ def _is_plain(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
     return isinstance(function, FunctionType) and not hasattr(function, "__signature__")
 
 
-def _tool_shapes_declared(function: FunctionType, inner: FunctionType) -> tuple[Any, ...]:
+def _differences(function: FunctionType, inner: FunctionType) -> tuple[Any, ...]:
     """What two functions of the same code can still differ in."""
     return function.__annotations__, inner.__annotations__, inner.__defaults__, inner.__kwdefaults__
 
@@ -354,7 +355,6 @@ class _AnyArguments(ArgModelBase):
 
 
 # How many MCP sessions stay open: so many in all and of one caller, the least recently used goes first.
-
 
 _PATH: Final = "/mcp"
 _HEADER: Final = "mcp-session-id"
@@ -441,7 +441,6 @@ async def _unheard(_message: Message) -> None:
 
 # What is wrong with a tool's call, in our words: the SDK's name the tool first and add the library's text.
 
-
 _MOST_FIELDS: Final = 20
 _MOST_SAID: Final = 500
 
@@ -475,4 +474,31 @@ def _fault(cause: BaseException | None) -> str:
     return HINTS[Code.INTERNAL]
 
 
-# All that touches private or unstable names of the MCP SDK; its tests name the versions they hold for.
+# A tool's call from inside the process: what the SDK does between a request and its handler, without a wire.
+
+
+def call_context(tool: str, arguments: Mapping[str, Any], request: object) -> ServerRequestContext[Any, Any]:
+    """What middleware sees of a call; `request` says who calls."""
+    return ServerRequestContext(
+        session=cast(ServerSession, None),  # nothing here asks the caller anything back
+        lifespan_context={},
+        protocol_version=REVISION,
+        method="tools/call",
+        params={"name": tool, "arguments": dict(arguments)},
+        request=request,
+    )
+
+
+async def run(tool: Tool, arguments: dict[str, Any], context: object) -> Any:
+    """`context` stands where a tool's own stands otherwise. Raises ToolError, as the SDK does."""
+    return await tool.run(arguments, cast(Context[Any, Any], context))
+
+
+def answer_of(tool: Tool, result: Any) -> HandlerResult:
+    """Structured alone, where the SDK would write it a second time as text."""
+    try:
+        if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
+            return cast(dict[str, Any], to_jsonable_python(result))
+        return tool.fn_metadata.convert_result(result)
+    except ValueError as error:  # also what pydantic raises
+        raise UnexpectedToolError(tool.name) from error

@@ -1,4 +1,4 @@
-"""How many callers may be connected, in all and from one address, and how long they may take to ask."""
+"""HTTP servers: ports bound first, callers bounded in number and time, and what is noted as an answer leaves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,85 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from postroom.kernel.values.errors import UserError
-from postroom.settings import Ports
+
+# Sockets: bound first, so that a taken port is one clear sentence.
+
+_BACKLOG = 2048
+_GRACE_SECONDS = 3
+_AGAIN_SECONDS = 0.1
+_LOOK_SECONDS = 0.5
+_PASSING = "nobody listens there, but a connection of this machine uses the port as its own end"
+_KEEP_ALIVE_SECONDS = 75  # longer than any client keeps one: or else a call may meet a connection just being closed
+_log = structlog.get_logger("postroom.serving")
+
+
+class PortTaken(UserError):
+    """Somebody else listens there; or, `passing`, a connection has the port at its own end."""
+
+    def __init__(self, told: str, *, passing: bool = False) -> None:
+        super().__init__(told)
+        self.passing = passing
+
+
+def bind(part: str, host: str, port: int, *, where_set: str = "") -> socket.socket:
+    """`where_set` ends the sentence about a port that is taken: "with POSTROOM_PORTS__API"."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio sends at once only on sockets that say TCP; others wait up to 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        passing = error.errno == errno.EADDRINUSE and not _is_served(family, host, port)
+        cause = f"{error.strerror}: {_PASSING}" if passing else error.strerror
+        raise PortTaken(
+            f"Port {port} on {host}, wanted for {part}, cannot be used ({cause}); "
+            f"free it or set another{where_set and f' {where_set}'}.",
+            passing=passing,
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+async def bind_patiently(
+    part: str, host: str, port: int, patience_seconds: float = 60.0, *, where_set: str = ""
+) -> socket.socket:
+    """
+    Waits for a port that only an outgoing connection holds; one where somebody listens is not waited for.
+
+    The usual ports lie where Linux takes those of outgoing connections from (net.ipv4.ip_local_port_range).
+    """
+    until, waits = time.monotonic() + patience_seconds, False
+    while True:
+        try:
+            return bind(part, host, port, where_set=where_set)
+        except PortTaken as error:
+            if not error.passing or time.monotonic() >= until:
+                raise
+            if not waits:
+                waits = True
+                _log.warning("port.waits", part=part, port=port, seconds=patience_seconds, reason=_PASSING)
+        await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def _is_served(family: socket.AddressFamily, host: str, port: int) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as caller:
+        caller.settimeout(_LOOK_SECONDS)
+        try:
+            caller.connect((host, port))
+        except OSError:
+            return False
+        return bool(caller.getsockname() != caller.getpeername())  # within this range one may meet oneself
+
+
+def port_of(listener: socket.socket) -> int:
+    port: int = listener.getsockname()[1]
+    return port
+
+
+# How many callers may be connected, in all and from one address, and how long they may take to ask.
 
 _BODY_SECONDS: Final = 60.0
 _HEALTH: Final = b"/health"
@@ -42,7 +120,7 @@ class Bounds:
     per_caller: int = 10**6
 
 
-UNCROWDED: Final = Bounds(total=2000, per_peer=500, head_seconds=10.0)
+_UNCROWDED: Final = Bounds(total=2000, per_peer=500, head_seconds=10.0)
 
 
 def raise_descriptor_limit() -> None:
@@ -262,84 +340,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.transport.close()
 
 
-# Sockets and HTTP servers: bind first, so that a taken port is one clear sentence.
-
-
-_BACKLOG = 2048
-_GRACE_SECONDS = 3
-_AGAIN_SECONDS = 0.1
-_LOOK_SECONDS = 0.5
-_PASSING = "nobody listens there, but a connection of this machine uses the port as its own end"
-_KEEP_ALIVE_SECONDS = 75  # longer than any client keeps one: or else a call may meet a connection just being closed
-_log = structlog.get_logger("postroom.serving")
-
-
-class PortTaken(UserError):
-    """Somebody else listens there; or, `passing`, a connection has the port at its own end."""
-
-    def __init__(self, told: str, *, passing: bool = False) -> None:
-        super().__init__(told)
-        self.passing = passing
-
-
-def bind(part: str, host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sends at once only on sockets that say TCP; others wait up to 40 ms.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        passing = error.errno == errno.EADDRINUSE and not _is_served(family, host, port)
-        cause = f"{error.strerror}: {_PASSING}" if passing else error.strerror
-        raise PortTaken(
-            f"Port {port} on {host}, wanted for {part}, cannot be used ({cause}); "
-            f"free it or set another {where_set(part)}.",
-            passing=passing,
-        ) from None
-    listener.setblocking(False)
-    return listener
-
-
-async def bind_patiently(part: str, host: str, port: int, patience_seconds: float = 60.0) -> socket.socket:
-    """
-    Waits for a port that only an outgoing connection holds; one where somebody listens is not waited for.
-
-    The usual ports lie where Linux takes those of outgoing connections from (net.ipv4.ip_local_port_range).
-    """
-    until, waits = time.monotonic() + patience_seconds, False
-    while True:
-        try:
-            return bind(part, host, port)
-        except PortTaken as error:
-            if not error.passing or time.monotonic() >= until:
-                raise
-            if not waits:
-                waits = True
-                _log.warning("port.waits", part=part, port=port, seconds=patience_seconds, reason=_PASSING)
-        await asyncio.sleep(_AGAIN_SECONDS)
-
-
-def _is_served(family: socket.AddressFamily, host: str, port: int) -> bool:
-    with socket.socket(family, socket.SOCK_STREAM) as caller:
-        caller.settimeout(_LOOK_SECONDS)
-        try:
-            caller.connect((host, port))
-        except OSError:
-            return False
-        return bool(caller.getsockname() != caller.getpeername())  # within this range one may meet oneself
-
-
-def where_set(part: str) -> str:
-    """A butler of the household's own has its port in its file alone."""
-    return f"with POSTROOM_PORTS__{part.upper()}" if part in Ports.model_fields else f"in {part}/butler.toml"
-
-
-def port_of(listener: socket.socket) -> int:
-    port: int = listener.getsockname()[1]
-    return port
+# An HTTP server on a socket.
 
 
 class HttpServer(uvicorn.Server):
@@ -370,7 +371,7 @@ async def serving(
     app: ASGIApp, listener: socket.socket, connections: CallerConnections | None = None
 ) -> AsyncIterator[HttpServer]:
     """`connections` are those of the whole process, when several servers share their bounds."""
-    shared = connections or CallerConnections(UNCROWDED)
+    shared = connections or CallerConnections(_UNCROWDED)
     config = uvicorn.Config(
         app,
         http=cast(type[asyncio.Protocol], partial(BoundedHttp, connections=shared)),
@@ -399,7 +400,6 @@ async def serving(
 
 # An application that is imported and put together for its first request.
 
-
 App = TypeVar("App", bound=ASGIApp)
 
 
@@ -423,7 +423,6 @@ class WhenAsked(Generic[App]):
 
 
 # What is only true once an answer goes out to a caller who is still there.
-
 
 Note = Callable[[], Awaitable[Any]]
 

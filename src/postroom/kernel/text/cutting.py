@@ -20,7 +20,7 @@ _ATTACHING_RANGES = (
 )
 
 
-def attaches(character: str) -> bool:
+def _attaches(character: str) -> bool:
     """Whether the character belongs to the one before it."""
     if character in (_ZERO_WIDTH_JOINER, _ZERO_WIDTH_NON_JOINER):
         return True
@@ -35,7 +35,7 @@ def is_boundary(text: str, index: int) -> bool:
     before, after = text[index - 1], text[index]
     if before in "\r\n":
         return (before, after) != ("\r", "\n")
-    if attaches(after) or (before == _ZERO_WIDTH_JOINER and not after.isspace()):
+    if _attaches(after) or (before == _ZERO_WIDTH_JOINER and not after.isspace()):
         return False
     return not (_is_flag_half(before) and _is_flag_half(after) and _flag_halves_before(text, index) % 2)
 
@@ -151,7 +151,7 @@ def _is_space(text: str, index: int) -> bool:
     """A space that carries an accent is a visible character, not a gap; a line end carries nothing."""
     if text[index] in "\r\n":
         return True
-    return text[index].isspace() and not (index + 1 < len(text) and attaches(text[index + 1]))
+    return text[index].isspace() and not (index + 1 < len(text) and _attaches(text[index + 1]))
 
 
 def cut(text: str, limit: int, length: Length = utf16_length) -> str:

@@ -19,7 +19,7 @@ from postroom.kernel.text.rich import RichText, SpanStyle, TextSpan, indented, j
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-RULE: Final = "———"
+_RULE: Final = "———"
 _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 _INLINE: Final = {"strong": SpanStyle.BOLD, "em": SpanStyle.ITALIC, "s": SpanStyle.STRIKE, "link": SpanStyle.LINK}
 _BREAKS: Final = frozenset({"softbreak", "hardbreak"})
@@ -76,7 +76,7 @@ class _Blocks:
             case "table":
                 return self._table(token)
             case "hr":
-                return RichText(RULE)
+                return RichText(_RULE)
             case _:
                 raise ValueError(f"Markdown has a block {token.type} that is not known")
 

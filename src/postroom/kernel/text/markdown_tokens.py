@@ -14,7 +14,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 LONGEST_TARGET: Final = 1024  # a longer one would be more than some providers take for a whole message
-MOST_STEPS: Final = 12_500  # some 80 ms; 20,000 characters of a report take 3,000, of nothing but short bullets 12,000
+_MOST_STEPS: Final = 12_500  # some 80 ms; 20,000 characters of a report take 3,000, of nothing but short bullets 12,000
 _LOOKING_AHEAD: Final = 3  # steps: what is inside of brackets is looked at as a whole before it is read
 TABLE: Final = "table"
 _DEEPEST: Final = 40
@@ -58,7 +58,7 @@ class _CountingParser(ParserInline):
 
 def _count(env: MutableMapping[str, Any], steps: int) -> None:
     env[_STEPS] += steps
-    if env[_STEPS] > MOST_STEPS:
+    if env[_STEPS] > _MOST_STEPS:
         raise _TooManyStepsError
 
 

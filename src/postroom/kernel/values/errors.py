@@ -1,4 +1,21 @@
-"""Our errors as a caller reads them: one function for each shape."""
+"""
+Every error this system can hand to a caller, as it goes over a wire, and what a person does about it.
+
+    PostroomError             base; `error_class` and `retryable` are the wire contract
+    ├─ ValidationError        the request can never succeed as written
+    ├─ OverloadRejected       our own limits refuse for now
+    ├─ TargetUnavailable      the provider refused, or could not be reached: not sent
+    │  ├─ ProviderThrottled   it told us to wait (429)
+    │  ├─ CredentialsRefused  it does not accept us: only a change of the settings helps
+    │  ├─ ProviderFailed      it broke while answering (500, 502, 504): believed, but not sworn to
+    │  ├─ CircuitOpenError    we did not even try
+    │  ├─ StoreUnavailable    our own database; nothing was accepted
+    │  └─ OutOfDescriptors    this process can open nothing more; nothing left it
+    ├─ DeliveryTimeout        nothing was handed over before the deadline
+    ├─ OutcomeUncertain       handed over, no answer: it may have been sent
+    ├─ InternalError          our bug
+    └─ Refused                turned away for the one reason its code names
+"""
 
 from __future__ import annotations
 
@@ -10,69 +27,6 @@ from http import HTTPStatus
 from typing import Any, ClassVar, Final, Self
 
 from postroom.kernel.values.zones import duration
-
-
-def error_object(error: PostroomError) -> dict[str, Any]:
-    """The `error` of every answer that has a `status`: notify, route, approvals, calendar, sandbox."""
-    shape: dict[str, Any] = {
-        "class": str(error.error_class),
-        "message": error.message,
-        "retryable": error.retryable,
-    }
-    if error.retry_after_seconds is not None:
-        shape["retry_after_seconds"] = round(error.retry_after_seconds, 3)
-    if error.limit_type:
-        shape["limit_type"] = error.limit_type
-    if error.wire_type:
-        shape["type"] = error.wire_type
-    if error.fields:
-        shape["fields"] = field_list(error.fields)
-    return shape
-
-
-def error_answer(error: PostroomError) -> dict[str, Any]:
-    """The whole answer of a tool that has no schema of its own."""
-    return {
-        "status": "error",
-        "error": error_object(error),
-        "error_class": str(error.error_class),
-        "retryable": error.retryable,
-    }
-
-
-def failure_document(error: PostroomError) -> dict[str, Any]:
-    """How contacts, intents and the adapters say no, over HTTP and as tools; `error.wire.status` goes with it."""
-    return {
-        "ok": False,
-        "error": {
-            "code": str(error.code),
-            "message": error.message,
-            "category": str(error.wire.category),
-            "retryable": error.wire.retryable,
-            "fields": field_list(error.fields),
-        },
-    }
-
-
-def error_sentence(error: PostroomError) -> dict[str, Any]:
-    """The whole answer of the tools that look into the record."""
-    return {"error": error.message}
-
-
-def field_list(fields: Sequence[FieldError]) -> list[dict[str, str]]:
-    return [{"field": item.field, "error": item.error, "code": item.code} for item in fields]
-
-
-# Every error this system can hand to a caller; beside the tree, what a person at the keyboard can put right.
-#
-# PostroomError base; `error_class` and `retryable` are the wire contract ├─ ValidationError the request can never
-# succeed as written ├─ OverloadRejected our own limits refuse for now ├─ TargetUnavailable the provider refused, or
-# could not be reached: not sent │ ├─ ProviderThrottled it told us to wait (429) │ ├─ CredentialsRefused it does not
-# accept us: only a change of the settings helps │ ├─ ProviderFailed it broke while answering (500, 502, 504):
-# believed, but not sworn to │ ├─ CircuitOpenError we did not even try │ ├─ StoreUnavailable our own database; nothing
-# was accepted │ └─ OutOfDescriptors this process can open nothing more; nothing left it ├─ DeliveryTimeout nothing
-# was handed over before the deadline ├─ OutcomeUncertain handed over, no answer: it may have been sent ├─
-# InternalError our bug └─ Refused turned away for the one reason its code names
 
 
 class ErrorClass(StrEnum):
@@ -339,8 +293,11 @@ def error_of(error_class: ErrorClass, message: str) -> PostroomError:
     return _PLAIN[error_class](message)
 
 
-# What a person does about an error, by the code that programs see: one sentence each.
+class SettingsError(UserError):
+    """One sentence for the person who wrote the setting."""
 
+
+# What a person does about an error, by the code that programs see: one sentence each.
 
 HINTS: Final[dict[Code, str]] = {
     Code.INVALID_JSON: "Send one JSON object in UTF-8, with `Content-Type: application/json`.",
@@ -378,7 +335,6 @@ def hint_of(error: PostroomError) -> str:
 
 # How long one answer of a provider may keep a channel waiting.
 
-
 LONGEST_SECONDS: Final = 3_600.0  # waiting uses up no attempt, so asking again costs one call and no message
 _ASKED: Final = "it asked for a wait of "
 
@@ -395,8 +351,55 @@ def said_so(reason: str) -> str:
     return reason[place:] if (place := reason.find(_ASKED)) >= 0 else ""
 
 
-# Settings that cannot be read.
+# As a caller reads them: one function for each shape.
 
 
-class SettingsError(UserError):
-    """One sentence for the person who wrote the setting."""
+def error_object(error: PostroomError) -> dict[str, Any]:
+    """The `error` of every answer that has a `status`: notify, route, approvals, calendar, sandbox."""
+    shape: dict[str, Any] = {
+        "class": str(error.error_class),
+        "message": error.message,
+        "retryable": error.retryable,
+    }
+    if error.retry_after_seconds is not None:
+        shape["retry_after_seconds"] = round(error.retry_after_seconds, 3)
+    if error.limit_type:
+        shape["limit_type"] = error.limit_type
+    if error.wire_type:
+        shape["type"] = error.wire_type
+    if error.fields:
+        shape["fields"] = field_list(error.fields)
+    return shape
+
+
+def error_answer(error: PostroomError) -> dict[str, Any]:
+    """The whole answer of a tool that has no schema of its own."""
+    return {
+        "status": "error",
+        "error": error_object(error),
+        "error_class": str(error.error_class),
+        "retryable": error.retryable,
+    }
+
+
+def failure_document(error: PostroomError) -> dict[str, Any]:
+    """How contacts, intents and the adapters say no, over HTTP and as tools; `error.wire.status` goes with it."""
+    return {
+        "ok": False,
+        "error": {
+            "code": str(error.code),
+            "message": error.message,
+            "category": str(error.wire.category),
+            "retryable": error.wire.retryable,
+            "fields": field_list(error.fields),
+        },
+    }
+
+
+def error_sentence(error: PostroomError) -> dict[str, Any]:
+    """The whole answer of the tools that look into the record."""
+    return {"error": error.message}
+
+
+def field_list(fields: Sequence[FieldError]) -> list[dict[str, str]]:
+    return [{"field": item.field, "error": item.error, "code": item.code} for item in fields]

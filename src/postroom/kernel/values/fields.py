@@ -1,4 +1,4 @@
-"""What is wrong with the names of a call's arguments."""
+"""What is wrong with what a caller wrote, field by field, in our words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,35 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from postroom.kernel.values.errors import FieldError, ValidationError
+
+# The valid name that somebody who mistyped one probably meant.
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    by_form = {name.lower(): name for name in known}
+    close = get_close_matches(word.lower(), by_form, n=1, cutoff=0.5)
+    return by_form[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """How a sentence about an unknown name ends."""
+    found = nearest(word, known)
+    return f", did you mean '{found}'?" if found else "."
+
+
+# Names that are known: what a caller wrote wrongly is named, with the nearest that exists.
+
+
+def known_fields(asked: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Raises ValidationError; an absent value and a null are the same."""
+    if unknown := [name for name in asked if name not in known][:_MOST_UNKNOWN]:
+        raise ValidationError.of(
+            [FieldError(printable(one), f"unknown field{did_you_mean(one, known)}", "unknown_field") for one in unknown]
+        )
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+# The names of a call's arguments.
 
 
 def unknown_argument(given: Iterable[str], allowed: Collection[str]) -> str | None:
@@ -24,7 +53,6 @@ def unknown_argument(given: Iterable[str], allowed: Collection[str]) -> str | No
 
 
 # What is wrong with a field, in our words: the library's would repeat what was sent and point to its own pages.
-
 
 _PLACES: Final = ("body", "query", "path", "header")
 _PLAIN: Final = {
@@ -92,7 +120,6 @@ def _counted(value: object) -> str:
 
 
 # Read an untrusted object field by field, keeping every complaint.
-
 
 _OBJECTS: Final = (dict, Mapping)  # what nearly all of them are is asked first: it costs a tenth
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
@@ -213,21 +240,6 @@ def printable(name: object) -> str:
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)[:80]
 
 
-# The valid name that somebody who mistyped one probably meant.
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    by_form = {name.lower(): name for name in known}
-    close = get_close_matches(word.lower(), by_form, n=1, cutoff=0.5)
-    return by_form[close[0]] if close else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """How a sentence about an unknown name ends."""
-    found = nearest(word, known)
-    return f", did you mean '{found}'?" if found else "."
-
-
 # Where a port of some machine is on the web.
 
 
@@ -238,15 +250,3 @@ def in_url(host: str) -> str:
 
 def web_address(host: str, port: int) -> str:
     return f"http://{in_url(host)}:{port}"
-
-
-# Names that are known: what a caller wrote wrongly is named, with the nearest that exists.
-
-
-def known_fields(asked: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Raises ValidationError; an absent value and a null are the same."""
-    if unknown := [name for name in asked if name not in known][:_MOST_UNKNOWN]:
-        raise ValidationError.of(
-            [FieldError(printable(one), f"unknown field{did_you_mean(one, known)}", "unknown_field") for one in unknown]
-        )
-    return {name: value for name, value in asked.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Identifiers: time-ordered, so that reading by id is reading by age."""
+"""Identifiers and moments: ids are time-ordered, so that reading by id is reading by age."""
 
 from __future__ import annotations
 
@@ -9,6 +9,39 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, NewType, TypeVar, dataclass_transform
+
+# Time as one integer: microseconds since 1970 in UTC.
+
+SECOND_US = 1_000_000
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_us(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def to_datetime(us: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=us)
+
+
+def to_text(us: int) -> str:
+    return to_datetime(us).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def parse_text(text: str) -> int:
+    """RFC 3339 with an offset; raises ValueError otherwise."""
+    if not _RFC3339.fullmatch(text):
+        raise ValueError("not an RFC 3339 time with an offset")
+    return to_us(datetime.fromisoformat(text.upper()))
+
+
+def seconds(value: float) -> int:
+    """A duration in seconds as microseconds."""
+    return round(value * SECOND_US)
+
+
+# Identifiers.
 
 DeliveryId = NewType("DeliveryId", str)
 DeadLetterId = NewType("DeadLetterId", str)
@@ -68,7 +101,6 @@ def is_uuid(text: str) -> bool:
 
 # Values that are made many times for every message.
 
-
 Made = TypeVar("Made")
 
 
@@ -97,35 +129,3 @@ def altered(value: Made, **changes: Any) -> Made:
 @cache
 def _names(kind: type[Any]) -> tuple[str, ...]:
     return tuple(one.name for one in fields(kind))
-
-
-# Time as one integer: microseconds since 1970 in UTC.
-
-
-SECOND_US = 1_000_000
-_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def to_us(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def to_datetime(us: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=us)
-
-
-def to_text(us: int) -> str:
-    return to_datetime(us).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def parse_text(text: str) -> int:
-    """RFC 3339 with an offset; raises ValueError otherwise."""
-    if not _RFC3339.fullmatch(text):
-        raise ValueError("not an RFC 3339 time with an offset")
-    return to_us(datetime.fromisoformat(text.upper()))
-
-
-def seconds(value: float) -> int:
-    """A duration in seconds as microseconds."""
-    return round(value * SECOND_US)

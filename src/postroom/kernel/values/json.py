@@ -1,4 +1,4 @@
-"""Text that every store can keep, made of text that some cannot."""
+"""JSON and text that every store can keep and every reader can read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any, Final
 from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.fields import printable, text_problem
 
-REPLACEMENT: Final = "\ufffd"
+# Text that every store can keep, made of text that some cannot.
+
+_REPLACEMENT: Final = "\ufffd"
 
 
 def storable(text: str) -> str:
@@ -24,7 +26,7 @@ def storable(text: str) -> str:
     if text_problem(text) is None:
         return text
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\x00", REPLACEMENT)
+    return whole.replace("\x00", _REPLACEMENT)
 
 
 # JSON that every reader can read: Python would write NaN and Infinity, which JSON does not have.
@@ -58,7 +60,6 @@ def json_size(value: object) -> int | None:
 
 
 # Which JSON can be sent on.
-
 
 MAX_DEPTH: Final = 32  # more is nothing anybody says, and more than every reader on the way can be sure to follow
 

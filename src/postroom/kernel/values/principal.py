@@ -1,4 +1,4 @@
-"""Addresses of agents: agent:// and one to three names."""
+"""Who is calling, for whom, and under which key: always from a verified token, never from what a payload claims."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from typing import Final, NewType, assert_never
 
 from postroom.kernel.values.errors import Code, FieldError, Refused
 
+# Addresses of agents: agent:// and one to three names.
+
 SCHEME: Final = "agent://"
-HOUSEHOLD_PREFIX: Final = "agent://household/"
+_HOUSEHOLD_PREFIX: Final = "agent://household/"
 HOUSEHOLD_OWNER: Final = "agent://household/owner"
 BUTLER_PREFIX: Final = "agent://butler/"
 CONTACT_PREFIX: Final = "agent://contact/"
@@ -36,9 +38,9 @@ def butler_name(address: str) -> str | None:
     return address.removeprefix(BUTLER_PREFIX) if address.startswith(BUTLER_PREFIX) else None
 
 
-def is_of_people(address: str) -> bool:
+def _is_of_people(address: str) -> bool:
     """Whether the address is of a kind that only people have."""
-    return address.startswith((HOUSEHOLD_PREFIX, USER_PREFIX, CONTACT_PREFIX))
+    return address.startswith((_HOUSEHOLD_PREFIX, USER_PREFIX, CONTACT_PREFIX))
 
 
 def user_address(user_id: str) -> str:
@@ -50,8 +52,149 @@ def user_address(user_id: str) -> str:
     return f"{USER_PREFIX}{readable}-{mark}" if readable else USER_PREFIX + mark
 
 
-# A caller's key for one call, so that the same call again does nothing more.
+# Who is calling.
 
+# Inside one process there is no HTTP header, so the token rides in the call's metadata.
+TOKEN_META: Final = "postroom/token"  # noqa: S105  # the name of a field, not a secret
+
+# Where a request carries its caller, once the guard has looked at the token.
+PRINCIPAL: Final = "postroom.principal"
+
+
+class Role(StrEnum):
+    BUTLER = "butler"
+    USER = "user"  # a person's token for the inbox, from before there were tokens of persons and programs
+    OPERATOR = "operator"
+    CONNECTOR = "connector"
+    PERSON = "person"  # decides and answers
+    PROGRAM = "program"  # writes to one person's inbox and reads it; decides nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    role: Role
+    name: str
+    person: str | None = field(default=None, kw_only=True)  # of a program: whose inbox it serves
+
+    def __str__(self) -> str:
+        return self.name if self.role is Role.OPERATOR else f"{self.role}:{self.name}"
+
+    @property
+    def is_person(self) -> bool:
+        """No token that is made for a program is one of these."""
+        return self.role in (Role.PERSON, Role.USER, Role.OPERATOR)
+
+    @property
+    def is_owner(self) -> bool:
+        return self.role is Role.OPERATOR or (self.role is Role.PERSON and self.name == OWNER)
+
+    @property
+    def serves(self) -> str | None:
+        """The id of the person whose errands this caller runs; of a connector only its settings say."""
+        match self.role:
+            case Role.OPERATOR | Role.BUTLER:
+                return OWNER
+            case Role.PERSON | Role.USER:
+                return self.name
+            case Role.PROGRAM:
+                return self.person
+            case Role.CONNECTOR:
+                return None
+
+    def is_butler(self, name: str) -> bool:
+        return self.role is Role.BUTLER and self.name == name
+
+
+OPERATOR = Principal(Role.OPERATOR, "operator")
+OWNER: Final = "owner"  # the id of the person the household belongs to
+
+
+SessionId = NewType("SessionId", str)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPrincipal(Principal):
+    """A butler, as its model speaks for it during one session."""
+
+    session_id: SessionId
+
+
+# Whom an address of ours names.
+
+
+def person_id_of(caller: Principal) -> str | None:
+    """The person behind a token; None for programs, whomever they work for."""
+    match caller.role:
+        case Role.OPERATOR:
+            return OWNER
+        case Role.PERSON | Role.USER:
+            return caller.name
+        case Role.BUTLER | Role.CONNECTOR | Role.PROGRAM:
+            return None
+
+
+# For which agents a caller may speak: told by the token, never by the request.
+
+
+@dataclass(frozen=True, slots=True)
+class Agency:
+    """`connector_agents` gives the senders a connector's token stands for."""
+
+    connector_agents: Callable[[str], tuple[str, ...]]
+
+    def agents(self, principal: Principal) -> tuple[str, ...]:
+        """Its own addresses, the usual one first."""
+        match principal.role:
+            case Role.OPERATOR:
+                return (HOUSEHOLD_OWNER,)
+            case Role.PERSON | Role.USER:
+                return (HOUSEHOLD_OWNER,) if principal.is_owner else (user_address(principal.name),)
+            case Role.PROGRAM:
+                return ()
+            case Role.BUTLER:
+                return (BUTLER_PREFIX + principal.name,)
+            case Role.CONNECTOR:
+                return self.connector_agents(principal.name)
+            case Role.PERSON | Role.PROGRAM:
+                return ()
+            case _:
+                assert_never(principal.role)
+
+    def speaks_for(self, principal: Principal, agent: str) -> bool:
+        return principal.role is Role.OPERATOR or agent in self.agents(principal)
+
+    def name(self, principal: Principal, agent: str) -> str:
+        """Who acts when this caller speaks as this agent: never a person by the mouth of a program."""
+        if principal.is_person:
+            return self.agents(principal)[0]
+        return str(principal) if _is_of_people(agent) else agent
+
+    def sender(self, principal: Principal, claimed: str | None, field: str = "from_agent") -> str:
+        """The agent this caller acts as; what the request says may only repeat it."""
+        own = self.agents(principal)
+        if claimed is None:
+            if own:
+                return own[0]
+            raise Refused(Code.POLICY_DENIED, f"{principal} speaks for no agent")
+        agent = checked_address(claimed, field)
+        if not self.speaks_for(principal, agent):
+            raise Refused(
+                Code.POLICY_DENIED,
+                f"{principal} may not speak for this agent",
+                fields=[FieldError(field, "is not an agent of the caller", "policy_denied")],
+            )
+        return agent
+
+
+def checked_address(text: str, field: str) -> str:
+    address = parse_address(text)
+    if address is None:
+        error = "must be agent:// followed by one to three names of lower-case letters, digits, dots and dashes"
+        raise Refused.of(Code.INVALID_AGENT_ADDRESS, [FieldError(field, error, "invalid_agent_address")])
+    return address
+
+
+# A caller's key for one call, so that the same call again does nothing more.
 
 HEADER: Final = "Idempotency-Key"
 MAX_KEY_CHARACTERS: Final = 255
@@ -120,150 +263,3 @@ def agreed_key(header: str | None, field: str | None) -> str | None:
 
 def _invalid(field: str, error: str) -> Refused:
     return Refused.of(Code.KEY_INVALID, [FieldError(field, error, "invalid")])
-
-
-# Who is calling: always from a verified token, never from what a payload claims.
-
-
-# Inside one process there is no HTTP header, so the token rides in the call's metadata.
-TOKEN_META: Final = "postroom/token"  # noqa: S105  # the name of a field, not a secret
-
-# Where a request carries its caller, once the guard has looked at the token.
-PRINCIPAL: Final = "postroom.principal"
-
-
-class Role(StrEnum):
-    BUTLER = "butler"
-    USER = "user"  # a person's token for the inbox, from before there were tokens of persons and programs
-    OPERATOR = "operator"
-    CONNECTOR = "connector"
-    PERSON = "person"  # decides and answers
-    PROGRAM = "program"  # writes to one person's inbox and reads it; decides nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    role: Role
-    name: str
-    person: str | None = field(default=None, kw_only=True)  # of a program: whose inbox it serves
-
-    def __str__(self) -> str:
-        return self.name if self.role is Role.OPERATOR else f"{self.role}:{self.name}"
-
-    @property
-    def is_person(self) -> bool:
-        """No token that is made for a program is one of these."""
-        return self.role in (Role.PERSON, Role.USER, Role.OPERATOR)
-
-    @property
-    def is_owner(self) -> bool:
-        return self.role is Role.OPERATOR or (self.role is Role.PERSON and self.name == OWNER)
-
-    @property
-    def serves(self) -> str | None:
-        """The id of the person whose errands this caller runs; of a connector only its settings say."""
-        match self.role:
-            case Role.OPERATOR | Role.BUTLER:
-                return OWNER
-            case Role.PERSON | Role.USER:
-                return self.name
-            case Role.PROGRAM:
-                return self.person
-            case Role.CONNECTOR:
-                return None
-
-    def is_butler(self, name: str) -> bool:
-        return self.role is Role.BUTLER and self.name == name
-
-
-OPERATOR = Principal(Role.OPERATOR, "operator")
-OWNER: Final = "owner"  # the id of the person the household belongs to
-
-# For which agents a caller may speak: told by the token, never by the request.
-
-
-@dataclass(frozen=True, slots=True)
-class Agency:
-    """`connector_agents` gives the senders a connector's token stands for."""
-
-    connector_agents: Callable[[str], tuple[str, ...]]
-
-    def agents(self, principal: Principal) -> tuple[str, ...]:
-        """Its own addresses, the usual one first."""
-        match principal.role:
-            case Role.OPERATOR:
-                return (HOUSEHOLD_OWNER,)
-            case Role.PERSON | Role.USER:
-                return (HOUSEHOLD_OWNER,) if principal.is_owner else (user_address(principal.name),)
-            case Role.PROGRAM:
-                return ()
-            case Role.BUTLER:
-                return (BUTLER_PREFIX + principal.name,)
-            case Role.CONNECTOR:
-                return self.connector_agents(principal.name)
-            case Role.PERSON | Role.PROGRAM:
-                return ()
-            case _:
-                assert_never(principal.role)
-
-    def speaks_for(self, principal: Principal, agent: str) -> bool:
-        return principal.role is Role.OPERATOR or agent in self.agents(principal)
-
-    def name(self, principal: Principal, agent: str) -> str:
-        """Who acts when this caller speaks as this agent: never a person by the mouth of a program."""
-        if principal.is_person:
-            return self.agents(principal)[0]
-        return str(principal) if is_of_people(agent) else agent
-
-    def sender(self, principal: Principal, claimed: str | None, field: str = "from_agent") -> str:
-        """The agent this caller acts as; what the request says may only repeat it."""
-        own = self.agents(principal)
-        if claimed is None:
-            if own:
-                return own[0]
-            raise Refused(Code.POLICY_DENIED, f"{principal} speaks for no agent")
-        agent = checked_address(claimed, field)
-        if not self.speaks_for(principal, agent):
-            raise Refused(
-                Code.POLICY_DENIED,
-                f"{principal} may not speak for this agent",
-                fields=[FieldError(field, "is not an agent of the caller", "policy_denied")],
-            )
-        return agent
-
-
-def checked_address(text: str, field: str) -> str:
-    address = parse_address(text)
-    if address is None:
-        error = "must be agent:// followed by one to three names of lower-case letters, digits, dots and dashes"
-        raise Refused.of(Code.INVALID_AGENT_ADDRESS, [FieldError(field, error, "invalid_agent_address")])
-    return address
-
-
-# The name of a session of a butler's model.
-
-
-SessionId = NewType("SessionId", str)
-
-# The model of a butler as a caller.
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPrincipal(Principal):
-    """A butler, as its model speaks for it during one session."""
-
-    session_id: SessionId
-
-
-# Whom an address of ours names.
-
-
-def person_id_of(caller: Principal) -> str | None:
-    """The person behind a token; None for programs, whomever they work for."""
-    match caller.role:
-        case Role.OPERATOR:
-            return OWNER
-        case Role.PERSON | Role.USER:
-            return caller.name
-        case Role.BUTLER | Role.CONNECTOR | Role.PROGRAM:
-            return None

@@ -1,4 +1,4 @@
-"""Times as a person says them: "3 minutes ago", "in 2 hours"."""
+"""Moments as people say them, on the wall clock of a place."""
 
 from __future__ import annotations
 
@@ -10,41 +10,22 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from postroom.kernel.values.ids import SECOND_US, to_datetime
 
-_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-_HIDES_LITTLE: Final = {"day": 3_600, "hour": 60}  # what "1 day" and "1 hour" may leave unsaid
-_JUST_NOW_SECONDS: Final = 2
-_NEARLY_SECONDS: Final = 60
+# The time zones this machine knows, by their IANA names.
+
+_NOT_NAMES: Final = frozenset({"localtime", "posixrules", "Factory"})  # files beside the zones, not places
 
 
-def duration(seconds: float) -> str:
-    """
-    One unit, rounded down, as people do: 119 seconds are "1 minute", 2 days and 7 hours are "2 days".
-
-    Where that would hide half of it, the next smaller unit: 47 hours are no "1 day", 90 minutes no "1 hour".
-    """
-    whole = int(max(seconds, 0))
-    for size, name in _UNITS:
-        many, rest = divmod(whole, size)
-        if many > 1 or (many == 1 and rest < _HIDES_LITTLE.get(name, size)):
-            return f"{many} {name}" if many == 1 else f"{many} {name}s"
-    return "less than a second"
+@cache
+def zone_names() -> frozenset[str]:
+    return frozenset(available_timezones()) - _NOT_NAMES
 
 
-def relative(moment_us: int, now_us: int) -> str:
-    """Seen from now; two clocks that differ a little do not make a thing future."""
-    seconds = (now_us - moment_us) / SECOND_US
-    if abs(seconds) < _JUST_NOW_SECONDS:
-        return "just now"
-    return f"{duration(seconds)} ago" if seconds > 0 else f"in {_left(-seconds)}"
-
-
-def _left(seconds: float) -> str:
-    """What was given 48 hours a moment ago has 2 days, not 47 hours."""
-    return duration(math.ceil(seconds / _NEARLY_SECONDS) * _NEARLY_SECONDS if seconds > 3_600 else seconds)
+def is_zone(name: str) -> bool:
+    """By list, because asking for a zone by an arbitrary name opens an arbitrary file."""
+    return name in zone_names()
 
 
 # What the wall clock of a place shows, as moments in UTC.
-
 
 _SECOND: Final = timedelta(seconds=1)
 
@@ -102,17 +83,36 @@ def _offset(moment: datetime) -> timedelta:
     return offset
 
 
-# The time zones this machine knows, by their IANA names.
+# "3 minutes ago", "in 2 hours".
+
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+_HIDES_LITTLE: Final = {"day": 3_600, "hour": 60}  # what "1 day" and "1 hour" may leave unsaid
+_JUST_NOW_SECONDS: Final = 2
+_NEARLY_SECONDS: Final = 60
 
 
-_NOT_NAMES: Final = frozenset({"localtime", "posixrules", "Factory"})  # files beside the zones, not places
+def duration(seconds: float) -> str:
+    """
+    One unit, rounded down, as people do: 119 seconds are "1 minute", 2 days and 7 hours are "2 days".
+
+    Where that would hide half of it, the next smaller unit: 47 hours are no "1 day", 90 minutes no "1 hour".
+    """
+    whole = int(max(seconds, 0))
+    for size, name in _UNITS:
+        many, rest = divmod(whole, size)
+        if many > 1 or (many == 1 and rest < _HIDES_LITTLE.get(name, size)):
+            return f"{many} {name}" if many == 1 else f"{many} {name}s"
+    return "less than a second"
 
 
-@cache
-def zone_names() -> frozenset[str]:
-    return frozenset(available_timezones()) - _NOT_NAMES
+def relative(moment_us: int, now_us: int) -> str:
+    """Seen from now; two clocks that differ a little do not make a thing future."""
+    seconds = (now_us - moment_us) / SECOND_US
+    if abs(seconds) < _JUST_NOW_SECONDS:
+        return "just now"
+    return f"{duration(seconds)} ago" if seconds > 0 else f"in {_left(-seconds)}"
 
 
-def is_zone(name: str) -> bool:
-    """By list, because asking for a zone by an arbitrary name opens an arbitrary file."""
-    return name in zone_names()
+def _left(seconds: float) -> str:
+    """What was given 48 hours a moment ago has 2 days, not 47 hours."""
+    return duration(math.ceil(seconds / _NEARLY_SECONDS) * _NEARLY_SECONDS if seconds > 3_600 else seconds)

@@ -21,9 +21,9 @@ from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, parse_address
 from postroom.people.model import inbox_of
 from postroom.settings import Settings
+from postroom.settings.connections import Connection, changing, connection_of
 from postroom.settings.glance import SettingsGlance
 from postroom.settings.load import from_process
-from postroom.settings.reach import Connection, changing, connection_of
 
 if TYPE_CHECKING:
     from postroom.household.wiring.store import OpenedStore

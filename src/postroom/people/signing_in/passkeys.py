@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.running.clock import Clock

@@ -23,7 +23,8 @@ from sqlalchemy import (
     update,
 )
 
-from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.schema import SHARED, metadata, partial_index
 from postroom.kernel.values.ids import IdMint, seconds

@@ -22,7 +22,8 @@ from pydantic import ValidationError
 
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import caller_of
-from postroom.kernel.serving.mcp import REVISION, contradicts, declares, shows_forms
+from postroom.kernel.serving import REVISION
+from postroom.kernel.serving.mcp import contradicts, declares, shows_forms
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, or_, select, text, update
 
-from postroom.kernel.audit import AuditKind, NewAudit, add_entry
+from postroom.kernel.audit import AuditKind, NewAudit
+from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import wait_for_turn
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.signals import QUESTIONS_CHANNEL, THIS_PROCESS

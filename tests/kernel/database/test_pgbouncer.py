@@ -14,9 +14,9 @@ from tests.app.living import LIFTED, QUICK, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.pgbouncer import PgBouncer, find_program
 from tests.services.server import ServiceError
-from tests.system.counted import CountedLoops
-from tests.world.store.intent_hosts import Host
-from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
+from tests.support.counted import CountedLoops
+from tests.support.intent_hosts import Host
+from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
 
 from postroom.delivery.reading.file import DeliveryQuery
 from postroom.delivery.store.postgres import PostgresLedger

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from redis.asyncio import Redis, RedisCluster
 from structlog.testing import capture_logs
 from tests.patience import PATIENCE_SECONDS
-from tests.world.store import hammer_limits
-from tests.world.store.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
-from tests.world.store.turned_clock import TurnedClock
+from tests.support import hammer_limits
+from tests.support.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
+from tests.support.turned_clock import TurnedClock
 
 from postroom.delivery.rules.limits import LEASE_US, Admission, AdmissionDecision, LimitType, Share, Tier
 from postroom.delivery.seams import Limits, Pace

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis, RedisCluster
 from structlog.testing import capture_logs
-from tests.world.store.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
-from tests.world.store.turned_clock import NOON_US, TurnedClock
+from tests.support.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
+from tests.support.turned_clock import NOON_US, TurnedClock
 
 from postroom.delivery.rules import breaker
 from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report

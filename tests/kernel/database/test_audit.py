@@ -9,7 +9,8 @@ import pytest
 from benchmarks.growth_fill import lengthen
 from tests.opened_database import KINDS, opened_database
 
-from postroom.kernel.audit import AuditKind, AuditQuery, StoredAudit
+from postroom.kernel.audit import AuditKind, AuditQuery
+from postroom.kernel.database.audit import StoredAudit
 
 ANN, BEN = "person:p1", "person:p2"
 

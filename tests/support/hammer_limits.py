@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from tests.world.store.turned_clock import TurnedClock
+from tests.support.turned_clock import TurnedClock
 
 from postroom.delivery.rules.limits import Admission, LimitType, Tier
 from postroom.delivery.store.limits_redis import RedisLimits
