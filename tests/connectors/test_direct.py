@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
-from postroom.connectors.app import HouseholdClient
+from postroom.connectors.household import HouseholdClient
 
 
 def never(*_given: object, **_named: object) -> None:

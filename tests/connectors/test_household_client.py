@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from tests.contract.pieces import Piecemeal
 
-from postroom.connectors.app import CallerClient, HouseholdClient
+from postroom.connectors.household import CallerClient, HouseholdClient
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import InputMode

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.desk import desk as drafts
-from postroom.desk import desk as turn
+from postroom.desk import drafts
 
 
 @given(st.text(min_size=1).filter(str.strip))
@@ -55,25 +54,25 @@ def test_projects_do_not_share_drafts() -> None:
 
 def test_a_turn_is_over_when_someone_else_takes_it(tmp_path: Path) -> None:
     file = tmp_path / "desk" / "turn"
-    assert not turn.is_over(file, "first")
-    turn.take(file, "first")
-    assert not turn.is_over(file, "first")
-    turn.take(file, "second")
-    assert turn.is_over(file, "first")
-    assert not turn.is_over(file, "second")
+    assert not drafts.turn_is_over(file, "first")
+    drafts.take_turn(file, "first")
+    assert not drafts.turn_is_over(file, "first")
+    drafts.take_turn(file, "second")
+    assert drafts.turn_is_over(file, "first")
+    assert not drafts.turn_is_over(file, "second")
     assert [entry.name for entry in file.parent.iterdir()] == ["turn"]
 
 
 def test_the_screen_is_free_when_the_last_window_gave_it_back_or_fell_silent(tmp_path: Path) -> None:
     file = tmp_path / "turn"
-    assert turn.is_free(file)
-    turn.take(file, "a")
-    assert not turn.is_free(file)
-    turn.give_back(file, "b")
-    assert not turn.is_free(file)
-    turn.give_back(file, "a")
-    assert turn.is_free(file)
-    turn.keep(file, "b")
-    assert turn.is_free(file)
-    turn.keep(file, "a")
-    assert not turn.is_free(file)
+    assert drafts.screen_is_free(file)
+    drafts.take_turn(file, "a")
+    assert not drafts.screen_is_free(file)
+    drafts.give_turn_back(file, "b")
+    assert not drafts.screen_is_free(file)
+    drafts.give_turn_back(file, "a")
+    assert drafts.screen_is_free(file)
+    drafts.keep_turn(file, "b")
+    assert drafts.screen_is_free(file)
+    drafts.keep_turn(file, "a")
+    assert not drafts.screen_is_free(file)

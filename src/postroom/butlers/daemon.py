@@ -1,4 +1,4 @@
-"""A butler: its name, its tools' work, and what it needs from the household."""
+"""A butler: its name, its tools' work, and how the switchboard hears that it is alive."""
 
 from __future__ import annotations
 
@@ -119,46 +119,7 @@ class Butler:
         }
 
 
-# Every butler tells the switchboard that it is alive.
-
-
-INTERVAL_SECONDS: Final = 60.0
-_RETRY_SECONDS: Final = 2.0
-_TIMEOUT_SECONDS: Final = 5.0
-
-
-@asynccontextmanager
-async def heartbeats(
-    switchboard: Peer, *, butler: str, description: str, modules: Sequence[str], clock: Clock, loops: Loops
-) -> AsyncIterator[None]:
-    """The first one at once; while the switchboard is away, again and again until it is back."""
-    tried = asyncio.Event()
-
-    async def beat() -> bool:
-        try:
-            body = {"description": description, "modules": list(modules)}
-            answer = await switchboard.call("register", body, _TIMEOUT_SECONDS)
-            return answer.get("status") == "ok"
-        except PostroomError as error:
-            structlog.get_logger("postroom.butler").warning(
-                "heartbeat.failed", butler=butler, error_class=str(error.error_class)
-            )
-            return False
-
-    async def look() -> int:
-        try:
-            beaten = await beat()
-        finally:
-            tried.set()
-        return clock.now_us() + seconds(INTERVAL_SECONDS if beaten else _RETRY_SECONDS)
-
-    async with loops.running(f"heartbeat:{butler}", look):
-        await tried.wait()
-        yield
-
-
-# The `notify_status` tool of every butler: what became of a message it sent.
-
+# `notify_status`: what became of a message it sent.
 
 _NOTIFY_STATUS_TIMEOUT_SECONDS: Final = 15.0
 
@@ -197,7 +158,6 @@ def _notice_id(notice_id: object) -> str:
 
 
 # `remind`: a message with a moment, stored now and sent then, without a model.
-
 
 MAX_DELAY_MINUTES: Final = 5 * 366 * 24 * 60
 NO_REMINDERS: Final = "The messenger keeps no appointments; call remind at a butler's own server, such as general's."
@@ -276,3 +236,40 @@ def scheduled_answer(reminder: Appointment) -> dict[str, Any]:
 
 def _wrong(field: str, error: str) -> ValidationError:
     return ValidationError.of([FieldError(field, error, "invalid")])
+
+
+# Heartbeats.
+
+INTERVAL_SECONDS: Final = 60.0
+_RETRY_SECONDS: Final = 2.0
+_TIMEOUT_SECONDS: Final = 5.0
+
+
+@asynccontextmanager
+async def heartbeats(
+    switchboard: Peer, *, butler: str, description: str, modules: Sequence[str], clock: Clock, loops: Loops
+) -> AsyncIterator[None]:
+    """The first one at once; while the switchboard is away, again and again until it is back."""
+    tried = asyncio.Event()
+
+    async def beat() -> bool:
+        try:
+            body = {"description": description, "modules": list(modules)}
+            answer = await switchboard.call("register", body, _TIMEOUT_SECONDS)
+            return answer.get("status") == "ok"
+        except PostroomError as error:
+            structlog.get_logger("postroom.butler").warning(
+                "heartbeat.failed", butler=butler, error_class=str(error.error_class)
+            )
+            return False
+
+    async def look() -> int:
+        try:
+            beaten = await beat()
+        finally:
+            tried.set()
+        return clock.now_us() + seconds(INTERVAL_SECONDS if beaten else _RETRY_SECONDS)
+
+    async with loops.running(f"heartbeat:{butler}", look):
+        await tried.wait()
+        yield

@@ -1,4 +1,4 @@
-"""When a schedule is due next."""
+"""Keeps a butler's appointments: reminders and the runs of its schedules."""
 
 from __future__ import annotations
 
@@ -15,19 +15,6 @@ from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import seconds, to_datetime, to_us
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.settings.roster import Schedule
-
-
-def next_run_us(schedule: Schedule, after_us: int) -> int:
-    """The first moment later than `after_us`, by the clock on the wall in the schedule's own zone."""
-    from croniter import croniter  # few households have schedules
-
-    local = to_datetime(after_us).astimezone(ZoneInfo(schedule.timezone))
-    upcoming = croniter(schedule.cron, local).get_next(type(local))
-    return to_us(upcoming)
-
-
-# Keeps a butler's appointments: reminders and the runs of its schedules.
-
 
 _PAUSE_SECONDS: Final = 2.0
 _LONGEST_SLEEP_SECONDS: Final = 60.0  # a machine that was asleep, or whose clock was set, has slept for another time
@@ -62,6 +49,15 @@ class Run:
     status: AppointmentStatus
     result: str
     retryable: bool = False
+
+
+def next_run_us(schedule: Schedule, after_us: int) -> int:
+    """The first moment later than `after_us`, by the clock on the wall in the schedule's own zone."""
+    from croniter import croniter  # few households have schedules
+
+    local = to_datetime(after_us).astimezone(ZoneInfo(schedule.timezone))
+    upcoming = croniter(schedule.cron, local).get_next(type(local))
+    return to_us(upcoming)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,6 @@ def _wrong(field: str, error: str, code: str) -> ValidationError:
 
 # route.v1: how the switchboard hands work to a butler, and the answers that come back.
 
-
 ROUTE_V1: Final = "route.v1"
 ROUTE_RESPONSE_V1: Final = "route_response.v1"
 NOTIFY_PROMPT: Final = "Deliver the notify request in the context."

@@ -1,4 +1,4 @@
-"""Which log lines belong to the conversation that is going on, and how they are shown."""
+"""The conversation log shared with VoiceMode and other desks: its lines, its files, and how they are shown."""
 
 from __future__ import annotations
 
@@ -8,160 +8,24 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from random import Random
 from string import Template
 from typing import Any
 
-from postroom.desk.look import Who
 
-GAP = timedelta(minutes=5)
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    who: Who
-    text: str = field(repr=False)
+class Who(StrEnum):
+    PERSON = "stt"
+    ASSISTANT = "tts"
 
 
-def conversation_id(records: Sequence[ConversationRecord], *, project_path: str, now: datetime, dice: Random) -> str:
-    """The id of the newest record of this project if it is fresh enough, otherwise a new one."""
-    for record in reversed(records):
-        if record.project_path == project_path:
-            if now - record.timestamp < GAP:
-                return record.conversation_id
-            break
-    return f"conv_{now:%Y%m%d_%H%M%S}_" + "".join(dice.choices(_ALPHABET, k=6))
-
-
-def joined(records: Sequence[ConversationRecord]) -> list[ConversationRecord]:
-    """A long text that was logged in two parts, as one again."""
-    whole: list[ConversationRecord] = []
-    for record in records:
-        last = whole[-1] if whole else None
-        if record.part > 1 and last is not None and last.who == record.who and last.part == record.part - 1:
-            whole[-1] = replace(last, text=last.text + record.text, part=record.part)
-        else:
-            whole.append(record)
-    return whole
-
-
-def history(records: Sequence[ConversationRecord], *, project_path: str, limit: int) -> tuple[Line, ...]:
-    """
-    The last exchanges of this project, spoken or typed.
-
-    Chosen by project rather than by id: an assistant may work for longer than
-    a conversation lasts, and a VoiceMode that has been running for long keeps
-    its own id next to ours.
-    """
-    mine = [record for record in joined(records) if record.project_path == project_path and not record.silent]
-    mine.sort(key=lambda record: record.timestamp)
-    lines = [Line(who=record.who, text=record.text) for record in mine]
-    return tuple(lines[_start_of_last(lines, limit) :])
-
-
-def _start_of_last(lines: Sequence[Line], limit: int) -> int:
-    """Each message of the assistant begins an exchange, whether or not it was answered."""
-    if limit == 0:
-        return len(lines)
-    starts = [index for index, line in enumerate(lines) if index == 0 or line.who is Who.ASSISTANT]
-    return starts[-limit] if len(starts) > limit else 0
-
-
-# The conversation log on disk, shared with VoiceMode and with other desks.
-
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such lock; one append there is one write as well
-    fcntl = None  # type: ignore[assignment]
-
-_BINARY = getattr(os, "O_BINARY", 0)
-
-
-class ConversationLog:
-    """Local dates name the files, because VoiceMode's do."""
-
-    def __init__(self, base: Path, project_path: str, *, now: Callable[[], datetime], dice: Random) -> None:
-        self._folder = base / "logs" / "conversations"
-        self._project_path = project_path
-        self._now = now
-        self._dice = dice
-
-    def history(self, limit: int) -> tuple[Line, ...]:
-        return history(self._recent(self._now()), project_path=self._project_path, limit=limit)
-
-    def append(self, who: Who, text: str, *, conversation: str | None = None) -> str:
-        """The conversation the line went into. A reply names its question's, however late it comes."""
-        now = self._now()
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _locked(self._file(now)) as descriptor:
-            recent = self._recent(now)
-            record = ConversationRecord(
-                version=_version(recent),
-                timestamp=now,
-                conversation_id=conversation
-                or conversation_id(recent, project_path=self._project_path, now=now, dice=self._dice),
-                who=who,
-                text=text,
-                project_path=self._project_path,
-            )
-            os.write(descriptor, _line_break(self._file(now)) + b"".join(map(encode, split(record))))
-        return record.conversation_id
-
-    def _recent(self, now: datetime) -> list[ConversationRecord]:
-        """Yesterday's and today's records: a conversation may run past midnight."""
-        return [record for day in (now - timedelta(days=1), now) for record in _records(self._file(day))]
-
-    def _file(self, day: datetime) -> Path:
-        return self._folder / f"exchanges_{day:%Y-%m-%d}.jsonl"
-
-
-def _records(file: Path) -> Iterator[ConversationRecord]:
-    try:
-        lines = file.read_bytes().split(b"\n")
-    except OSError:
-        return
-    for line in lines:
-        record = decode(line) if line else None
-        if record is not None:
-            yield record
-
-
-def _version(records: list[ConversationRecord]) -> int:
-    """What VoiceMode writes here now, as far as we know that version."""
-    newest = records[-1].version if records else OLDEST_VERSION
-    return min(max(newest, OLDEST_VERSION), NEWEST_VERSION)
-
-
-def _line_break(file: Path) -> bytes:
-    """A writer that died in the middle of a line must not take our line with it."""
-    with file.open("rb") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, size - 1))
-        return b"" if stream.read() in (b"", b"\n") else b"\n"
-
-
-@contextlib.contextmanager
-def _locked(file: Path) -> Iterator[int]:
-    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _BINARY, 0o600)
-    try:
-        if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-# One line of VoiceMode's conversation log: how it is written and what it must not be.
-
+# One line: how it is written and what it must not be.
 
 NEWEST_VERSION = 4
 OLDEST_VERSION = 3
 LINE_BYTES = 980
 """The longest last line that VoiceMode still finds: it looks for it in the last 1,024 bytes of the file."""
-
 
 _PERSON_TYPES = frozenset({"stt", "notify_in"})
 _SILENCE = frozenset({"", "[no speech detected]", "[empty]"})
@@ -266,8 +130,147 @@ def _fields(record: ConversationRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in ConversationRecord.__slots__}
 
 
-# Where VoiceMode keeps its files, found by VoiceMode's own rules.
+# The log on disk.
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such lock; one append there is one write as well
+    fcntl = None  # type: ignore[assignment]
+
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class ConversationLog:
+    """Local dates name the files, because VoiceMode's do."""
+
+    def __init__(self, base: Path, project_path: str, *, now: Callable[[], datetime], dice: Random) -> None:
+        self._folder = base / "logs" / "conversations"
+        self._project_path = project_path
+        self._now = now
+        self._dice = dice
+
+    def history(self, limit: int) -> tuple[Line, ...]:
+        return history(self._recent(self._now()), project_path=self._project_path, limit=limit)
+
+    def append(self, who: Who, text: str, *, conversation: str | None = None) -> str:
+        """The conversation the line went into. A reply names its question's, however late it comes."""
+        now = self._now()
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _locked(self._file(now)) as descriptor:
+            recent = self._recent(now)
+            record = ConversationRecord(
+                version=_version(recent),
+                timestamp=now,
+                conversation_id=conversation
+                or conversation_id(recent, project_path=self._project_path, now=now, dice=self._dice),
+                who=who,
+                text=text,
+                project_path=self._project_path,
+            )
+            os.write(descriptor, _line_break(self._file(now)) + b"".join(map(encode, split(record))))
+        return record.conversation_id
+
+    def _recent(self, now: datetime) -> list[ConversationRecord]:
+        """Yesterday's and today's records: a conversation may run past midnight."""
+        return [record for day in (now - timedelta(days=1), now) for record in _records(self._file(day))]
+
+    def _file(self, day: datetime) -> Path:
+        return self._folder / f"exchanges_{day:%Y-%m-%d}.jsonl"
+
+
+def _records(file: Path) -> Iterator[ConversationRecord]:
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError:
+        return
+    for line in lines:
+        record = decode(line) if line else None
+        if record is not None:
+            yield record
+
+
+def _version(records: list[ConversationRecord]) -> int:
+    """What VoiceMode writes here now, as far as we know that version."""
+    newest = records[-1].version if records else OLDEST_VERSION
+    return min(max(newest, OLDEST_VERSION), NEWEST_VERSION)
+
+
+def _line_break(file: Path) -> bytes:
+    """A writer that died in the middle of a line must not take our line with it."""
+    with file.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - 1))
+        return b"" if stream.read() in (b"", b"\n") else b"\n"
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[int]:
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _BINARY, 0o600)
+    try:
+        if fcntl is not None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+# Which lines belong to the conversation that is going on, and how they are shown.
+
+GAP = timedelta(minutes=5)
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    who: Who
+    text: str = field(repr=False)
+
+
+def conversation_id(records: Sequence[ConversationRecord], *, project_path: str, now: datetime, dice: Random) -> str:
+    """The id of the newest record of this project if it is fresh enough, otherwise a new one."""
+    for record in reversed(records):
+        if record.project_path == project_path:
+            if now - record.timestamp < GAP:
+                return record.conversation_id
+            break
+    return f"conv_{now:%Y%m%d_%H%M%S}_" + "".join(dice.choices(_ALPHABET, k=6))
+
+
+def joined(records: Sequence[ConversationRecord]) -> list[ConversationRecord]:
+    """A long text that was logged in two parts, as one again."""
+    whole: list[ConversationRecord] = []
+    for record in records:
+        last = whole[-1] if whole else None
+        if record.part > 1 and last is not None and last.who == record.who and last.part == record.part - 1:
+            whole[-1] = replace(last, text=last.text + record.text, part=record.part)
+        else:
+            whole.append(record)
+    return whole
+
+
+def history(records: Sequence[ConversationRecord], *, project_path: str, limit: int) -> tuple[Line, ...]:
+    """
+    The last exchanges of this project, spoken or typed.
+
+    Chosen by project rather than by id: an assistant may work for longer than
+    a conversation lasts, and a VoiceMode that has been running for long keeps
+    its own id next to ours.
+    """
+    mine = [record for record in joined(records) if record.project_path == project_path and not record.silent]
+    mine.sort(key=lambda record: record.timestamp)
+    lines = [Line(who=record.who, text=record.text) for record in mine]
+    return tuple(lines[_start_of_last(lines, limit) :])
+
+
+def _start_of_last(lines: Sequence[Line], limit: int) -> int:
+    """Each message of the assistant begins an exchange, whether or not it was answered."""
+    if limit == 0:
+        return len(lines)
+    starts = [index for index, line in enumerate(lines) if index == 0 or line.who is Who.ASSISTANT]
+    return starts[-limit] if len(starts) > limit else 0
+
+
+# Where VoiceMode keeps its files, found by VoiceMode's own rules.
 
 _VARIABLE = "VOICEMODE_BASE_DIR"
 

@@ -1,4 +1,4 @@
-"""Light or dark, plain or high contrast: what the system is set to."""
+"""How a popup looks and sounds: the system's light or dark, its contrast, our colours, and two small sounds."""
 
 from __future__ import annotations
 
@@ -15,9 +15,155 @@ import tempfile
 import threading
 import wave
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Protocol
+
+# Short questions to the operating system: a program's output or a registry value, or nothing.
+
+PROBE_SECONDS = 0.3
+
+
+class System(Protocol):
+    @property
+    def platform(self) -> str:
+        """As in `sys.platform`."""
+        ...
+
+    def output(self, *command: str) -> str | None:
+        """What the program printed; None when it is missing, fails or takes too long."""
+        ...
+
+    def registry(self, path: str, name: str) -> Any:
+        """A value below HKEY_CURRENT_USER; None when there is none."""
+        ...
+
+
+class ThisSystem:
+    @property
+    def platform(self) -> str:
+        return sys.platform
+
+    def output(self, *command: str) -> str | None:
+        try:
+            done = subprocess.run(  # noqa: S603
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=PROBE_SECONDS,
+                env=_without_autolaunch(),
+                check=True,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.decode(errors="replace").strip()
+
+    def registry(self, path: str, name: str) -> Any:
+        if sys.platform != "win32":
+            return None
+        import winreg
+
+        try:
+            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, path) as key:
+                return winreg.QueryValueEx(key, name)[0]
+        except OSError:
+            return None
+
+
+def _without_autolaunch() -> dict[str, str]:
+    """A session without a message bus is asked nothing; no bus is started for it."""
+    if sys.platform == "win32":
+        return dict(os.environ)
+    return {"DBUS_SESSION_BUS_ADDRESS": f"unix:path=/run/user/{os.getuid()}/bus", **os.environ}
+
+
+# The colours of the window.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Palette:
+    background: str
+    surface: str
+    """Behind the message and the reply."""
+    text: str
+    muted: str
+    accent: str
+    """The submit button, the focus ring and the person's name."""
+    on_accent: str
+    button: str
+    on_button: str
+    border: str
+    warning: str
+    selection: str
+    on_selection: str
+
+
+PALETTES = {
+    "light": Palette(
+        background="#f4f5f7",
+        surface="#ffffff",
+        text="#1b1f24",
+        muted="#57606a",
+        accent="#0a5bc4",
+        on_accent="#ffffff",
+        button="#e3e6ea",
+        on_button="#1b1f24",
+        border="#c9ced6",
+        warning="#a3330a",
+        selection="#0a5bc4",
+        on_selection="#ffffff",
+    ),
+    "dark": Palette(
+        background="#1e2227",
+        surface="#282d34",
+        text="#eceff3",
+        muted="#a9b3bf",
+        accent="#7ab7ff",
+        on_accent="#0b1a2b",
+        button="#3a4149",
+        on_button="#f2f4f7",
+        border="#464e58",
+        warning="#ffb086",
+        selection="#7ab7ff",
+        on_selection="#0b1a2b",
+    ),
+    "contrast-light": Palette(
+        background="#ffffff",
+        surface="#ffffff",
+        text="#000000",
+        muted="#1a1a1a",
+        accent="#00308f",
+        on_accent="#ffffff",
+        button="#ffffff",
+        on_button="#000000",
+        border="#000000",
+        warning="#8b0000",
+        selection="#00308f",
+        on_selection="#ffffff",
+    ),
+    "contrast-dark": Palette(
+        background="#000000",
+        surface="#000000",
+        text="#ffffff",
+        muted="#f0f0f0",
+        accent="#ffe14d",
+        on_accent="#000000",
+        button="#000000",
+        on_button="#ffffff",
+        border="#ffffff",
+        warning="#ffb3a1",
+        selection="#ffe14d",
+        on_selection="#000000",
+    ),
+}
+
+
+def palette_name(*, dark: bool, high_contrast: bool) -> str:
+    shade = "dark" if dark else "light"
+    return f"contrast-{shade}" if high_contrast else shade
+
+
+# Light or dark, plain or high contrast: what the system is set to.
 
 _PERSONALIZE = r"Software\Microsoft\Windows\CurrentVersion\Themes\Personalize"
 _HIGH_CONTRAST = r"Control Panel\Accessibility\HighContrast"
@@ -70,7 +216,6 @@ def _portal(system: System, key: str) -> int | None:
 
 
 # The two small sounds around a popup, the same tones VoiceMode plays.
-
 
 SAMPLE_RATE: Final = 24_000
 START_HERTZ: Final = (800.0, 1000.0)
@@ -177,157 +322,3 @@ def someone_is_speaking(conch: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return True
-
-
-# The colours of the window.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Palette:
-    background: str
-    surface: str
-    """Behind the message and the reply."""
-    text: str
-    muted: str
-    accent: str
-    """The submit button, the focus ring and the person's name."""
-    on_accent: str
-    button: str
-    on_button: str
-    border: str
-    warning: str
-    selection: str
-    on_selection: str
-
-
-PALETTES = {
-    "light": Palette(
-        background="#f4f5f7",
-        surface="#ffffff",
-        text="#1b1f24",
-        muted="#57606a",
-        accent="#0a5bc4",
-        on_accent="#ffffff",
-        button="#e3e6ea",
-        on_button="#1b1f24",
-        border="#c9ced6",
-        warning="#a3330a",
-        selection="#0a5bc4",
-        on_selection="#ffffff",
-    ),
-    "dark": Palette(
-        background="#1e2227",
-        surface="#282d34",
-        text="#eceff3",
-        muted="#a9b3bf",
-        accent="#7ab7ff",
-        on_accent="#0b1a2b",
-        button="#3a4149",
-        on_button="#f2f4f7",
-        border="#464e58",
-        warning="#ffb086",
-        selection="#7ab7ff",
-        on_selection="#0b1a2b",
-    ),
-    "contrast-light": Palette(
-        background="#ffffff",
-        surface="#ffffff",
-        text="#000000",
-        muted="#1a1a1a",
-        accent="#00308f",
-        on_accent="#ffffff",
-        button="#ffffff",
-        on_button="#000000",
-        border="#000000",
-        warning="#8b0000",
-        selection="#00308f",
-        on_selection="#ffffff",
-    ),
-    "contrast-dark": Palette(
-        background="#000000",
-        surface="#000000",
-        text="#ffffff",
-        muted="#f0f0f0",
-        accent="#ffe14d",
-        on_accent="#000000",
-        button="#000000",
-        on_button="#ffffff",
-        border="#ffffff",
-        warning="#ffb3a1",
-        selection="#ffe14d",
-        on_selection="#000000",
-    ),
-}
-
-
-def palette_name(*, dark: bool, high_contrast: bool) -> str:
-    shade = "dark" if dark else "light"
-    return f"contrast-{shade}" if high_contrast else shade
-
-
-# Short questions to the operating system: a program's output or a registry value, or nothing.
-
-
-PROBE_SECONDS = 0.3
-
-
-class System(Protocol):
-    @property
-    def platform(self) -> str:
-        """As in `sys.platform`."""
-        ...
-
-    def output(self, *command: str) -> str | None:
-        """What the program printed; None when it is missing, fails or takes too long."""
-        ...
-
-    def registry(self, path: str, name: str) -> Any:
-        """A value below HKEY_CURRENT_USER; None when there is none."""
-        ...
-
-
-class ThisSystem:
-    @property
-    def platform(self) -> str:
-        return sys.platform
-
-    def output(self, *command: str) -> str | None:
-        try:
-            done = subprocess.run(  # noqa: S603
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=PROBE_SECONDS,
-                env=_without_autolaunch(),
-                check=True,
-            )
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return done.stdout.decode(errors="replace").strip()
-
-    def registry(self, path: str, name: str) -> Any:
-        if sys.platform != "win32":
-            return None
-        import winreg
-
-        try:
-            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, path) as key:
-                return winreg.QueryValueEx(key, name)[0]
-        except OSError:
-            return None
-
-
-def _without_autolaunch() -> dict[str, str]:
-    """A session without a message bus is asked nothing; no bus is started for it."""
-    if sys.platform == "win32":
-        return dict(os.environ)
-    return {"DBUS_SESSION_BUS_ADDRESS": f"unix:path=/run/user/{os.getuid()}/bus", **os.environ}
-
-
-# The two sides of a conversation, by the names that VoiceMode's log gives them.
-
-
-class Who(StrEnum):
-    PERSON = "stt"
-    ASSISTANT = "tts"

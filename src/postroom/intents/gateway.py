@@ -15,6 +15,8 @@ from postroom.intents.macros import compile_macro, patient_steps
 from postroom.intents.model import (
     APPROVAL,
     ASK,
+    MAX_ANSWER_CHARACTERS,
+    ORIGIN,
     REPLY,
     AgentIntent,
     IntentChange,
@@ -23,16 +25,7 @@ from postroom.intents.model import (
     StepKind,
     WaitingReason,
 )
-from postroom.intents.moves import (
-    ORIGIN,
-    IntentStore,
-    MoveContext,
-    answer_payload,
-    answered,
-    opened,
-    unchanged,
-    undecided,
-)
+from postroom.intents.moves import IntentStore, MoveContext, answer_payload, answered, opened, unchanged, undecided
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, FieldError, Refused
@@ -217,7 +210,6 @@ def _fingerprint(submission: Submission) -> str:
 # A person's answer finds the intent it belongs to.
 
 
-MAX_ANSWER_CHARACTERS: Final = 5000
 NOT_VERIFIED: Final = (
     "What you wrote is kept, and nothing is decided by it: this address is not verified yet. "
     "Ask the owner of the household to verify it, then reply again."

@@ -1,4 +1,4 @@
-"""What the gateway's routes take from a path or a query, and how they may refuse."""
+"""The gateway over HTTP: intents, the inbox of an agent, and subscriptions to its news."""
 
 from __future__ import annotations
 
@@ -10,18 +10,39 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator
 
-from postroom.intents.adapt import (
-    Acting,
+from postroom.intents.adapt import Acting
+from postroom.intents.bodies import (
+    UUID,
+    ChangesAnswer,
+    DecisionRequest,
+    DelegateRequest,
+    EventsAnswer,
+    InboxAnswer,
+    IntentAnswer,
+    MacrosAnswer,
+    ReplyRequest,
+    ResolveIntentAnswer,
+    ResolveIntentRequest,
+    ResumeRequest,
+    SubmitAnswer,
+    SubmitRequest,
+    SubscriptionAnswer,
+    SubscriptionBody,
+    SubscriptionRequest,
+    SubscriptionsAnswer,
+    ThreadAnswer,
+)
+from postroom.intents.envelope import (
     completion_delivery,
     event_document,
     first_receipt,
     in_protocol_words,
     intent_document,
     receipt,
+    refuse,
 )
-from postroom.intents.envelope import refuse
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.macros import MACROS
 from postroom.intents.model import AgentIntent, IntentStatus
@@ -29,7 +50,7 @@ from postroom.intents.threads import Threads
 from postroom.kernel.guard.http import Caller, IdempotencyKey, ReservedId
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.json_door import Agent, Done, JsonRoute, Strict, Text, failures
+from postroom.kernel.serving.json_door import Done, JsonRoute, failures
 from postroom.kernel.serving.streams import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
@@ -37,9 +58,9 @@ from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Agency, Principal, Role, agreed_key, checked_address
 from postroom.kernel.webhooks import Subscription, WebhookEvent
 
-UUID: Final = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
+# What the routes take from a path or a query.
 
+REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 _WORDS: Final = "|".join(IntentStatus)
 
@@ -80,8 +101,87 @@ Statuses = Annotated[
 ]
 Wait = Annotated[float, Query(ge=0, le=60, description="How long the stream stays open without an end.")]
 
-# Intents over HTTP: submit, look, follow, end.
 
+# What the doors need, and who is acting through them.
+
+
+class SubscriptionStore(Protocol):
+    async def save(self, subscription: Subscription) -> Subscription: ...
+
+    async def listed(self, owner_agent: str) -> Sequence[Subscription]: ...
+
+    async def delete(self, owner_agent: str, subscription_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayParts:
+    intake: Intake
+    threads: Threads
+    subscriptions: SubscriptionStore
+    agency: Agency
+    signal: Signal
+    clock: Clock
+    mint: Callable[[int], str]
+    decides: Callable[[Principal], bool]  # what was put to them; the others only answer
+
+    def acting(self, caller: Principal, agent: str | None, field: str = "owner_agent") -> Acting:
+        """`field` is what this door calls the agent it was given."""
+        agent = self.agency.sender(caller, agent, field)
+        return Acting(
+            agent,
+            self.decides(caller),
+            anyone=caller.role is Role.OPERATOR,
+            caller=str(caller),
+            name=self.agency.name(caller, agent),
+            own=frozenset(self.agency.agents(caller)),
+        )
+
+
+# From a submitted body to an intent in the books.
+
+_REMINDERS = ("remind_after_seconds", "remind_interval_seconds", "max_reminders", "escalate_to")
+
+
+async def submit(parts: GatewayParts, caller: Principal, body: Mapping[str, Any]) -> AgentIntent:
+    """The sender comes from the token; the body may only repeat it."""
+    sender = parts.agency.sender(caller, body.get("from_agent"))
+    workflow = body["payload"].get("workflow")
+    if isinstance(workflow, Mapping) and isinstance(workflow.get("owner_agent"), str):
+        parts.agency.sender(caller, workflow["owner_agent"], "payload.workflow.owner_agent")
+    reminders = {name: body[name] for name in _REMINDERS if body.get(name) is not None}
+    if "escalate_to" in reminders:
+        reminders["escalate_to"] = checked_address(reminders["escalate_to"], "escalate_to")
+    reply_to = body.get("reply_to")
+    intent, _ = await parts.intake.submit(
+        Submission(
+            envelope=_envelope(parts, sender, body),
+            submitted_by=str(caller),
+            acting=parts.acting(caller, sender),
+            reply_to=checked_address(reply_to, "reply_to") if reply_to is not None else None,
+            deadline_at=body.get("deadline_at"),
+            reminders=reminders,
+        )
+    )
+    return intent
+
+
+def _envelope(parts: GatewayParts, sender: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    now = parts.clock.now_us()
+    envelope = {
+        "version": "v1",
+        "intent_type": body["intent_type"],
+        "intent_id": body.get("intent_id") or parts.mint(now),
+        "correlation_id": body.get("correlation_id") or parts.mint(now),
+        "created_at": body.get("created_at") or to_text(now),
+        "from_agent": sender,
+        "to_agent": checked_address(body["to_agent"], "to_agent"),
+        "payload": dict(body["payload"]),
+    }
+    optional = {"idempotency_key": body.get("idempotency_key"), "metadata": body.get("metadata")}
+    return envelope | {name: value for name, value in optional.items() if value is not None}
+
+
+# Intents: submit, look, follow, end.
 
 _EVENT = {
     "type": "object",
@@ -251,310 +351,7 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
         return stream(fetch, parts.signal, parts.clock, wait_seconds)
 
 
-# Bodies of the gateway's requests and answers.
-
-
-Lifecycle = Literal[
-    "CREATED",
-    "SUBMITTED",
-    "DELIVERED",
-    "ACKNOWLEDGED",
-    "IN_PROGRESS",
-    "WAITING",
-    "COMPLETED",
-    "FAILED",
-    "CANCELED",
-    "TIMED_OUT",
-]
-ReceiptWord = Literal["accepted", "running", "done", "failed"]
-
-Uuid = Annotated[str, Field(pattern=UUID)]
-Pause = Annotated[int, Field(ge=1, le=2_592_000)]
-
-
-class SubmitRequest(Strict):
-    """An envelope, or the parts of it that the gateway cannot know."""
-
-    version: Literal["v1"] = "v1"
-    intent_type: Annotated[Text, Field(max_length=64, examples=["intent.ask.v1"])]
-    intent_id: Uuid | None = None
-    correlation_id: Uuid | None = None
-    created_at: Annotated[Text | None, Field(max_length=64)] = None
-    from_agent: Agent | None = None
-    to_agent: Agent
-    payload: dict[str, Any]
-    idempotency_key: Annotated[Text | None, Field(min_length=8, max_length=128)] = None
-    metadata: dict[str, Annotated[Text, Field(max_length=1000)]] | None = None
-    reply_to: Agent | None = None
-    deadline_at: Annotated[Text | None, Field(max_length=64)] = None
-    remind_after_seconds: Pause | None = None
-    remind_interval_seconds: Pause | None = None
-    max_reminders: Annotated[int | None, Field(ge=1, le=20)] = None
-    escalate_to: Agent | None = None
-
-
-class SubmitAnswer(BaseModel):
-    ok: bool
-    intent_id: str
-    status: Lifecycle
-    lifecycle_status: Lifecycle
-    legacy_status: ReceiptWord
-    created_at: str
-
-
-class IntentBody(BaseModel):
-    intent_id: str
-    intent_type: str
-    correlation_id: str
-    from_agent: str
-    to_agent: str
-    handler: str
-    payload: dict[str, Any]
-    metadata: dict[str, str]
-    reply_to: str | None
-    status: Lifecycle
-    lifecycle_status: Lifecycle
-    legacy_status: ReceiptWord
-    waiting_reason: str | None
-    seq: int
-    macro_id: str | None
-    remind_count: int
-    deadline_at: str | None
-    result: dict[str, Any] | None
-    created_at: str
-    updated_at: str
-
-
-class IntentAnswer(BaseModel):
-    ok: bool
-    intent: IntentBody
-
-
-class EventBody(BaseModel):
-    event_id: str
-    intent_id: str
-    seq: int
-    event_type: str
-    status: Lifecycle
-    at: str
-    actor: str | None
-    waiting_reason: str | None
-    payload: dict[str, Any]
-
-
-class EventsAnswer(BaseModel):
-    ok: bool
-    events: list[EventBody]
-
-
-class ResolveIntentRequest(Strict):
-    status: Literal["COMPLETED", "FAILED", "CANCELED"]
-    result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
-    reason: Annotated[Text | None, Field(max_length=2000)] = None
-
-
-class CompletionDelivery(BaseModel):
-    delivered: bool
-    reason: Literal["in_inbox", "reply_to_not_set"]
-    reply_to: str | None
-    thread_id: str
-
-
-class ResolveIntentAnswer(BaseModel):
-    ok: bool
-    intent: IntentBody
-    event: EventBody
-    completion_delivery: CompletionDelivery
-
-
-class ResumeRequest(Strict):
-    approve_current_step: Literal[True] = True
-    reason: Annotated[Text | None, Field(max_length=2000)] = None
-    task_result: dict[str, Any] | None = None
-
-
-class ThreadBody(BaseModel):
-    thread_id: str
-    intent_type: str
-    direction: Literal["sent", "received"]
-    from_agent: str
-    to_agent: str
-    handler: str
-    status: Literal["pending", "active", "done"]
-    lifecycle_status: Lifecycle
-    message: str
-    answer: str | None
-    created_at: str
-    updated_at: str
-
-
-class InboxAnswer(BaseModel):
-    ok: bool
-    threads: list[ThreadBody]
-    next_cursor: str | None
-
-
-class MessageBody(BaseModel):
-    message_id: str
-    author: str
-    message: str
-    at: str
-
-
-class TimelineEntry(BaseModel):
-    event_id: str
-    event_type: str
-    actor: str | None
-    at: str
-    details: dict[str, Any]
-
-
-class WholeThread(ThreadBody):
-    intent: IntentBody
-    messages: list[MessageBody]
-    timeline: list[TimelineEntry]
-
-
-class ThreadAnswer(BaseModel):
-    ok: bool
-    thread: WholeThread
-
-
-class ChangesAnswer(BaseModel):
-    ok: bool
-    changes: list[EventBody]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ReplyRequest(Strict):
-    message: Annotated[Text, Field(min_length=1, max_length=5000)]
-
-
-class DecisionRequest(Strict):
-    comment: Annotated[Text, Field(max_length=2000)] = ""
-
-
-class DelegateRequest(Strict):
-    delegate_to: Agent
-    note: Annotated[Text, Field(max_length=2000)] = ""
-
-
-class SubscriptionRequest(Strict):
-    callback_url: Annotated[Text, Field(max_length=2000, pattern=r"^https?://[^\s@]+$")]
-    event_types: Annotated[
-        list[
-            Literal[
-                "inbox.thread_created",
-                "inbox.thread_updated",
-                "inbox.reply_received",
-                "ask.opened",
-                "ask.answered",
-                "ask.declined",
-                "ask.expired",
-                "ask.cancelled",
-                "ask.revised",
-                "delivery.bounced",
-            ]
-        ],
-        Field(min_length=1, max_length=32),
-    ]
-    secret: Annotated[Text, Field(min_length=16, max_length=128)]
-    active: bool = True
-    description: Annotated[Text, Field(max_length=500)] = ""
-
-
-class SubscriptionBody(BaseModel):
-    """The secret stays where it is."""
-
-    subscription_id: str
-    owner_agent: str
-    callback_url: str
-    event_types: list[WebhookEvent]
-    active: bool
-    description: str
-    created_at: str
-
-    @classmethod
-    def of(cls, subscription: Subscription) -> SubscriptionBody:
-        return cls(
-            subscription_id=subscription.id,
-            owner_agent=subscription.owner_agent,
-            callback_url=subscription.callback_url,
-            event_types=list(subscription.event_types),
-            active=subscription.active,
-            description=subscription.description,
-            created_at=to_text(subscription.created_at_us),
-        )
-
-
-class SubscriptionAnswer(BaseModel):
-    ok: bool
-    subscription: SubscriptionBody
-
-
-class SubscriptionsAnswer(BaseModel):
-    ok: bool
-    subscriptions: list[SubscriptionBody]
-
-
-class MacroParameter(BaseModel):
-    name: str
-    kind: Literal["seconds", "count", "address", "addresses"]
-    description: str
-    default: Any
-    required: bool
-
-
-class MacroBody(BaseModel):
-    macro_id: str
-    description: str
-    parameters: list[MacroParameter]
-
-
-class MacrosAnswer(BaseModel):
-    ok: bool
-    macros: list[MacroBody]
-
-
-# What the gateway's doors need, and who is acting through them.
-
-
-class SubscriptionStore(Protocol):
-    async def save(self, subscription: Subscription) -> Subscription: ...
-
-    async def listed(self, owner_agent: str) -> Sequence[Subscription]: ...
-
-    async def delete(self, owner_agent: str, subscription_id: str) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayParts:
-    intake: Intake
-    threads: Threads
-    subscriptions: SubscriptionStore
-    agency: Agency
-    signal: Signal
-    clock: Clock
-    mint: Callable[[int], str]
-    decides: Callable[[Principal], bool]  # what was put to them; the others only answer
-
-    def acting(self, caller: Principal, agent: str | None, field: str = "owner_agent") -> Acting:
-        """`field` is what this door calls the agent it was given."""
-        agent = self.agency.sender(caller, agent, field)
-        return Acting(
-            agent,
-            self.decides(caller),
-            anyone=caller.role is Role.OPERATOR,
-            caller=str(caller),
-            name=self.agency.name(caller, agent),
-            own=frozenset(self.agency.agents(caller)),
-        )
-
-
-# News of intents as server-sent events.
-
+# News of them as server-sent events.
 
 _LOOK_AGAIN_SECONDS: Final = 2.0  # another process may have news that rings nothing here
 
@@ -583,53 +380,7 @@ def stream(fetch: Fetch, signal: Signal, clock: Clock, wait_seconds: float) -> S
     ).response()
 
 
-# From a submitted body to an intent in the books.
-
-
-_REMINDERS = ("remind_after_seconds", "remind_interval_seconds", "max_reminders", "escalate_to")
-
-
-async def submit(parts: GatewayParts, caller: Principal, body: Mapping[str, Any]) -> AgentIntent:
-    """The sender comes from the token; the body may only repeat it."""
-    sender = parts.agency.sender(caller, body.get("from_agent"))
-    workflow = body["payload"].get("workflow")
-    if isinstance(workflow, Mapping) and isinstance(workflow.get("owner_agent"), str):
-        parts.agency.sender(caller, workflow["owner_agent"], "payload.workflow.owner_agent")
-    reminders = {name: body[name] for name in _REMINDERS if body.get(name) is not None}
-    if "escalate_to" in reminders:
-        reminders["escalate_to"] = checked_address(reminders["escalate_to"], "escalate_to")
-    reply_to = body.get("reply_to")
-    intent, _ = await parts.intake.submit(
-        Submission(
-            envelope=_envelope(parts, sender, body),
-            submitted_by=str(caller),
-            acting=parts.acting(caller, sender),
-            reply_to=checked_address(reply_to, "reply_to") if reply_to is not None else None,
-            deadline_at=body.get("deadline_at"),
-            reminders=reminders,
-        )
-    )
-    return intent
-
-
-def _envelope(parts: GatewayParts, sender: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    now = parts.clock.now_us()
-    envelope = {
-        "version": "v1",
-        "intent_type": body["intent_type"],
-        "intent_id": body.get("intent_id") or parts.mint(now),
-        "correlation_id": body.get("correlation_id") or parts.mint(now),
-        "created_at": body.get("created_at") or to_text(now),
-        "from_agent": sender,
-        "to_agent": checked_address(body["to_agent"], "to_agent"),
-        "payload": dict(body["payload"]),
-    }
-    optional = {"idempotency_key": body.get("idempotency_key"), "metadata": body.get("metadata")}
-    return envelope | {name: value for name, value in optional.items() if value is not None}
-
-
-# The inbox of an agent over HTTP.
-
+# The inbox of an agent.
 
 Folder = Annotated[Literal["pending", "active", "done"] | None, Query()]
 
@@ -722,15 +473,12 @@ def _shown(intent: AgentIntent) -> dict[str, Any]:
     return {"ok": True, "intent": intent_document(intent)}
 
 
-# Subscriptions to the news of an inbox over HTTP.
-
-
-_REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
+# Subscriptions to its news.
 
 
 def webhook_router(parts: GatewayParts) -> APIRouter:
     router = APIRouter(
-        route_class=JsonRoute, tags=["webhooks"], prefix="/v1/webhooks/subscriptions", responses=_REFUSALS
+        route_class=JsonRoute, tags=["webhooks"], prefix="/v1/webhooks/subscriptions", responses=REFUSALS
     )
 
     @router.post(

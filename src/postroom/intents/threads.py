@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, ScalarSelect, Select, and_, func, select
 
-from postroom.intents.adapt import Acting, Directory, check_may_answer, event_document, intent_document
+from postroom.intents.adapt import Acting, Directory, check_may_answer
+from postroom.intents.envelope import event_document, intent_document
 from postroom.intents.model import (
     APPROVAL,
     MAX_STEPS,
@@ -233,8 +234,7 @@ def _check_open(intent: AgentIntent) -> None:
         raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {intent.status} cannot change")
 
 
-# Threads as an agent's inbox shows them.
-
+# Threads as the store finds them.
 
 _UNANSWERED: Final = (IntentStatus.SUBMITTED, IntentStatus.DELIVERED, IntentStatus.ACKNOWLEDGED)
 

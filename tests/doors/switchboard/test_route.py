@@ -10,7 +10,7 @@ import pytest
 from tests.clock import FakeClock
 
 from postroom.butlers.model import Registration
-from postroom.butlers.store import StoredRegistry
+from postroom.butlers.registry import StoredRegistry
 from postroom.butlers.switchboard import Router
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import DeliveryTimeout, StoreUnavailable, TargetUnavailable

@@ -21,9 +21,9 @@ from tests.system.counted import CountedLoops
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
-from postroom.butlers.server import build_server
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredSessions
+from postroom.butlers.tools import build_server
 from postroom.household.household import running
 from postroom.household.peers import Peers, SwitchboardOverWire
 from postroom.household.wiring.butlers import ButlerWorld, build_butler, start_sessions

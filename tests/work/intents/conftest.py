@@ -18,9 +18,10 @@ from tests.work.people.known_people import household_people, owner
 from postroom.butlers.wire import Route
 from postroom.channels import capabilities
 from postroom.intents.adapt import Directory
+from postroom.intents.courier import Courier
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.model import AgentIntent
-from postroom.intents.runner import Courier, Runner
+from postroom.intents.runner import Runner
 from postroom.intents.store import StoredIntents
 from postroom.intents.threads import StoredInbox, Threads
 from postroom.kernel.database.engine import Database

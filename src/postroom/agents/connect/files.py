@@ -1,4 +1,4 @@
-"""What connecting or removing does to one file: the text before, the text after, and nothing else."""
+"""Connecting or removing, file by file: what changes in a text, and how it is written."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from postroom.agents.connect.clients import ClientFile, FileKind, Scope
 from postroom.agents.connect.texts import NotReadable
 from postroom.kernel.values.errors import UserError
 from postroom.settings.reach import changing, read_all, replace_file
+
+# The text before, the text after, and nothing else.
 
 _OUR_HOOK: Final = re.compile(r"postroom['\"]? hook [a-z]+\b")
 _HOOKS: Final = "hooks"
@@ -140,8 +142,7 @@ def _missing(target: ClientFile, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys("/".join(way) for way in ways if json_text.json_value(text, way) is None))
 
 
-# Write a change: whole or not at all, with a copy of what was there, through links, with the mode it had.
-
+# Written whole or not at all, with a copy of what was there, through links, with the mode it had.
 
 _COPY: Final = ".postroom-backup"
 _NEW_MODES: Final = {Scope.USER: 0o600, Scope.PROJECT: 0o644}

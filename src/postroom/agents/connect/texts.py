@@ -1,4 +1,4 @@
-"""Read JSON, also with comments and commas at the end, and remember where everything stands in the text."""
+"""Changes one value of a JSON text or one table of a TOML text, and leaves every other byte as it was."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postroom.kernel.values.errors import UserError
+
+
+class NotReadable(UserError):
+    """What is wrong with the text, and where."""
+
+    @classmethod
+    def at(cls, text: str, place: int, wrong: str) -> NotReadable:
+        return cls(f"line {text.count(chr(10), 0, place) + 1}: {wrong}")
+
+
+# JSON, also with comments and commas at the end, and where everything stands in the text.
 
 _TRIVIA: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.S)
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -113,8 +124,7 @@ def _separated(text: str, end: int, close: str) -> int:
     return place
 
 
-# Change one value of a JSON text and leave every other byte as it was: order, comments, whitespace.
-
+# Changing JSON.
 
 _REST_OF_LINE: Final = re.compile(r"(?:[ \t]+|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
 _INDENT: Final = re.compile(r"\n([ \t]+)[^\s]")
@@ -285,19 +295,7 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-# A file that is not what it should be is left alone.
-
-
-class NotReadable(UserError):
-    """What is wrong with the text, and where."""
-
-    @classmethod
-    def at(cls, text: str, place: int, wrong: str) -> NotReadable:
-        return cls(f"line {text.count(chr(10), 0, place) + 1}: {wrong}")
-
-
-# Change one table of a TOML text and leave every other byte as it was.
-
+# Changing TOML.
 
 _QUOTES: Final = ('"""', "'''", '"', "'")
 

@@ -1,4 +1,4 @@
-"""A calendar somewhere else: what can be asked of it, and the answers that are no failures of ours."""
+"""A calendar as a butler uses it: moments and spans, events, what stands in their way, and what can be done."""
 
 from __future__ import annotations
 
@@ -23,6 +23,258 @@ from postroom.kernel.values.errors import (
     error_object,
 )
 from postroom.kernel.values.ids import to_datetime
+
+# When something takes place: from one moment to another, or whole days.
+
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_YEARS: Final = range(1900, 9000)  # in any zone, and with some days to look ahead, still a year
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Half-open. A span of whole days runs from midnight to midnight in its zone."""
+
+    start: datetime
+    end: datetime
+    zone: ZoneInfo
+    all_day: bool = False
+
+    def overlaps(self, other: Span) -> bool:
+        return self.start < other.end and other.start < self.end
+
+    def moved_to(self, start: datetime) -> Span:
+        """The same length elsewhere; whole days stay whole when a clock is changed between them."""
+        if not self.all_day:
+            return Span(start=start, end=start + (self.end - self.start), zone=self.zone)
+        days = (self.end.astimezone(self.zone).date() - self.start.astimezone(self.zone).date()).days
+        first = start.astimezone(self.zone).date()
+        return whole_days(first, first + timedelta(days=days), self.zone)
+
+    def document(self) -> dict[str, dict[str, str]]:
+        """As Google writes it, the end of whole days being the day after."""
+        return {"start": self._moment(self.start), "end": self._moment(self.end)}
+
+    def change(self) -> dict[str, dict[str, str | None]]:
+        """For an event that has times: what is not named would stay, and an event has a date or a time, not both."""
+        other: dict[str, str | None] = {"dateTime": None, "timeZone": None} if self.all_day else {"date": None}
+        return {name: {**other, **moment} for name, moment in self.document().items()}
+
+    def shown(self) -> dict[str, Any]:
+        start, end = (one.astimezone(self.zone) for one in (self.start, self.end))
+        if self.all_day:
+            return {"start": start.date().isoformat(), "end": end.date().isoformat(), "all_day": True}
+        return {"start": start.isoformat(), "end": end.isoformat(), "all_day": False, "timezone": self.zone.key}
+
+    def _moment(self, moment: datetime) -> dict[str, str]:
+        local = moment.astimezone(self.zone)
+        if self.all_day:
+            return {"date": local.date().isoformat()}
+        return {"dateTime": local.isoformat(), "timeZone": self.zone.key}
+
+
+def whole_days(first: date, end: date, zone: ZoneInfo) -> Span:
+    midnights = (datetime.combine(day, time(), tzinfo=zone).astimezone(UTC) for day in (first, end))
+    start, stop = midnights
+    return Span(start=start, end=stop, zone=zone, all_day=True)
+
+
+def parse_span(start: str, end: str, zone: ZoneInfo) -> Span:
+    """Two dates, or two times with or without an offset. Raises ValidationError."""
+    days = [bool(_DATE.fullmatch(text.strip())) for text in (start, end)]
+    if days[0] != days[1]:
+        raise _wrong("end", "must be a date like start, or both must be times")
+    if days[0]:
+        span = whole_days(_date("start", start), _date("end", end), zone)
+    else:
+        span = Span(start=parse_moment("start", start, zone), end=parse_moment("end", end, zone), zone=zone)
+    if span.end <= span.start:
+        raise _wrong("end", "must be after start; whole days end on the day after the last")
+    return span
+
+
+def parse_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
+    """A time without an offset is in the zone; one that the clock skips is refused, of two the first is meant."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        if moment.year not in _YEARS:
+            raise ValueError("no calendar goes so far")
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+        instant = moment.replace(tzinfo=zone).astimezone(UTC)
+        exists = instant.astimezone(zone).replace(tzinfo=None) == moment
+    except (ValueError, OverflowError):
+        raise _wrong(field, "must be a date (2026-05-01) or a time (2026-05-01T10:00)") from None
+    if not exists:
+        raise _wrong(field, f"does not exist in {zone.key}: the clock is put forward over it")
+    return instant
+
+
+def read_span(event: Mapping[str, Any], zone: ZoneInfo) -> Span | None:
+    """From Google's event; None when it has no times we understand."""
+    ends = [event.get(name) for name in ("start", "end")]
+    start, end = (one if isinstance(one, Mapping) else {} for one in ends)
+    try:
+        if "date" in start and "date" in end:
+            return whole_days(date.fromisoformat(start["date"]), date.fromisoformat(end["date"]), zone)
+        return Span(start=_instant(start), end=_instant(end), zone=zone)
+    except (KeyError, ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def _instant(moment: Mapping[str, Any]) -> datetime:
+    instant = datetime.fromisoformat(moment["dateTime"])
+    if instant.tzinfo is None:
+        instant = instant.replace(tzinfo=ZoneInfo(moment["timeZone"]))
+    return instant.astimezone(UTC)
+
+
+def _date(field: str, text: str) -> date:
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        day = date.min
+    if day.year not in _YEARS:
+        raise _wrong(field, "is not a day of the calendar")
+    return day
+
+
+def _wrong(field: str, error: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, error, "invalid_time")])
+
+
+# An event as we understand it, out of whatever Google sends.
+
+_MOST_CHARACTERS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarEvent:
+    """`busy` is False for events that take up no time: free, cancelled, or declined by the owner."""
+
+    id: str
+    etag: str
+    span: Span
+    busy: bool
+    title: str = field(repr=False)
+    location: str = field(default="", repr=False)
+    description: str = field(default="", repr=False)
+    link: str = field(default="", repr=False)
+
+    def shown(self) -> dict[str, Any]:
+        optional = {"location": self.location, "description": self.description, "link": self.link}
+        return {
+            "event_id": self.id,
+            "title": self.title,
+            **self.span.shown(),
+            "busy": self.busy,
+            "etag": self.etag,
+            **{name: value for name, value in optional.items() if value},
+        }
+
+    def in_brief(self) -> dict[str, Any]:
+        return {"event_id": self.id, "title": self.title, **self.span.shown()}
+
+
+def read_event(document: object, zone: ZoneInfo) -> CalendarEvent | None:
+    """None for a cancelled stub or anything else that is no event."""
+    if not isinstance(document, Mapping) or not isinstance(document.get("id"), str):
+        return None
+    span = read_span(document, zone)
+    if span is None:
+        return None
+    return CalendarEvent(
+        id=document["id"],
+        etag=_text(document, "etag"),
+        span=span,
+        busy=_is_busy(document),
+        title=_text(document, "summary"),
+        location=_text(document, "location"),
+        description=_text(document, "description"),
+        link=_text(document, "htmlLink"),
+    )
+
+
+def _is_busy(document: Mapping[str, Any]) -> bool:
+    if document.get("status") == "cancelled" or document.get("transparency") == "transparent":
+        return False
+    attendees = document.get("attendees")
+    guests = [one for one in attendees if isinstance(one, Mapping)] if isinstance(attendees, list) else []
+    return not any(one.get("self") and one.get("responseStatus") == "declined" for one in guests)
+
+
+def _text(document: Mapping[str, Any], name: str) -> str:
+    value = document.get(name)
+    return value[:_MOST_CHARACTERS] if isinstance(value, str) else ""
+
+
+# Which events stand in the way, and when there would be room.
+
+MOST_SLOTS: Final = 3
+_QUARTER: Final = timedelta(minutes=15)
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daytime:
+    """Hours of the day, in the zone of whatever is being moved."""
+
+    earliest_hour: int = 8
+    latest_hour: int = 20
+
+    def holds(self, span: Span) -> bool:
+        return self._opening(span) <= span.start and span.end <= self._closing(span)
+
+    def next_opening(self, span: Span) -> datetime:
+        """The first moment after the span's start at which a day begins."""
+        opening = self._opening(span)
+        if opening > span.start:
+            return opening
+        tomorrow = span.start.astimezone(span.zone).date() + _DAY
+        return datetime.combine(tomorrow, time(self.earliest_hour), tzinfo=span.zone).astimezone(UTC)
+
+    def _opening(self, span: Span) -> datetime:
+        day = span.start.astimezone(span.zone).date()
+        return datetime.combine(day, time(self.earliest_hour), tzinfo=span.zone).astimezone(UTC)
+
+    def _closing(self, span: Span) -> datetime:
+        day = span.start.astimezone(span.zone).date() + timedelta(days=self.latest_hour // 24)
+        return datetime.combine(day, time(self.latest_hour % 24), tzinfo=span.zone).astimezone(UTC)
+
+
+def in_the_way(wanted: Span, events: Iterable[CalendarEvent], *, ignoring: str | None = None) -> list[CalendarEvent]:
+    found = [one for one in events if one.busy and one.id != ignoring and one.span.overlaps(wanted)]
+    return sorted(found, key=lambda event: (event.span.start, event.id))
+
+
+def free_slots(wanted: Span, taken: Sequence[Span], *, until: datetime, daytime: Daytime) -> list[Span]:
+    """Up to three spans as long as the wanted one, after it began and over before `until`."""
+    bounded = not wanted.all_day and daytime.holds(wanted)
+    slots: list[Span] = []
+    here = wanted
+    while len(slots) < MOST_SLOTS and here.end <= until:
+        blocking = [span.end for span in taken if span.overlaps(here)]
+        if bounded and not daytime.holds(here):
+            following = daytime.next_opening(here)
+        elif blocking:
+            following = _after(max(blocking), here)
+        else:
+            slots.append(here)
+            following = _after(here.end, here)
+        here = here.moved_to(following)
+    return slots
+
+
+def _after(moment: datetime, span: Span) -> datetime:
+    """The next quarter of an hour, or the next midnight for whole days."""
+    if not span.all_day:
+        past = (moment - datetime.min.replace(tzinfo=UTC)) % _QUARTER
+        return moment + (_QUARTER - past if past else timedelta())
+    day = moment.astimezone(span.zone)
+    first = day.date() if day.time() == time() else day.date() + _DAY
+    return datetime.combine(first, time(), tzinfo=span.zone).astimezone(UTC)
+
+
+# What can be asked of a calendar somewhere else, and the answers that are no failures of ours.
 
 
 class ConflictPolicy(StrEnum):
@@ -59,8 +311,7 @@ class CalendarSource(Protocol):
     async def close(self) -> None: ...
 
 
-# What can be done with a calendar: reading fails open, writing fails closed.
-
+# What can be done with it: reading fails open, writing fails closed.
 
 LOOK_AHEAD: Final = timedelta(days=7)
 LOOK_AHEAD_ALL_DAY: Final = timedelta(days=30)
@@ -234,256 +485,3 @@ def _moved(span: Span, change: EventEdit) -> Span:
     if whole_day != span.all_day:
         return parse_span(start or "", old["end"], zone)
     return span.moved_to(parse_moment("start", start or "", zone))
-
-
-# Which events stand in the way, and when there would be room.
-
-
-MOST_SLOTS: Final = 3
-_QUARTER: Final = timedelta(minutes=15)
-_DAY: Final = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Daytime:
-    """Hours of the day, in the zone of whatever is being moved."""
-
-    earliest_hour: int = 8
-    latest_hour: int = 20
-
-    def holds(self, span: Span) -> bool:
-        return self._opening(span) <= span.start and span.end <= self._closing(span)
-
-    def next_opening(self, span: Span) -> datetime:
-        """The first moment after the span's start at which a day begins."""
-        opening = self._opening(span)
-        if opening > span.start:
-            return opening
-        tomorrow = span.start.astimezone(span.zone).date() + _DAY
-        return datetime.combine(tomorrow, time(self.earliest_hour), tzinfo=span.zone).astimezone(UTC)
-
-    def _opening(self, span: Span) -> datetime:
-        day = span.start.astimezone(span.zone).date()
-        return datetime.combine(day, time(self.earliest_hour), tzinfo=span.zone).astimezone(UTC)
-
-    def _closing(self, span: Span) -> datetime:
-        day = span.start.astimezone(span.zone).date() + timedelta(days=self.latest_hour // 24)
-        return datetime.combine(day, time(self.latest_hour % 24), tzinfo=span.zone).astimezone(UTC)
-
-
-def in_the_way(wanted: Span, events: Iterable[CalendarEvent], *, ignoring: str | None = None) -> list[CalendarEvent]:
-    found = [one for one in events if one.busy and one.id != ignoring and one.span.overlaps(wanted)]
-    return sorted(found, key=lambda event: (event.span.start, event.id))
-
-
-def free_slots(wanted: Span, taken: Sequence[Span], *, until: datetime, daytime: Daytime) -> list[Span]:
-    """Up to three spans as long as the wanted one, after it began and over before `until`."""
-    bounded = not wanted.all_day and daytime.holds(wanted)
-    slots: list[Span] = []
-    here = wanted
-    while len(slots) < MOST_SLOTS and here.end <= until:
-        blocking = [span.end for span in taken if span.overlaps(here)]
-        if bounded and not daytime.holds(here):
-            following = daytime.next_opening(here)
-        elif blocking:
-            following = _after(max(blocking), here)
-        else:
-            slots.append(here)
-            following = _after(here.end, here)
-        here = here.moved_to(following)
-    return slots
-
-
-def _after(moment: datetime, span: Span) -> datetime:
-    """The next quarter of an hour, or the next midnight for whole days."""
-    if not span.all_day:
-        past = (moment - datetime.min.replace(tzinfo=UTC)) % _QUARTER
-        return moment + (_QUARTER - past if past else timedelta())
-    day = moment.astimezone(span.zone)
-    first = day.date() if day.time() == time() else day.date() + _DAY
-    return datetime.combine(first, time(), tzinfo=span.zone).astimezone(UTC)
-
-
-# An event as we understand it, out of whatever Google sends.
-
-
-_MOST_CHARACTERS: Final = 2_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalendarEvent:
-    """`busy` is False for events that take up no time: free, cancelled, or declined by the owner."""
-
-    id: str
-    etag: str
-    span: Span
-    busy: bool
-    title: str = field(repr=False)
-    location: str = field(default="", repr=False)
-    description: str = field(default="", repr=False)
-    link: str = field(default="", repr=False)
-
-    def shown(self) -> dict[str, Any]:
-        optional = {"location": self.location, "description": self.description, "link": self.link}
-        return {
-            "event_id": self.id,
-            "title": self.title,
-            **self.span.shown(),
-            "busy": self.busy,
-            "etag": self.etag,
-            **{name: value for name, value in optional.items() if value},
-        }
-
-    def in_brief(self) -> dict[str, Any]:
-        return {"event_id": self.id, "title": self.title, **self.span.shown()}
-
-
-def read_event(document: object, zone: ZoneInfo) -> CalendarEvent | None:
-    """None for a cancelled stub or anything else that is no event."""
-    if not isinstance(document, Mapping) or not isinstance(document.get("id"), str):
-        return None
-    span = read_span(document, zone)
-    if span is None:
-        return None
-    return CalendarEvent(
-        id=document["id"],
-        etag=_text(document, "etag"),
-        span=span,
-        busy=_is_busy(document),
-        title=_text(document, "summary"),
-        location=_text(document, "location"),
-        description=_text(document, "description"),
-        link=_text(document, "htmlLink"),
-    )
-
-
-def _is_busy(document: Mapping[str, Any]) -> bool:
-    if document.get("status") == "cancelled" or document.get("transparency") == "transparent":
-        return False
-    attendees = document.get("attendees")
-    guests = [one for one in attendees if isinstance(one, Mapping)] if isinstance(attendees, list) else []
-    return not any(one.get("self") and one.get("responseStatus") == "declined" for one in guests)
-
-
-def _text(document: Mapping[str, Any], name: str) -> str:
-    value = document.get(name)
-    return value[:_MOST_CHARACTERS] if isinstance(value, str) else ""
-
-
-# When something takes place: from one moment to another, or whole days.
-
-
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_YEARS: Final = range(1900, 9000)  # in any zone, and with some days to look ahead, still a year
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """Half-open. A span of whole days runs from midnight to midnight in its zone."""
-
-    start: datetime
-    end: datetime
-    zone: ZoneInfo
-    all_day: bool = False
-
-    def overlaps(self, other: Span) -> bool:
-        return self.start < other.end and other.start < self.end
-
-    def moved_to(self, start: datetime) -> Span:
-        """The same length elsewhere; whole days stay whole when a clock is changed between them."""
-        if not self.all_day:
-            return Span(start=start, end=start + (self.end - self.start), zone=self.zone)
-        days = (self.end.astimezone(self.zone).date() - self.start.astimezone(self.zone).date()).days
-        first = start.astimezone(self.zone).date()
-        return whole_days(first, first + timedelta(days=days), self.zone)
-
-    def document(self) -> dict[str, dict[str, str]]:
-        """As Google writes it, the end of whole days being the day after."""
-        return {"start": self._moment(self.start), "end": self._moment(self.end)}
-
-    def change(self) -> dict[str, dict[str, str | None]]:
-        """For an event that has times: what is not named would stay, and an event has a date or a time, not both."""
-        other: dict[str, str | None] = {"dateTime": None, "timeZone": None} if self.all_day else {"date": None}
-        return {name: {**other, **moment} for name, moment in self.document().items()}
-
-    def shown(self) -> dict[str, Any]:
-        start, end = (one.astimezone(self.zone) for one in (self.start, self.end))
-        if self.all_day:
-            return {"start": start.date().isoformat(), "end": end.date().isoformat(), "all_day": True}
-        return {"start": start.isoformat(), "end": end.isoformat(), "all_day": False, "timezone": self.zone.key}
-
-    def _moment(self, moment: datetime) -> dict[str, str]:
-        local = moment.astimezone(self.zone)
-        if self.all_day:
-            return {"date": local.date().isoformat()}
-        return {"dateTime": local.isoformat(), "timeZone": self.zone.key}
-
-
-def whole_days(first: date, end: date, zone: ZoneInfo) -> Span:
-    midnights = (datetime.combine(day, time(), tzinfo=zone).astimezone(UTC) for day in (first, end))
-    start, stop = midnights
-    return Span(start=start, end=stop, zone=zone, all_day=True)
-
-
-def parse_span(start: str, end: str, zone: ZoneInfo) -> Span:
-    """Two dates, or two times with or without an offset. Raises ValidationError."""
-    days = [bool(_DATE.fullmatch(text.strip())) for text in (start, end)]
-    if days[0] != days[1]:
-        raise _wrong("end", "must be a date like start, or both must be times")
-    if days[0]:
-        span = whole_days(_date("start", start), _date("end", end), zone)
-    else:
-        span = Span(start=parse_moment("start", start, zone), end=parse_moment("end", end, zone), zone=zone)
-    if span.end <= span.start:
-        raise _wrong("end", "must be after start; whole days end on the day after the last")
-    return span
-
-
-def parse_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
-    """A time without an offset is in the zone; one that the clock skips is refused, of two the first is meant."""
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        if moment.year not in _YEARS:
-            raise ValueError("no calendar goes so far")
-        if moment.tzinfo is not None:
-            return moment.astimezone(UTC)
-        instant = moment.replace(tzinfo=zone).astimezone(UTC)
-        exists = instant.astimezone(zone).replace(tzinfo=None) == moment
-    except (ValueError, OverflowError):
-        raise _wrong(field, "must be a date (2026-05-01) or a time (2026-05-01T10:00)") from None
-    if not exists:
-        raise _wrong(field, f"does not exist in {zone.key}: the clock is put forward over it")
-    return instant
-
-
-def read_span(event: Mapping[str, Any], zone: ZoneInfo) -> Span | None:
-    """From Google's event; None when it has no times we understand."""
-    ends = [event.get(name) for name in ("start", "end")]
-    start, end = (one if isinstance(one, Mapping) else {} for one in ends)
-    try:
-        if "date" in start and "date" in end:
-            return whole_days(date.fromisoformat(start["date"]), date.fromisoformat(end["date"]), zone)
-        return Span(start=_instant(start), end=_instant(end), zone=zone)
-    except (KeyError, ValueError, TypeError, OverflowError, OSError):
-        return None
-
-
-def _instant(moment: Mapping[str, Any]) -> datetime:
-    instant = datetime.fromisoformat(moment["dateTime"])
-    if instant.tzinfo is None:
-        instant = instant.replace(tzinfo=ZoneInfo(moment["timeZone"]))
-    return instant.astimezone(UTC)
-
-
-def _date(field: str, text: str) -> date:
-    try:
-        day = date.fromisoformat(text.strip())
-    except ValueError:
-        day = date.min
-    if day.year not in _YEARS:
-        raise _wrong(field, "is not a day of the calendar")
-    return day
-
-
-def _wrong(field: str, error: str) -> ValidationError:
-    return ValidationError.of([FieldError(field, error, "invalid_time")])

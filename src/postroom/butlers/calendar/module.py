@@ -1,4 +1,4 @@
-"""The section `[modules.calendar]`."""
+"""The calendar as a module of a butler: its section `[modules.calendar]`, its life and its tools."""
 
 from __future__ import annotations
 
@@ -73,9 +73,6 @@ class CalendarConfig(ModuleConfig):
     """Of one call."""
 
 
-# The calendar as a module of a butler.
-
-
 class CalendarModule:
     """
     Starts without credentials too: its tools then say what is missing, because a
@@ -119,8 +116,7 @@ class CalendarModule:
         return self._calendar
 
 
-# The calendar's tools, as a model sees them.
-
+# The tools, as a model sees them.
 
 TOOL_NAMES: Final = (
     "calendar_list_events",

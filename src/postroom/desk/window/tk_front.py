@@ -7,7 +7,8 @@ import sys
 import tkinter as tk
 from tkinter import font as tkfont
 
-from postroom.desk.look import PALETTES, Who
+from postroom.desk.history import Who
+from postroom.desk.look import PALETTES
 from postroom.desk.model import PopupOutcome
 from postroom.desk.window.tk_input import TkForm, TkFormHands, TkNoInput, TkReplyInput, TkSecretInput
 from postroom.desk.window.tk_parts import FlatButton, Scrolled, TkChoices, rows_needed, style_scrollbars

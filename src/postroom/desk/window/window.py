@@ -1,4 +1,4 @@
-"""When a popup gives up waiting."""
+"""One popup from appearing to its end, whatever draws it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from postroom.desk import desk as drafts
-from postroom.desk import desk as turn
+from postroom.desk import drafts
 from postroom.desk.model import PopupOutcome, Sheet
-
-
-def due_at(*, opened: float, timeout: float | None, active: float | None, grace: float) -> float | None:
-    """Not before the timeout, and not while the person is at it: `grace` seconds after the last sign of that."""
-    if timeout is None:
-        return None
-    due = opened + timeout
-    return due if active is None else max(due, active + grace)
-
-
-def notice(*, opened: float, timeout: float | None, due: float | None, now: float) -> str:
-    if timeout is None or due is None:
-        return ""
-    if now >= opened + timeout:
-        return "Waiting while you type"
-    seconds = math.ceil(opened + timeout - now)
-    minutes, seconds = divmod(seconds, 60)
-    return f"Closes in {minutes}:{seconds:02d}" if minutes else f"Closes in {seconds} s"
-
 
 # The monitors of this desktop, the primary one first.
 
@@ -118,7 +98,6 @@ def _windows() -> list[Area]:
 
 # Where on the screens the window goes.
 
-
 MARGIN = 24
 
 
@@ -149,8 +128,28 @@ def centred(monitor: Area, width: int, height: int) -> Area:
     )
 
 
-# One popup from appearing to its end, whatever draws it.
+# When a popup gives up waiting.
 
+
+def due_at(*, opened: float, timeout: float | None, active: float | None, grace: float) -> float | None:
+    """Not before the timeout, and not while the person is at it: `grace` seconds after the last sign of that."""
+    if timeout is None:
+        return None
+    due = opened + timeout
+    return due if active is None else max(due, active + grace)
+
+
+def notice(*, opened: float, timeout: float | None, due: float | None, now: float) -> str:
+    if timeout is None or due is None:
+        return ""
+    if now >= opened + timeout:
+        return "Waiting while you type"
+    seconds = math.ceil(opened + timeout - now)
+    minutes, seconds = divmod(seconds, 60)
+    return f"Closes in {minutes}:{seconds:02d}" if minutes else f"Closes in {seconds} s"
+
+
+# The sitting.
 
 PULSE_MILLISECONDS = 50
 TICK_SECONDS = 1.0
@@ -256,7 +255,7 @@ class Sitting:
         """What stood in a form is handed over however it ends: it has no draft."""
         if not self.over:
             self.over = True
-            turn.give_back(Path(self.sheet.turn_file), self.sheet.turn_token)
+            drafts.give_turn_back(Path(self.sheet.turn_file), self.sheet.turn_token)
             ended = {"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)}
             self._emit(ended | {"fields": {name: list(values) for name, values in fields.items()}})
 
@@ -265,7 +264,7 @@ class Sitting:
         now = self._clock()
         if now >= self._next_tick:
             self._next_tick = now + TICK_SECONDS
-            turn.keep(Path(self.sheet.turn_file), self.sheet.turn_token)
+            drafts.keep_turn(Path(self.sheet.turn_file), self.sheet.turn_token)
             self._emit({"event": "tick"})
         due = self._due()
         if due is not None and now >= due:
@@ -327,7 +326,7 @@ class Sitting:
         if now < self._next_turn:
             return False
         self._next_turn = now + TURN_SECONDS
-        return turn.is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
+        return drafts.turn_is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
 
     def _other_drafts(self) -> list[drafts.ReplyDraft]:
         own = Path(self.sheet.draft_file)
