@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.programs.desk.outside import Outside
-from tests.programs.desk.screen import until
+from tests.desk.outside import Outside
+from tests.desk.screen import until
 
 from postroom.desk.look import (
     END_HERTZ,

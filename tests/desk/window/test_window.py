@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.programs.desk.caller import Caller, text_of
-from tests.programs.desk.conftest import ARTEFACTS
-from tests.programs.desk.screen import Screen
+from tests.desk.caller import Caller, text_of
+from tests.desk.conftest import ARTEFACTS
+from tests.desk.screen import Screen
 
 from postroom.desk import drafts
 from postroom.desk.model import FormField, PopupOutcome, Sheet

@@ -13,9 +13,9 @@ import pytest
 import pytest_asyncio
 from tests.app.living import LIFTED, QUICK, settings_for, started
 from tests.app.talking import PEOPLE, Talking, roster_of
+from tests.butlers.calendar.google_server import Google, google_server
 from tests.butlers.runtimes import obedient
 from tests.butlers.runtimes.installed import install
-from tests.doors.butler.modules.calendar.google_server import Google, google_server
 from tests.work.approvals.injected_conversations import CARRIERS, ORDER, Carrier, orders, packed, written
 from tests.work.approvals.injected_instructions import Loot
 

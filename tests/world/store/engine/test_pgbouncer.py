@@ -11,11 +11,11 @@ import asyncpg
 import pytest
 from sqlalchemy import select, text
 from tests.app.living import LIFTED, QUICK, living
+from tests.intents.hosts import Host
 from tests.patience import PATIENCE_SECONDS
 from tests.services.pgbouncer import PgBouncer, find_program
 from tests.services.server import ServiceError
 from tests.system.counted import CountedLoops
-from tests.world.store.intent_hosts import Host
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
 
 from postroom.delivery.reading.file import DeliveryQuery
