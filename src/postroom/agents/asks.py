@@ -68,7 +68,7 @@ class LocalHousehold:
             return answers.failed("the settings cannot be read")
         token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), str(request.user_id).strip())
         if token is None:
-            return answers.failed(NO_HOUSEHOLD)
+            return answers.failed(_NO_HOUSEHOLD)
         return await RemoteHousehold(url=settings.api_url, token=token).send(request)
 
 
@@ -98,7 +98,7 @@ def _answer(content: Mapping[str, Any]) -> Answer:
 
 # Questions.
 
-NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or set POSTROOM_URL and POSTROOM_TOKEN"
+_NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or set POSTROOM_URL and POSTROOM_TOKEN"
 _LOOK_SECONDS: Final = 25  # less than what proxies cut
 _TRIES: Final = 60
 _PAUSE_SECONDS: Final = 1.0
@@ -138,7 +138,7 @@ class HouseholdAsks:
         settings = glance_from_process({})
         token = settings.token.reveal() or (_token_here(settings.tokens_file) if not settings.url else None)
         if token is None:
-            raise UserError(NO_HOUSEHOLD)
+            raise UserError(_NO_HOUSEHOLD)
         return cls(url=settings.url or settings.own_api_url, token=token, wait_seconds=wait_seconds, more=more)
 
     async def answer(self, key: str, body: Mapping[str, Any]) -> Any:

@@ -172,9 +172,9 @@ def notify_context(session: Session, *, intent: object) -> dict[str, Any] | None
 
 # What the model did in it, whichever program ran it.
 
-MAX_CALLS: Final = 100
-MAX_TEXT_CHARACTERS: Final = 16_000
-MAX_ARGUMENT_CHARACTERS: Final = 2_000
+_MAX_CALLS: Final = 100
+_MAX_TEXT_CHARACTERS: Final = 16_000
+_MAX_ARGUMENT_CHARACTERS: Final = 2_000
 MAX_ERROR_CHARACTERS: Final = 500
 
 
@@ -222,10 +222,10 @@ class Transcript:
 def document(transcript: Transcript) -> dict[str, Any]:
     """For the record; bounded, whatever a model may print."""
     return {
-        "text": cut(transcript.text, MAX_TEXT_CHARACTERS),
+        "text": cut(transcript.text, _MAX_TEXT_CHARACTERS),
         "tool_calls": [
             {"tool": cut(call.tool, 200), "arguments": call.arguments, "ok": call.ok, "answer": call.answer}
-            for call in transcript.calls[:MAX_CALLS]
+            for call in transcript.calls[:_MAX_CALLS]
         ],
         "tool_call_count": len(transcript.calls),
         "usage": {"input_tokens": transcript.input_tokens, "output_tokens": transcript.output_tokens},
@@ -235,7 +235,7 @@ def document(transcript: Transcript) -> dict[str, Any]:
 def as_text(value: object) -> str:
     """An argument or an answer of a tool call, short enough to keep."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return cut(text, MAX_ARGUMENT_CHARACTERS)
+    return cut(text, _MAX_ARGUMENT_CHARACTERS)
 
 
 def cut(text: str, most: int) -> str:
@@ -369,7 +369,7 @@ class Appointment:
 
 # Who is in the household, and whether work may be sent to them.
 
-DEFAULT_LIVENESS_TTL_SECONDS = 300.0
+_DEFAULT_LIVENESS_TTL_SECONDS = 300.0
 
 
 class Eligibility(StrEnum):
@@ -385,7 +385,7 @@ class Registration:
     description: str
     modules: tuple[str, ...]
     last_seen_at_us: int
-    liveness_ttl_seconds: float = DEFAULT_LIVENESS_TTL_SECONDS
+    liveness_ttl_seconds: float = _DEFAULT_LIVENESS_TTL_SECONDS
     quarantine_reason: str | None = None
 
 

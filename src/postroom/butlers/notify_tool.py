@@ -21,7 +21,7 @@ from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, WISH_SCHEMAS, argumen
 from postroom.settings.model import SPOKEN
 from postroom.settings.roster import MESSENGER
 
-NOTIFY_DESCRIPTION: Final = """\
+_NOTIFY_DESCRIPTION: Final = """\
 Deliver a message to a person over {channels}, reply in the conversation a request came from, \
 or react to a message with an emoji.
 
@@ -48,7 +48,7 @@ Channel = Annotated[
     Any, WithJsonSchema({"type": "string", "description": f"the name of a channel, such as {SPOKEN}, or auto"})
 ]
 IntentName = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["send", "reply", "react"]})]
-PriorityName = Annotated[
+_PriorityName = Annotated[
     Any, WithJsonSchema({"anyOf": [{"type": "string", "enum": ["high", "medium", "low"]}, {"type": "null"}]})
 ]
 Uncertain = Annotated[
@@ -70,7 +70,7 @@ FormatName = Annotated[
         }
     ),
 ]
-Attachments = Annotated[
+_Attachments = Annotated[
     Any,
     WithJsonSchema(
         {
@@ -107,10 +107,10 @@ UrgencyName = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["urgency"], 
 Category = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [WISH_SCHEMAS["category"], {"type": "null"}]})]
 Thread = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [WISH_SCHEMAS["thread"], {"type": "null"}]})]
 Supersedes = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [WISH_SCHEMAS["supersedes"], {"type": "null"}]})]
-NeedsAck = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["needs_ack"], {"type": "null"}]})]
-Expires = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["expires_in_seconds"], {"type": "null"}]})]
+_NeedsAck = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["needs_ack"], {"type": "null"}]})]
+_Expires = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["expires_in_seconds"], {"type": "null"}]})]
 Minutes = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]})]
-RequestContextArgument = Annotated[
+_RequestContextArgument = Annotated[
     Any,
     WithJsonSchema(
         {
@@ -142,7 +142,7 @@ RequestContextArgument = Annotated[
     ),
 ]
 
-STATUS_DESCRIPTION: Final = """\
+_STATUS_DESCRIPTION: Final = """\
 What has become of a message you sent with `notify`, by the `delivery.delivery_id` or the `notice_id` of its \
 answer. Changes nothing.
 
@@ -152,7 +152,7 @@ of the latest one, `next_attempt_at`, `possible_duplicate` (the person may have 
 `status` (`pending`, `approved`, `rejected`, `expired`) and the `reason` a person gave for a rejection. Of a notice: \
 `notice_state`, and while it is `deferred` `until` and `reasons`; `muted` is final. Only your own are found."""
 
-REMIND_DESCRIPTION: Final = """\
+_REMIND_DESCRIPTION: Final = """\
 Store a message now and have it delivered at a moment: after `delay_minutes`, or at `remind_at` (RFC 3339 with \
 an offset). It is sent even if this session, the model or the household is restarted meanwhile."""
 
@@ -183,19 +183,19 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         subject: Text = "",
         intent: IntentName = "send",
         emoji: Text = "",
-        request_context: RequestContextArgument = None,
+        request_context: _RequestContextArgument = None,
         idempotency_key: Text = "",
-        priority: PriorityName = None,
+        priority: _PriorityName = None,
         wait_seconds: Wait = None,
         on_uncertain: Uncertain = None,
         format: FormatName = None,
-        attachments: Attachments = None,
+        attachments: _Attachments = None,
         urgency: UrgencyName = None,
         category: Category = "",
         thread: Thread = "",
         supersedes: Supersedes = "",
-        needs_ack: NeedsAck = None,
-        expires_in_seconds: Expires = None,
+        needs_ack: _NeedsAck = None,
+        expires_in_seconds: _Expires = None,
     ) -> dict[str, Any]:
         return await butler.notify(
             NotifyArguments(
@@ -221,7 +221,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
             )
         )
 
-    described = NOTIFY_DESCRIPTION.format(channels=_one_of(list(butler.notifier.channels)))
+    described = _NOTIFY_DESCRIPTION.format(channels=_one_of(list(butler.notifier.channels)))
     server.add_tool(notify, description=described, annotations=_SENDS)
     _add_status_and_remind(server, butler)
 
@@ -244,7 +244,7 @@ def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
         remind_at: Text = "",
         recipient: Text = "",
         subject: Text = "",
-        request_context: RequestContextArgument = None,
+        request_context: _RequestContextArgument = None,
         format: FormatName = None,
     ) -> dict[str, Any]:
         return await butler.remind(
@@ -260,9 +260,9 @@ def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
             )
         )
 
-    server.add_tool(notify_status, description=STATUS_DESCRIPTION, annotations=_READS)
+    server.add_tool(notify_status, description=_STATUS_DESCRIPTION, annotations=_READS)
     if butler.name != MESSENGER:  # which has no clock of its own
-        server.add_tool(remind, description=REMIND_DESCRIPTION, annotations=_SENDS)
+        server.add_tool(remind, description=_REMIND_DESCRIPTION, annotations=_SENDS)
 
 
 # Correcting what was sent.
@@ -280,7 +280,7 @@ agree to the new text first), `accepted` (stored, still being tried), `too_late`
 why), or `error` with `error_message`, `error_class` and `retryable`. `revises` is the message, `delivery_id` what \
 corrects it (the message itself when `how` is `in_place`; else `how` is `edit` or `correction`)."""
 
-RECALL_DESCRIPTION: Final = """\
+_RECALL_DESCRIPTION: Final = """\
 Take back a message you sent with `notify`, by the `delivery.delivery_id` of its answer.
 
 While it has not been sent it is withdrawn and never sent; what was sent is deleted where the channel can, or a reply \
@@ -327,7 +327,7 @@ def add_correction_tools(server: MCPServer[Any], butler: Butler) -> None:
         return await _correct(butler, asked, wait_seconds)
 
     server.add_tool(revise, description=REVISE_DESCRIPTION, annotations=_ACTS)
-    server.add_tool(recall, description=RECALL_DESCRIPTION, annotations=_ACTS)
+    server.add_tool(recall, description=_RECALL_DESCRIPTION, annotations=_ACTS)
 
 
 async def _correct(butler: Butler, asked: Mapping[str, Any], wait_seconds: object) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from postroom.butlers.model import (
     document,
     notify_context,
 )
+from postroom.butlers.store import StoredSessions
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import (
@@ -61,28 +62,6 @@ class SessionTokenMint(Protocol):
     def mint(self, session_id: SessionId) -> str: ...
 
     def end(self, token: str) -> None: ...
-
-
-class SessionStore(Protocol):
-    """Every answer means "committed"; a change by an earlier attempt changes nothing and answers False."""
-
-    async def add(self, new: NewSession, *, most_queued: int) -> Session | None: ...
-
-    async def claim(self, butler: str, *, now_us: int) -> Session | None: ...
-
-    async def end(self, session: Session, outcome: SessionOutcome, *, now_us: int) -> bool: ...
-
-    async def release(self, session: Session) -> bool: ...
-
-    async def drop(self, butler: str, session_id: str, *, now_us: int) -> bool: ...
-
-    async def recover(self, butler: str, *, now_us: int) -> Sequence[Session]: ...
-
-    async def get(self, butler: str, session_id: str) -> Session | None: ...
-
-    async def newest(
-        self, butler: str, *, status: SessionStatus | None, before: str | None, limit: int
-    ) -> Sequence[Session]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +106,7 @@ async def never(_: Session) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionParts:
-    store: SessionStore
+    store: StoredSessions
     tokens: SessionTokenMint
     programs: Programs
     clock: Clock
@@ -194,7 +173,7 @@ def _as_data(material: object) -> str:
 
 # How a session ended, judged by what the model did and not by an exit code.
 
-MAX_COMPLAINT_CHARACTERS: Final = 2_000
+_MAX_COMPLAINT_CHARACTERS: Final = 2_000
 _LOGIN: Final = re.compile(r"log ?in|logged|api[ _-]?key|auth|credential|\b401\b", re.IGNORECASE)
 
 
@@ -228,13 +207,13 @@ def not_started(error: PostroomError) -> SessionOutcome:
 
 def _last_words(stderr: bytes) -> str:
     text = _printable(stderr.decode(errors="replace"))
-    return text[-MAX_COMPLAINT_CHARACTERS:]
+    return text[-_MAX_COMPLAINT_CHARACTERS:]
 
 
 def _printable(text: str) -> str:
     """No control characters: they could write over a terminal, and PostgreSQL takes no NUL."""
     clean = "".join(one if one.isprintable() or one == "\n" else " " for one in text).strip()
-    return "" if text_problem(clean) else cut(clean, 2 * MAX_COMPLAINT_CHARACTERS)
+    return "" if text_problem(clean) else cut(clean, 2 * _MAX_COMPLAINT_CHARACTERS)
 
 
 # The queue and what runs from it.

@@ -133,12 +133,12 @@ def add_route_tool(server: MCPServer[Any], butler: Butler) -> None:
 
     async def route_execute(context: Context[Any, Any], route: dict[str, Any]) -> dict[str, Any]:
         """Take a route.v1 from the switchboard; answers `accepted` once it is stored."""
-        return await execute_route(butler, caller(context, butler.verifier), route)
+        return await _execute_route(butler, caller(context, butler.verifier), route)
 
     server.add_tool(route_execute, name="route.execute")
 
 
-async def execute_route(butler: Butler, by: Principal, payload: object) -> dict[str, Any]:
+async def _execute_route(butler: Butler, by: Principal, payload: object) -> dict[str, Any]:
     """The same subrequest may arrive twice; it becomes one session."""
     started = butler.clock.now_us()
     request_context: dict[str, Any] = {}
@@ -170,7 +170,7 @@ def _shown(schedule: Any) -> dict[str, Any]:
 
 # State: what a butler wants to remember between sessions.
 
-MAX_VALUE_BYTES: Final = 64 * 1024
+_MAX_VALUE_BYTES: Final = 64 * 1024
 Key = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
@@ -187,8 +187,8 @@ def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
         With `expected_version` (0 for a key that must not exist yet) it is kept only if nobody
         changed it meanwhile.
         """
-        if len(json.dumps(value)) > MAX_VALUE_BYTES:
-            return {"status": "error", "error": f"the value must not exceed {MAX_VALUE_BYTES} bytes of JSON"}
+        if len(json.dumps(value)) > _MAX_VALUE_BYTES:
+            return {"status": "error", "error": f"the value must not exceed {_MAX_VALUE_BYTES} bytes of JSON"}
         if odd := unsendable(value, "value"):
             return {"status": "error", "error": sentence(odd)}
         now = butler.clock.now_us()

@@ -25,8 +25,8 @@ app = typer.Typer(help="Connect ChatGPT and Gemini.", no_args_is_help=True)
 
 Which = Annotated[str, typer.Argument(help="chatgpt or gemini.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder to write into; by default ./postroom-NAME.")]
-Url = Annotated[str, typer.Option("--url", help="Public address of the adapter, https://…")]
-McpUrl = Annotated[str, typer.Option("--mcp-url", help="Public address of the assistants' MCP server.")]
+_Url = Annotated[str, typer.Option("--url", help="Public address of the adapter, https://…")]
+_McpUrl = Annotated[str, typer.Option("--mcp-url", help="Public address of the assistants' MCP server.")]
 
 _ACTIONS: Final = (
     (
@@ -54,7 +54,7 @@ Postroom carries messages between the people of this household, its butlers and 
 
 @app.command("export")
 def export(
-    which: Which, out: Out = None, url: Url = "", mcp_url: McpUrl = "", home: Home = None, json: Json = False
+    which: Which, out: Out = None, url: _Url = "", mcp_url: _McpUrl = "", home: Home = None, json: Json = False
 ) -> None:
     """Write the files a host imports: an OpenAPI document, an extension manifest, function declarations."""
     settings, _ = from_process({"home": home})

@@ -91,7 +91,7 @@ Name = Annotated[
     str,
     Field(min_length=1, max_length=255, description="As the person said it, in any language"),
 ]
-Behalf = Annotated[str | None, Field(max_length=255, description="Agent address you speak for; your own by default")]
+_Behalf = Annotated[str | None, Field(max_length=255, description="Agent address you speak for; your own by default")]
 Mode = Annotated[Literal["text", "voice"], Field(description="voice when the person spoke")]
 
 _ARGUMENTS: Final = {
@@ -104,7 +104,7 @@ _ARGUMENTS: Final = {
     "payload.workflow.params": "macro_params",
 }
 
-RESOLVE: Final = """\
+_RESOLVE: Final = """\
 Find out whom a name means, without sending anything.
 
 `decision_mode` is `resolved` (certain), `needs_confirmation` (one uncertain match), `needs_disambiguation` (several) \
@@ -146,7 +146,7 @@ def add_tools(server: MCPServer[Any], parts: AssistantParts) -> dict[str, Rule]:
 def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
     @answered(failure_document)
     async def resolve_contact(
-        context: Context[Any, Any], name: Name, on_behalf_of: Behalf = None, input_mode: Mode = "text"
+        context: Context[Any, Any], name: Name, on_behalf_of: _Behalf = None, input_mode: Mode = "text"
     ) -> DecisionAnswer:
         principal = caller(context, parts.verifier)
         _check_texts(name=name)
@@ -159,7 +159,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         context: Context[Any, Any],
         name: Name,
         resolution_token: Annotated[str, Field(min_length=8, max_length=128)],
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
     ) -> ConfirmedAnswer:
         """Remember whom the person meant by a name; call it only after the person has chosen among the candidates."""
         principal = caller(context, parts.verifier)
@@ -175,7 +175,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         }
 
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    server.add_tool(resolve_contact, description=RESOLVE, annotations=reading)
+    server.add_tool(resolve_contact, description=_RESOLVE, annotations=reading)
     server.add_tool(
         confirm_recipient,
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
@@ -196,7 +196,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         idempotency_key: Annotated[str | None, Field(min_length=8, max_length=128)] = None,
         macro_id: Annotated[str | None, Field(max_length=255)] = None,
         macro_params: dict[str, Any] | None = None,
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
         input_mode: Mode = "text",
     ) -> DecisionAnswer:
         principal = caller(context, parts.verifier)
@@ -243,7 +243,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         status: Annotated[Literal["pending", "active", "done"] | None, Field(description="all by default")] = None,
         cursor: Annotated[str | None, Field(max_length=64, description="next_cursor of the page before")] = None,
         limit: Annotated[int, Field(ge=1, le=50)] = 20,
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
     ) -> InboxListing:
         """What was asked of the person you act for, what that person asked others, and the answers; newest first."""
         principal = caller(context, parts.verifier)
@@ -256,7 +256,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         context: Context[Any, Any],
         thread_id: Annotated[str, Field(max_length=64)],
         message: Annotated[str, Field(min_length=1, max_length=5000)],
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
     ) -> IntentState:
         """Answer a thread of the inbox that was put to the person you act for, in that person's words."""
         principal = caller(context, parts.verifier)
@@ -266,7 +266,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
 
     @answered(failure_document)
     async def get_intent_status(
-        context: Context[Any, Any], intent_id: Annotated[str, Field(max_length=64)], on_behalf_of: Behalf = None
+        context: Context[Any, Any], intent_id: Annotated[str, Field(max_length=64)], on_behalf_of: _Behalf = None
     ) -> IntentState:
         """What became of a message: accepted, running, done or failed; `result.answer` is what the person answered."""
         principal = caller(context, parts.verifier)

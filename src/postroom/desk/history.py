@@ -22,8 +22,8 @@ class Who(StrEnum):
 
 # One line: how it is written and what it must not be.
 
-NEWEST_VERSION = 4
-OLDEST_VERSION = 3
+_NEWEST_VERSION = 4
+_OLDEST_VERSION = 3
 LINE_BYTES = 980
 """The longest last line that VoiceMode still finds: it looks for it in the last 1,024 bytes of the file."""
 
@@ -76,7 +76,7 @@ def decode(line: bytes) -> ConversationRecord | None:
         timestamp = datetime.fromisoformat(raw["timestamp"])
         metadata = raw.get("metadata") or {}
         return ConversationRecord(
-            version=int(raw.get("version", OLDEST_VERSION)),
+            version=int(raw.get("version", _OLDEST_VERSION)),
             timestamp=timestamp if timestamp.tzinfo else timestamp.astimezone(),
             conversation_id=str(raw["conversation_id"]),
             who=Who.PERSON if raw["type"] in _PERSON_TYPES else Who.ASSISTANT,
@@ -191,8 +191,8 @@ def _records(file: Path) -> Iterator[ConversationRecord]:
 
 def _version(records: list[ConversationRecord]) -> int:
     """What VoiceMode writes here now, as far as we know that version."""
-    newest = records[-1].version if records else OLDEST_VERSION
-    return min(max(newest, OLDEST_VERSION), NEWEST_VERSION)
+    newest = records[-1].version if records else _OLDEST_VERSION
+    return min(max(newest, _OLDEST_VERSION), _NEWEST_VERSION)
 
 
 def _line_break(file: Path) -> bytes:

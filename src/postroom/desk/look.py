@@ -217,14 +217,14 @@ def _portal(system: System, key: str) -> int | None:
 
 # The two small sounds around a popup, the same tones VoiceMode plays.
 
-SAMPLE_RATE: Final = 24_000
+_SAMPLE_RATE: Final = 24_000
 START_HERTZ: Final = (800.0, 1000.0)
 END_HERTZ: Final = (1000.0, 800.0)
-TONE_SECONDS: Final = 0.1
-FADE_SECONDS: Final = 0.01
-LEADING_SECONDS: Final = 0.1
-TRAILING_SECONDS: Final = 0.2
-AMPLITUDE: Final = 0.075
+_TONE_SECONDS: Final = 0.1
+_FADE_SECONDS: Final = 0.01
+_LEADING_SECONDS: Final = 0.1
+_TRAILING_SECONDS: Final = 0.2
+_AMPLITUDE: Final = 0.075
 _PLAYERS: Final = (("pw-play",), ("paplay",), ("aplay", "-q"), ("afplay",))
 _PLAYER_SECONDS: Final = 5.0
 
@@ -232,28 +232,28 @@ _PLAYER_SECONDS: Final = 5.0
 def tones(hertz: tuple[float, ...]) -> bytes:
     """A mono 16-bit WAV file."""
     silence_before, silence_after = (
-        bytes(2 * round(SAMPLE_RATE * seconds)) for seconds in (LEADING_SECONDS, TRAILING_SECONDS)
+        bytes(2 * round(_SAMPLE_RATE * seconds)) for seconds in (_LEADING_SECONDS, _TRAILING_SECONDS)
     )
     file = io.BytesIO()
     with wave.open(file, "wb") as sound:
         sound.setnchannels(1)
         sound.setsampwidth(2)
-        sound.setframerate(SAMPLE_RATE)
+        sound.setframerate(_SAMPLE_RATE)
         sound.writeframes(silence_before + b"".join(map(_tone, hertz)) + silence_after)
     return file.getvalue()
 
 
 def _tone(hertz: float) -> bytes:
-    count, fade = round(SAMPLE_RATE * TONE_SECONDS), SAMPLE_RATE * FADE_SECONDS
+    count, fade = round(_SAMPLE_RATE * _TONE_SECONDS), _SAMPLE_RATE * _FADE_SECONDS
     samples = (
-        round(32_767 * AMPLITUDE * min(1.0, index / fade, (count - index) / fade) * math.sin(_angle(hertz, index)))
+        round(32_767 * _AMPLITUDE * min(1.0, index / fade, (count - index) / fade) * math.sin(_angle(hertz, index)))
         for index in range(count)
     )
     return struct.pack(f"<{count}h", *samples)
 
 
 def _angle(hertz: float, index: int) -> float:
-    return 2 * math.pi * hertz * index / SAMPLE_RATE
+    return 2 * math.pi * hertz * index / _SAMPLE_RATE
 
 
 class Chimes:

@@ -125,7 +125,7 @@ def notify_tool(desk: Desk) -> Tool:
         async def progress(seconds: float) -> None:
             await context.report_progress(round(seconds), question.timeout, "Waiting for the user's response")
 
-        return result_of(await desk.notify(question, progress), question)
+        return _result_of(await desk.notify(question, progress), question)
 
     return unchecked_tool(
         notify,
@@ -136,7 +136,7 @@ def notify_tool(desk: Desk) -> Tool:
     )
 
 
-def result_of(ending: PopupEnding, question: PopupQuestion) -> CallToolResult:
+def _result_of(ending: PopupEnding, question: PopupQuestion) -> CallToolResult:
     result = _text(answer(ending, question.timeout), is_error=ending.outcome in FAILURES)
     if question.options and ending.outcome is PopupOutcome.SUBMITTED:
         result.structured_content = {"options": list(ending.chosen), "text": ending.text}

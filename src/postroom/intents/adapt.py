@@ -51,13 +51,13 @@ def check_may_answer(intent: AgentIntent, acting: Acting) -> None:
     """Raises Refused for a caller this was not put to, for the one that asked, and for a program that would decide."""
     if acting.agent not in intent.asked and not acting.anyone:
         raise Refused(Code.POLICY_DENIED, "only somebody this was put to can answer it")
-    if asked_it(intent, acting):
+    if _asked_it(intent, acting):
         raise Refused(Code.POLICY_DENIED, "the caller that asked this cannot answer it")
     if intent.macro_id == APPROVAL and not acting.by_person:
         raise Refused(Code.POLICY_DENIED, "only a person can decide this")
 
 
-def asked_it(intent: AgentIntent, acting: Acting) -> bool:
+def _asked_it(intent: AgentIntent, acting: Acting) -> bool:
     """
     Whether this caller asked, itself or in the sender's name.
 

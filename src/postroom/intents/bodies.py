@@ -12,7 +12,7 @@ from postroom.kernel.webhooks import Subscription, WebhookEvent
 
 UUID: Final = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
-Lifecycle = Literal[
+_Lifecycle = Literal[
     "CREATED",
     "SUBMITTED",
     "DELIVERED",
@@ -24,7 +24,7 @@ Lifecycle = Literal[
     "CANCELED",
     "TIMED_OUT",
 ]
-ReceiptWord = Literal["accepted", "running", "done", "failed"]
+_ReceiptWord = Literal["accepted", "running", "done", "failed"]
 
 Uuid = Annotated[str, Field(pattern=UUID)]
 Pause = Annotated[int, Field(ge=1, le=2_592_000)]
@@ -54,9 +54,9 @@ class SubmitRequest(Strict):
 class SubmitAnswer(BaseModel):
     ok: bool
     intent_id: str
-    status: Lifecycle
-    lifecycle_status: Lifecycle
-    legacy_status: ReceiptWord
+    status: _Lifecycle
+    lifecycle_status: _Lifecycle
+    legacy_status: _ReceiptWord
     created_at: str
 
 
@@ -70,9 +70,9 @@ class IntentBody(BaseModel):
     payload: dict[str, Any]
     metadata: dict[str, str]
     reply_to: str | None
-    status: Lifecycle
-    lifecycle_status: Lifecycle
-    legacy_status: ReceiptWord
+    status: _Lifecycle
+    lifecycle_status: _Lifecycle
+    legacy_status: _ReceiptWord
     waiting_reason: str | None
     seq: int
     macro_id: str | None
@@ -93,7 +93,7 @@ class EventBody(BaseModel):
     intent_id: str
     seq: int
     event_type: str
-    status: Lifecycle
+    status: _Lifecycle
     at: str
     actor: str | None
     waiting_reason: str | None
@@ -140,7 +140,7 @@ class ThreadBody(BaseModel):
     to_agent: str
     handler: str
     status: Literal["pending", "active", "done"]
-    lifecycle_status: Lifecycle
+    lifecycle_status: _Lifecycle
     message: str
     answer: str | None
     created_at: str

@@ -27,7 +27,6 @@ from postroom.intents.model import (
 from postroom.intents.moves import (
     APPROVE_WORD,
     REJECT_WORD,
-    IntentStore,
     MoveContext,
     answer_payload,
     answered,
@@ -38,6 +37,7 @@ from postroom.intents.moves import (
     then,
     unchanged,
 )
+from postroom.intents.store import StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, PostroomError, Refused
@@ -97,7 +97,7 @@ def letter(intent: AgentIntent, kind: StepKind, sender: str, *, heard: bool, pro
     return Letter(_line(f"{opening}{sender} asks: {intent.text}"), "\n\n".join(parts))
 
 
-def answer_letter(intent: AgentIntent, sender: str) -> Letter:
+def _answer_letter(intent: AgentIntent, sender: str) -> Letter:
     said = str((intent.result or {}).get("answer") or "done")
     return Letter(_line(f"Answer from {sender}"), f"{said}\n\n— {sender}, to your question: {intent.text}")
 
@@ -126,7 +126,7 @@ def to_person(intent: AgentIntent, step: Step, person: PersonTarget, sender: str
 
 
 def completion(intent: AgentIntent, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
-    return _outgoing(intent, answer_letter(intent, sender), person, f"{intent.id}:completion", can)
+    return _outgoing(intent, _answer_letter(intent, sender), person, f"{intent.id}:completion", can)
 
 
 def _outgoing(intent: AgentIntent, written: Letter, person: PersonTarget, key: str, can: Capabilities) -> Outgoing:
@@ -297,7 +297,7 @@ class ButlerRoutes(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Courier:
-    store: IntentStore
+    store: StoredIntents
     directory: Directory
     outbound: Outbound
     routes: ButlerRoutes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from postroom.intents.model import (
     APPROVAL,
@@ -13,7 +13,6 @@ from postroom.intents.model import (
     IntentEvent,
     IntentEventType,
     IntentStatus,
-    Round,
     WaitingReason,
     event_of,
     steps_to,
@@ -133,13 +132,13 @@ def answered(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -
     if ask.macro_id == APPROVAL and answer["status"] == "declined":
         return decided(ask, approve=False, comment=answer["answer"], moment=moment)
     if ask.macro_id == APPROVAL and answer["status"] == "answered":
-        return decided_by_words(ask, answer["answer"], moment)
+        return _decided_by_words(ask, answer["answer"], moment)
     goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
     says = {"author": moment.actor, "message": answer["answer"]}
     return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
 
 
-def decided_by_words(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
+def _decided_by_words(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
     """Only the exact word decides; anything else is kept and the question stays open."""
     word = text.casefold().strip(" .!")
     if word not in _APPROVES | _REJECTS:
@@ -189,46 +188,3 @@ def butler_answer(result: Mapping[str, Any], agent: str, now: str) -> dict[str, 
     """Whatever a butler's session said, as the payload of a reply; older households kept words as they came."""
     said = next((str(result[name]) for name in ("answer", "output", "text", "message") if result.get(name)), "done")
     return {"answer": storable(said[:5000]), "status": "answered", "responded_by": agent, "responded_at": now}
-
-
-# What the work on intents needs from storage, by shape alone.
-
-
-class IntentStore(Protocol):
-    async def insert(self, change: IntentChange) -> tuple[AgentIntent, bool]: ...
-
-    async def get(self, intent_id: str) -> AgentIntent | None: ...
-
-    async def update(self, intent_id: str, decide: Callable[[AgentIntent], IntentChange]) -> IntentChange: ...
-
-    async def events(self, intent_id: str, *, since: int, limit: int) -> Sequence[IntentEvent]: ...
-
-    async def open_asks(self, correlation_id: str, from_agent: str) -> Sequence[AgentIntent]: ...
-
-
-class Agenda(Protocol):
-    """What is to be done, and when."""
-
-    async def round(self, now_us: int, limit: int, *, without: Sequence[str] = ()) -> Round: ...
-
-    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None, str]]:
-        """Status, last words, error class and butler of each session that works on this intent."""
-        ...
-
-    async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]: ...
-
-
-class InboxStore(Protocol):
-    async def threads(
-        self, agent: str, statuses: Sequence[IntentStatus], *, before: str | None, limit: int
-    ) -> Sequence[AgentIntent]: ...
-
-    async def arrived(
-        self, agent: str, *, after: str | int | None, limit: int, statuses: Sequence[IntentStatus] = ...
-    ) -> Sequence[tuple[int, AgentIntent]]: ...
-
-    async def concerns(self, agent: str, intent_id: str) -> bool: ...
-
-    async def messages(self, intent_id: str, limit: int = 200) -> Sequence[tuple[str, str, str, int]]: ...
-
-    async def changes(self, agent: str, *, after: str | None, limit: int) -> Sequence[IntentEvent]: ...

@@ -65,11 +65,11 @@ REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
 _WORDS: Final = "|".join(IntentStatus)
 
 
-def place_of(since: str | None) -> str | int | None:
+def _place_of(since: str | None) -> str | int | None:
     return int(since) if since and since.isdigit() else _as_stored(since)
 
 
-def statuses_of(words: str) -> list[IntentStatus]:
+def _statuses_of(words: str) -> list[IntentStatus]:
     return [IntentStatus(word) for word in words.split(",")]
 
 
@@ -78,7 +78,7 @@ def _as_stored(text: str | None) -> str | None:
 
 
 Id = Annotated[str, Path(pattern=UUID), AfterValidator(_as_stored)]
-OwnAgent = Annotated[
+_OwnAgent = Annotated[
     str | None, Query(max_length=255, alias="owner_agent", description="As whom; the caller's own agent by default.")
 ]
 Cursor = Annotated[
@@ -92,7 +92,7 @@ Place = Annotated[
     str | None,
     Query(pattern=f"^[0-9]{{1,18}}$|{UUID}", description="The last `seq` you have seen, or the last intent."),
 ]
-Statuses = Annotated[
+_Statuses = Annotated[
     str | None,
     Query(
         pattern=f"^({_WORDS})(,({_WORDS}))*$",
@@ -222,7 +222,7 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
         summary="What became of an intent",
         response_model=IntentAnswer,
     )
-    async def get(intent_id: Id, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def get(intent_id: Id, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         intent = await parts.threads.visible(parts.acting(caller, owner), intent_id)
         return {"ok": True, "intent": intent_document(intent)}
 
@@ -243,7 +243,7 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
         summary="Everything that happened to an intent",
         response_model=EventsAnswer,
     )
-    async def events(intent_id: Id, caller: Caller, since: Since = 0, owner: OwnAgent = None) -> dict[str, Any]:
+    async def events(intent_id: Id, caller: Caller, since: Since = 0, owner: _OwnAgent = None) -> dict[str, Any]:
         await parts.threads.visible(parts.acting(caller, owner), intent_id)
         found = await parts.threads.store.events(intent_id, since=since, limit=_PAGE)
         return {"ok": True, "events": [event_document(event) for event in found]}
@@ -256,7 +256,7 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
         responses=_STREAM,
     )
     async def follow(
-        intent_id: Id, caller: Caller, since: Since = 0, wait_seconds: Wait = 30.0, owner: OwnAgent = None
+        intent_id: Id, caller: Caller, since: Since = 0, wait_seconds: Wait = 30.0, owner: _OwnAgent = None
     ) -> StreamingResponse:
         await parts.threads.visible(parts.acting(caller, owner), intent_id)
         seen = since
@@ -282,7 +282,7 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
         response_model=ResolveIntentAnswer,
     )
     async def resolve(
-        intent_id: Id, body: ResolveIntentRequest, caller: Caller, owner: OwnAgent = None
+        intent_id: Id, body: ResolveIntentRequest, caller: Caller, owner: _OwnAgent = None
     ) -> dict[str, Any]:
         change = await parts.threads.resolve(
             parts.acting(caller, owner), intent_id, IntentStatus(body.status), _outcome(body)
@@ -300,7 +300,7 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
         summary="Let a waiting intent go on, or end it with the result of a task",
         response_model=IntentAnswer,
     )
-    async def resume(intent_id: Id, body: ResumeRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def resume(intent_id: Id, body: ResumeRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         refuse(unsendable(body.task_result, "task_result"))
         intent = await parts.threads.resume(parts.acting(caller, owner), intent_id, body.task_result)
         return {"ok": True, "intent": intent_document(intent)}
@@ -332,11 +332,11 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
         caller: Caller,
         since: Place = None,
         wait_seconds: Wait = 30.0,
-        status: Statuses = None,
+        status: _Statuses = None,
     ) -> StreamingResponse:
         agent = parts.agency.sender(caller, checked_address(f"agent://{address}", "address"), "address")
-        seen = place_of(since)
-        wanted = {"statuses": statuses_of(status)} if status else {}
+        seen = _place_of(since)
+        wanted = {"statuses": _statuses_of(status)} if status else {}
 
         async def fetch() -> tuple[list[StreamEvent], bool]:
             nonlocal seen
@@ -400,7 +400,7 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         response_model=InboxAnswer,
     )
     async def listed(
-        caller: Caller, owner: OwnAgent = None, status: Folder = None, cursor: Cursor = None, limit: Limit = 50
+        caller: Caller, owner: _OwnAgent = None, status: Folder = None, cursor: Cursor = None, limit: Limit = 50
     ) -> dict[str, Any]:
         agent = parts.acting(caller, owner).agent
         return {"ok": True, **await parts.threads.page(agent, status, cursor, limit)}
@@ -413,7 +413,7 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         response_model=ChangesAnswer,
     )
     async def changes(
-        caller: Caller, owner: OwnAgent = None, cursor: Cursor = None, limit: Limit = 100
+        caller: Caller, owner: _OwnAgent = None, cursor: Cursor = None, limit: Limit = 100
     ) -> dict[str, Any]:
         agent = parts.acting(caller, owner).agent
         return {"ok": True, **await parts.threads.changes(agent, cursor, limit)}
@@ -424,7 +424,7 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         summary="A thread with everything said and done in it",
         response_model=ThreadAnswer,
     )
-    async def thread(thread_id: Id, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def thread(thread_id: Id, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         return {"ok": True, "thread": await parts.threads.thread(parts.acting(caller, owner), thread_id)}
 
 
@@ -435,7 +435,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Answer what was asked",
         response_model=IntentAnswer,
     )
-    async def reply(thread_id: Id, body: ReplyRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def reply(thread_id: Id, body: ReplyRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         return _shown(await parts.threads.reply(parts.acting(caller, owner), thread_id, body.message))
 
     @router.post(
@@ -444,7 +444,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Say yes, as a person",
         response_model=IntentAnswer,
     )
-    async def approve(thread_id: Id, body: DecisionRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def approve(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         acting = parts.acting(caller, owner)
         return _shown(await parts.threads.decide(acting, thread_id, approve=True, comment=body.comment))
 
@@ -454,7 +454,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Say no, as a person",
         response_model=IntentAnswer,
     )
-    async def reject(thread_id: Id, body: DecisionRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def reject(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         acting = parts.acting(caller, owner)
         return _shown(await parts.threads.decide(acting, thread_id, approve=False, comment=body.comment))
 
@@ -464,7 +464,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Let somebody else answer",
         response_model=IntentAnswer,
     )
-    async def delegate(thread_id: Id, body: DelegateRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def delegate(thread_id: Id, body: DelegateRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         to = checked_address(body.delegate_to, "delegate_to")
         return _shown(await parts.threads.delegate(parts.acting(caller, owner), thread_id, to, body.note))
 
@@ -487,7 +487,7 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         summary="Be told of news at a URL; saving the same URL again changes it",
     )
     async def save(
-        body: SubscriptionRequest, caller: Caller, reserved_id: ReservedId, owner: OwnAgent = None
+        body: SubscriptionRequest, caller: Caller, reserved_id: ReservedId, owner: _OwnAgent = None
     ) -> SubscriptionAnswer:
         agent, now = _person(parts, caller, owner), parts.clock.now_us()
         _check_url(body.callback_url)
@@ -511,7 +511,7 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         operation_id="listSubscriptions",
         summary="Who is told",
     )
-    async def listed(caller: Caller, owner: OwnAgent = None) -> SubscriptionsAnswer:
+    async def listed(caller: Caller, owner: _OwnAgent = None) -> SubscriptionsAnswer:
         found = await parts.subscriptions.listed(_person(parts, caller, owner))
         return SubscriptionsAnswer(ok=True, subscriptions=[SubscriptionBody.of(one) for one in found])
 
@@ -520,7 +520,7 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         operation_id="deleteSubscription",
         summary="Be told no more",
     )
-    async def delete(subscription_id: Id, caller: Caller, owner: OwnAgent = None) -> Done:
+    async def delete(subscription_id: Id, caller: Caller, owner: _OwnAgent = None) -> Done:
         if not await parts.subscriptions.delete(_person(parts, caller, owner), subscription_id):
             raise Refused(Code.NOT_FOUND, "there is no such subscription")
         return Done(ok=True)

@@ -21,14 +21,8 @@ from postroom.intents.model import (
     IntentStatus,
     WaitingReason,
 )
-from postroom.intents.moves import (
-    Agenda,
-    MoveContext,
-    butler_answer,
-    moved,
-    noted,
-    unchanged,
-)
+from postroom.intents.moves import MoveContext, butler_answer, moved, noted, unchanged
+from postroom.intents.store import StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, PostroomError, StoreUnavailable
@@ -39,7 +33,7 @@ from postroom.message.delivery import TERMINAL, Status
 
 # Work that failed keeps its distance: longer each time, so that it never stands in the way of other work.
 
-FIRST_PAUSE_SECONDS: Final = 2.0
+_FIRST_PAUSE_SECONDS: Final = 2.0
 LONGEST_PAUSE_SECONDS: Final = 60.0
 MAX_TRIES: Final = 6  # a minute of failures: longer than a database needs to come back
 _MOST_AWAY: Final = 5_000  # as many ids as fit into one question to the database
@@ -78,7 +72,7 @@ class Setbacks:
 
 
 def pause_seconds(failures: int) -> float:
-    return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE_SECONDS)
+    return min(_FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE_SECONDS)
 
 
 # The rounds.
@@ -91,7 +85,7 @@ _log = structlog.get_logger("postroom.intents")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    agenda: Agenda
+    agenda: StoredIntents
     courier: Courier
     webhooks: Webhooks
     signal: Signal

@@ -60,14 +60,14 @@ from postroom.questions.model import Attempt, Question, Subject, Verdict, Verdic
 from postroom.questions.store.steps import end_question, hold_questions
 from postroom.questions.store.tables import presentations, questions
 
-CARDS_ORIGIN = "questions"
+_CARDS_ORIGIN = "questions"
 _GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, however much else happens
 
 
 # The tables: intents, what happened to them, what was said, and whom to tell about it.
 
 _DUE = text("next_at IS NOT NULL")
-CARRIED = text("carried")
+_CARRIED = text("carried")
 
 intents = Table(
     "intents",
@@ -102,7 +102,7 @@ intents = Table(
     Index("ix_intents_from_agent_id", "from_agent", "id"),
     Index("ix_intents_to_agent_id", "to_agent", "id"),
     partial_index("ix_intents_next_at", "next_at", where=_DUE),
-    partial_index("ix_intents_carried", "updated_at", where=CARRIED),
+    partial_index("ix_intents_carried", "updated_at", where=_CARRIED),
     schema=SHARED,
 )
 
@@ -160,14 +160,14 @@ inbound_offsets = Table(
 
 _events = intent_events.alias()
 
-LAST_POSITION: Final = select(func.max(_events.c.position)).scalar_subquery()
-NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
+_LAST_POSITION: Final = select(func.max(_events.c.position)).scalar_subquery()
+_NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
 
 
 # Rows, and what they mean.
 
 
-def intent_row(intent: AgentIntent) -> dict[str, Any]:
+def _intent_row(intent: AgentIntent) -> dict[str, Any]:
     return {
         "id": intent.id,
         "intent_type": intent.intent_type,
@@ -213,7 +213,7 @@ def read_intent(row: Row[Any]) -> AgentIntent:
     )
 
 
-def event_row(event: IntentEvent) -> dict[str, Any]:
+def _event_row(event: IntentEvent) -> dict[str, Any]:
     return values(event, payload=_text(event.payload))
 
 
@@ -228,7 +228,7 @@ def _text(document: Mapping[str, Any]) -> str:
 # What those who want to hear of an intent are told.
 
 
-def tell_subscribers(connection: Connection, change: IntentChange, mint: Callable[[int], str]) -> None:
+def _tell_subscribers(connection: Connection, change: IntentChange, mint: Callable[[int], str]) -> None:
     """In the same commit as the change itself, so that no news is lost and none is invented."""
     asked = select(webhook_subscriptions).where(
         webhook_subscriptions.c.owner_agent.in_(sorted(change.intent.concerned)), webhook_subscriptions.c.active
@@ -291,7 +291,7 @@ class StoredIntents:
         def work(connection: Connection) -> tuple[AgentIntent, bool]:
             if known := _known(connection, change.intent):
                 return known, False
-            connection.execute(insert(intents), intent_row(change.intent))
+            connection.execute(insert(intents), _intent_row(change.intent))
             self._append(connection, change)
             return change.intent, True
 
@@ -340,7 +340,7 @@ class StoredIntents:
             near = intents.c.id.not_in(without) if without else true()
             due = select(intents).where(intents.c.next_at <= now_us, near).order_by(intents.c.next_at).limit(limit)
             unseen = intents.c.updated_at <= now_us - _GLANCE_US
-            carried = select(intents).where(CARRIED, unseen, near).order_by(intents.c.updated_at).limit(limit)
+            carried = select(intents).where(_CARRIED, unseen, near).order_by(intents.c.updated_at).limit(limit)
             later = select(intents.c.next_at).where(intents.c.next_at > now_us).order_by(intents.c.next_at).limit(1)
             bad: list[str] = []
             return Round(
@@ -367,7 +367,7 @@ class StoredIntents:
         about = questions.c.subject == str(subject_of(intent_id))
         cards = select(literal("ask:") + presentations.c.id).join(questions).where(about)
         own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
-        card = and_(table.request_id.in_(cards), table.origin_butler == CARDS_ORIGIN)
+        card = and_(table.request_id.in_(cards), table.origin_butler == _CARDS_ORIGIN)
         asked = (
             select(table.status, table.waiting_reason, table.terminal_error_class)
             .where(or_(own, card))
@@ -437,13 +437,13 @@ class StoredIntents:
         if change.says is not None:
             connection.execute(insert(intent_messages), self._message(change.intent, change.says))
         if change.events:
-            tell_subscribers(connection, change, self._mint)
+            _tell_subscribers(connection, change, self._mint)
             newcomers = _newcomers(connection, change.intent, before)
             wait_for_turn(connection)
-            events = [event_row(event) for event in change.events]
-            connection.execute(insert(intent_events).values(position=NEXT_POSITION), events)
+            events = [_event_row(event) for event in change.events]
+            connection.execute(insert(intent_events).values(position=_NEXT_POSITION), events)
             if newcomers:
-                connection.execute(insert(intent_members).values(position=LAST_POSITION), newcomers)
+                connection.execute(insert(intent_members).values(position=_LAST_POSITION), newcomers)
 
     def _message(self, intent: AgentIntent, says: Mapping[str, Any]) -> dict[str, Any]:
         return {

@@ -21,19 +21,16 @@ from postroom.intents.model import (
     Step,
     StepKind,
 )
-from postroom.intents.moves import (
-    InboxStore,
-    IntentStore,
-    MoveContext,
-    answer_payload,
-    answered,
-    decided,
-    moved,
-    noted,
-    said_after,
-    unchanged,
+from postroom.intents.moves import MoveContext, answer_payload, answered, decided, moved, noted, said_after, unchanged
+from postroom.intents.store import (
+    StoredIntents,
+    intent_events,
+    intent_members,
+    intent_messages,
+    intents,
+    read_event,
+    read_intent,
 )
-from postroom.intents.store import intent_events, intent_members, intent_messages, intents, read_event, read_intent
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
@@ -52,8 +49,8 @@ _MOST_EVENTS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threads:
-    store: IntentStore
-    inbox: InboxStore
+    store: StoredIntents
+    inbox: StoredInbox
     directory: Directory
     signal: Signal
     clock: Clock

@@ -18,32 +18,6 @@ from postroom.agents.coding.card import PLAN, QUESTIONS, AgentWish, Reveal, TooL
 from postroom.agents.coding.phone import LONGEST_DEADLINE, Ask, PersonAsker, Silent, Stopped
 from postroom.settings.reach import NoHousehold
 
-__all__ = [
-    "AGENT_WAIT_SECONDS",
-    "DEFER",
-    "PLAN",
-    "QUESTIONS",
-    "TITLES",
-    "Decision",
-    "Hook",
-    "HookCall",
-    "Moment",
-    "OpenCards",
-    "TooLong",
-    "allowed",
-    "deferred",
-    "denied",
-    "is_alone",
-    "notice",
-    "parse",
-    "permission",
-    "plan",
-    "questions",
-    "session_digest",
-    "written",
-]
-
-
 # What a client says: the same few things, however each client spells them.
 
 

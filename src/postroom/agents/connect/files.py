@@ -177,7 +177,7 @@ class Keeping:
             return Change(path=target.path, before=None, after=None)
         note = _note_of(self.home, target.path)
         if note.get("after") == _digest(text):
-            copy = read_text(backup_of(target.path))
+            copy = read_text(_backup_of(target.path))
             if note.get("before") is None:
                 return Change(path=target.path, before=text, after=None)
             if copy is not None and note["before"] == _digest(copy):
@@ -193,7 +193,7 @@ class Keeping:
         else:
             replace_file(path, change.after.encode(), _mode(path, self.scope))
         if change.after is None or _digest(change.after) == note.get("before"):
-            backup_of(change.path).unlink(missing_ok=True)
+            _backup_of(change.path).unlink(missing_ok=True)
         with changing(self.home) as document:
             document["files"].pop(str(path), None)
 
@@ -208,7 +208,7 @@ class Keeping:
         else:
             before, made = None if change.before is None else _digest(change.before), list(change.made)
             if change.before is not None:
-                replace_file(backup_of(path), change.before.encode(), _mode(path, self.scope))
+                replace_file(_backup_of(path), change.before.encode(), _mode(path, self.scope))
         after = _digest(change.after or "")
         return {"client": self.client, "before": before, "after": after, "made": list(dict.fromkeys(made))}
 
@@ -244,7 +244,7 @@ def real(path: Path) -> Path:
         ) from None
 
 
-def backup_of(path: Path) -> Path:
+def _backup_of(path: Path) -> Path:
     at = real(path)
     return at.with_name(at.name + _COPY)
 

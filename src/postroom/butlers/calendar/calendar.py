@@ -86,13 +86,13 @@ def parse_span(start: str, end: str, zone: ZoneInfo) -> Span:
     if days[0]:
         span = whole_days(_date("start", start), _date("end", end), zone)
     else:
-        span = Span(start=parse_moment("start", start, zone), end=parse_moment("end", end, zone), zone=zone)
+        span = Span(start=_parse_moment("start", start, zone), end=_parse_moment("end", end, zone), zone=zone)
     if span.end <= span.start:
         raise _wrong("end", "must be after start; whole days end on the day after the last")
     return span
 
 
-def parse_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
+def _parse_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
     """A time without an offset is in the zone; one that the clock skips is refused, of two the first is meant."""
     try:
         moment = datetime.fromisoformat(text.strip())
@@ -313,12 +313,12 @@ class CalendarSource(Protocol):
 
 # What can be done with it: reading fails open, writing fails closed.
 
-LOOK_AHEAD: Final = timedelta(days=7)
-LOOK_AHEAD_ALL_DAY: Final = timedelta(days=30)
+_LOOK_AHEAD: Final = timedelta(days=7)
+_LOOK_AHEAD_ALL_DAY: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundEvents:
+class _FoundEvents:
     """`error` says why there may be more than these."""
 
     events: list[CalendarEvent]
@@ -352,8 +352,8 @@ class Calendar:
         self._clock = clock
 
     async def list_events(self, start: str | None, end: str | None, zone: ZoneInfo, limit: int) -> dict[str, Any]:
-        begin = parse_moment("start", start, zone) if start else to_datetime(self._clock.now_us())
-        until = parse_moment("end", end, zone) if end else begin + LOOK_AHEAD
+        begin = _parse_moment("start", start, zone) if start else to_datetime(self._clock.now_us())
+        until = _parse_moment("end", end, zone) if end else begin + _LOOK_AHEAD
         found = await self._between(begin, until, zone, limit)
         return _reading({"events": [event.shown() for event in found.events]}, found.error)
 
@@ -367,7 +367,7 @@ class Calendar:
         return _reading({"event": event.shown()}, None)
 
     async def find_conflicts(self, span: Span, ignoring: str | None) -> dict[str, Any]:
-        until = span.end + (LOOK_AHEAD_ALL_DAY if span.all_day else LOOK_AHEAD)
+        until = span.end + (_LOOK_AHEAD_ALL_DAY if span.all_day else _LOOK_AHEAD)
         found = await self._between(span.start, until, span.zone)
         clashes = in_the_way(span, found.events, ignoring=ignoring)
         slots = self._slots(span, found.events, ignoring, until) if clashes and found.error is None else []
@@ -416,7 +416,7 @@ class Calendar:
 
     async def _clash(self, span: Span, *, ignoring: str | None) -> dict[str, Any] | None:
         """None when nothing is in the way; raises when that cannot be known."""
-        until = span.end + (LOOK_AHEAD_ALL_DAY if span.all_day else LOOK_AHEAD)
+        until = span.end + (_LOOK_AHEAD_ALL_DAY if span.all_day else _LOOK_AHEAD)
         found = await self._between(span.start, until, span.zone)
         if found.error is not None:
             raise found.error
@@ -436,17 +436,17 @@ class Calendar:
         taken = [event.span for event in events if event.busy and event.id != ignoring]
         return free_slots(span, taken, until=until, daytime=self._daytime)
 
-    async def _between(self, start: datetime, end: datetime, zone: ZoneInfo, limit: int | None = None) -> FoundEvents:
+    async def _between(self, start: datetime, end: datetime, zone: ZoneInfo, limit: int | None = None) -> _FoundEvents:
         """What was found before an error is worth having too."""
         events: list[CalendarEvent] = []
         try:
             async for page in self._source.pages(start, end):
                 events += [event for one in page if (event := read_event(one, zone))]
                 if limit is not None and len(events) >= limit:
-                    return FoundEvents(events=events[:limit])
+                    return _FoundEvents(events=events[:limit])
         except PostroomError as error:
-            return FoundEvents(events=events, error=error)
-        return FoundEvents(events=events)
+            return _FoundEvents(events=events, error=error)
+        return _FoundEvents(events=events)
 
     def _understood(self, document: object, zone: ZoneInfo) -> CalendarEvent:
         event = read_event(document, zone)
@@ -484,4 +484,4 @@ def _moved(span: Span, change: EventEdit) -> Span:
     whole_day = len((start or "").strip()) == len("2026-01-01")
     if whole_day != span.all_day:
         return parse_span(start or "", old["end"], zone)
-    return span.moved_to(parse_moment("start", start or "", zone))
+    return span.moved_to(_parse_moment("start", start or "", zone))

@@ -41,7 +41,7 @@ class Credentials:
     refresh_token: Secret
 
 
-class AccessTokens:
+class _AccessTokens:
     """One refresh at a time; everybody who waits gets its result."""
 
     def __init__(self, credentials: Credentials, url: str, clock: Clock, timeout_seconds: float) -> None:
@@ -148,7 +148,7 @@ def refusal(status: int, reason: str, wait_seconds: float) -> PostroomError:
 
 # Its REST interface, version 3.
 
-MAX_ATTEMPTS: Final = 3
+_MAX_ATTEMPTS: Final = 3
 LONGEST_WAIT_SECONDS: Final = 30.0
 _PAGE: Final = 250
 _MOST_PAGES: Final = 20
@@ -187,7 +187,7 @@ class GoogleCalendar:
         self._events = f"/calendars/{quote(account.calendar_id, safe='')}/events"
         self._zone = account.timezone.key
         self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
-        self._access = AccessTokens(account.credentials, account.token_url, clock, account.timeout_seconds)
+        self._access = _AccessTokens(account.credentials, account.token_url, clock, account.timeout_seconds)
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -244,7 +244,7 @@ class GoogleCalendar:
 
     async def _send(self, call: GoogleCall) -> dict[str, Any]:
         refused = ""
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
             token = await self._access.get(self._open(), refused=refused)
             try:
                 return await self._once(call, token)
@@ -253,7 +253,7 @@ class GoogleCalendar:
                     break
                 refused = token
             except (TargetUnavailable, OutcomeUncertain) as error:
-                if attempt == MAX_ATTEMPTS or not _may_repeat(call, error):
+                if attempt == _MAX_ATTEMPTS or not _may_repeat(call, error):
                     raise
                 await self._pause(attempt, error)
         raise TargetUnavailable("Google does not accept our credentials; connect the calendar again")

@@ -79,7 +79,7 @@ READING_TOOL_NAMES: Final = (
     "messenger_queue_depth",
     "messenger_delivery_stats",
 )
-CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
+_CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
 REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
 APPROVAL_TOOL_NAMES: Final = (
     "list_pending_actions",
@@ -97,7 +97,7 @@ def rules(approvers: Collection[str]) -> dict[str, Rule]:
         "route.execute": butler("switchboard"),
         **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
         **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
-        **dict.fromkeys(CORRECTING_TOOL_NAMES, anyone),
+        **dict.fromkeys(_CORRECTING_TOOL_NAMES, anyone),
         **dict.fromkeys((*REPAIRING_TOOL_NAMES, *APPROVAL_TOOL_NAMES), approver(approvers)),
     }
 
@@ -108,7 +108,7 @@ _RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
 _CHECKED_TOOLS = _RECORD_TOOLS | {*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
 
 
-class ArgumentNames:
+class _ArgumentNames:
     """The framework drops arguments it does not know; a misspelt filter would find everything."""
 
     def __init__(self) -> None:
@@ -255,7 +255,7 @@ class MessengerParts:
 
 def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
     """`more_rules` are those of tools that are added afterwards: what every butler has."""
-    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), ArgumentNames()
+    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), _ArgumentNames()
     server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
     _add_route_execute(server, parts)
     add_channel_tools(server, parts.channel_tools)

@@ -66,14 +66,14 @@ _TIME = "RFC 3339 with an offset, such as 2026-01-31T08:00:00Z; included in the 
 
 Uuid = Annotated[Any, WithJsonSchema({"type": "string", "format": "uuid"})]
 Text = Annotated[str, SkipValidation, WithJsonSchema({"type": "string"})]
-OptionalText = Annotated[str, SkipValidation, _optional(type="string")]
+_OptionalText = Annotated[str, SkipValidation, _optional(type="string")]
 Word = Annotated[Any, _optional(type="string")]
-ChannelName = Annotated[Any, _optional(type="string", description=f"the name of a channel, such as {SPOKEN}")]
+_ChannelName = Annotated[Any, _optional(type="string", description=f"the name of a channel, such as {SPOKEN}")]
 IntentName = Annotated[Any, _optional(type="string", enum=[*Intent])]
 StatusName = Annotated[Any, _optional(type="string", enum=[*Status])]
-ErrorClassName = Annotated[Any, _optional(type="string", enum=[*ErrorClass])]
-GroupName = Annotated[Any, _optional(type="string", enum=[*GroupBy])]
-ScopeName = Annotated[Any, _optional(type="string", enum=["bot", "user"])]
+_ErrorClassName = Annotated[Any, _optional(type="string", enum=[*ErrorClass])]
+_GroupName = Annotated[Any, _optional(type="string", enum=[*GroupBy])]
+_ScopeName = Annotated[Any, _optional(type="string", enum=["bot", "user"])]
 Moment = Annotated[Any, _optional(type="string", format="date-time", description=_TIME)]
 Limit = Annotated[
     Any, WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT})
@@ -84,7 +84,7 @@ Envelope = Annotated[Any, WithJsonSchema({"type": "object", "description": "a no
 ChatId = Annotated[
     Any, WithJsonSchema({"type": ["string", "integer"], "description": "a Telegram chat id or @username"})
 ]
-MessageId = Annotated[
+_MessageId = Annotated[
     Any, WithJsonSchema({"type": ["string", "integer"], "description": "the number of a message in that chat"})
 ]
 
@@ -140,7 +140,7 @@ def _add_search_tool(server: MCPServer[Any], tracking: Tracking) -> None:
     @answered(error_sentence)
     async def messenger_delivery_search(
         origin_butler: Word = None,
-        channel: ChannelName = None,
+        channel: _ChannelName = None,
         intent: IntentName = None,
         status: StatusName = None,
         since: Moment = None,
@@ -182,9 +182,9 @@ def add_dead_letter_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> 
 def _add_reading_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> None:
     @answered(error_sentence)
     async def messenger_dead_letter_list(
-        channel: ChannelName = None,
+        channel: _ChannelName = None,
         origin_butler: Word = None,
-        error_class: ErrorClassName = None,
+        error_class: _ErrorClassName = None,
         since: Moment = None,
         limit: Limit = DEFAULT_LIMIT,
         include_discarded: Flag = False,
@@ -290,7 +290,7 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
 
 def add_health_tools(server: MCPServer[Any], health: DeliveryHealth) -> None:
     @answered(error_sentence)
-    async def messenger_circuit_status(channel: ChannelName = None) -> CircuitStatus:
+    async def messenger_circuit_status(channel: _ChannelName = None) -> CircuitStatus:
         """
         The circuit breaker of each channel, or of one.
 
@@ -302,7 +302,7 @@ def add_health_tools(server: MCPServer[Any], health: DeliveryHealth) -> None:
 
     @answered(error_sentence)
     async def messenger_rate_limit_status(
-        channel: ChannelName = None, identity_scope: ScopeName = None
+        channel: _ChannelName = None, identity_scope: _ScopeName = None
     ) -> RateLimitStatus:
         """
         What is left of the rate limits: for the household, for each channel and identity, and in flight.
@@ -313,7 +313,7 @@ def add_health_tools(server: MCPServer[Any], health: DeliveryHealth) -> None:
         return cast(RateLimitStatus, await health.rate_limits(channel, identity_scope))
 
     @answered(error_sentence)
-    async def messenger_queue_depth(channel: ChannelName = None) -> QueueDepth:
+    async def messenger_queue_depth(channel: _ChannelName = None) -> QueueDepth:
         """
         How many deliveries are stored and not decided yet: pending and in_progress, by status and by channel.
 
@@ -323,7 +323,7 @@ def add_health_tools(server: MCPServer[Any], health: DeliveryHealth) -> None:
 
     @answered(error_sentence)
     async def messenger_delivery_stats(
-        since: Moment = None, until: Moment = None, group_by: GroupName = None
+        since: Moment = None, until: Moment = None, group_by: _GroupName = None
     ) -> DeliveryStats:
         """
         Figures over the deliveries stored in a window of time (the last 24 hours by default).
@@ -395,9 +395,9 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
         context: Context[Any, Any],
         delivery_id: Uuid,
         message: Text,
-        subject: OptionalText = "",
+        subject: _OptionalText = "",
         format: Word = None,
-        idempotency_key: OptionalText = "",
+        idempotency_key: _OptionalText = "",
         wait_seconds: Word = None,
     ) -> CorrectionBody:
         """
@@ -420,8 +420,8 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
     async def recall_delivery(
         context: Context[Any, Any],
         delivery_id: Uuid,
-        reason: OptionalText = "",
-        idempotency_key: OptionalText = "",
+        reason: _OptionalText = "",
+        idempotency_key: _OptionalText = "",
         wait_seconds: Word = None,
     ) -> CorrectionBody:
         """
@@ -499,12 +499,12 @@ def _add_telegram_tools(server: MCPServer[Any], tools: ChannelTools) -> None:
         """
         return await tools.send("telegram", _written(chat_id), message=text)
 
-    async def telegram_reply_to_message(chat_id: ChatId, message_id: MessageId, text: Text) -> NotifyResponse:
+    async def telegram_reply_to_message(chat_id: ChatId, message_id: _MessageId, text: Text) -> NotifyResponse:
         """Send a text to a Telegram chat as a reply to one message in it. Answers a notify_response.v1."""
         thread = f"{_written(chat_id)}:{_written(message_id)}"
         return await tools.answer("telegram", Intent.REPLY, sender=_written(chat_id), thread=thread, message=text)
 
-    async def telegram_react_to_message(chat_id: ChatId, message_id: MessageId, emoji: Text) -> NotifyResponse:
+    async def telegram_react_to_message(chat_id: ChatId, message_id: _MessageId, emoji: Text) -> NotifyResponse:
         """Set one emoji as the reaction to a message in a Telegram chat. Answers a notify_response.v1."""
         thread = f"{_written(chat_id)}:{_written(message_id)}"
         return await tools.answer(
@@ -526,7 +526,7 @@ def _add_email_tools(server: MCPServer[Any], tools: ChannelTools) -> None:
         return await tools.send("email", to, subject=subject, message=body)
 
     async def email_reply_to_thread(
-        to: Text, thread_id: Text, body: Text, subject: OptionalText = ""
+        to: Text, thread_id: Text, body: Text, subject: _OptionalText = ""
     ) -> NotifyResponse:
         """
         Answer in an e-mail thread; `thread_id` is the Message-ID of the mail that is answered.

@@ -21,7 +21,7 @@ from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.ids import seconds
 
 MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
-MAX_COMPLAINT_BYTES: Final = 64 * 1024
+_MAX_COMPLAINT_BYTES: Final = 64 * 1024
 _CLOSE_SECONDS: Final = 5.0
 
 
@@ -112,7 +112,7 @@ class _Dialogue(asyncio.SubprocessProtocol):
 
     def __init__(self) -> None:
         self.stdout = Bounded(MAX_OUTPUT_BYTES)
-        self.stderr = Bounded(MAX_COMPLAINT_BYTES)
+        self.stderr = Bounded(_MAX_COMPLAINT_BYTES)
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
 

@@ -140,7 +140,7 @@ def _hint(field: Mapping[str, Any]) -> str:
 LATER: Final = "Later"
 SEND: Final = "Send"
 TITLE: Final = "Postroom"
-ANSWER_LIMIT: Final = 32_000  # what the household takes
+_ANSWER_LIMIT: Final = 32_000  # what the household takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +163,7 @@ def question_sheet(ask: Ask, before: Before, look: Look, *, settle_seconds: floa
         allow_multiple=wording.multiple,
         secret=wording.secret,
         fields=form_fields(wording.form, before.filled) if wording.form else (),
-        has_reply=takes_words(wording),
+        has_reply=_takes_words(wording),
         text=before.text,
         problem=before.problem,
         needs_answer=True,
@@ -171,8 +171,8 @@ def question_sheet(ask: Ask, before: Before, look: Look, *, settle_seconds: floa
         submit_label=SEND,
         cancel_label=LATER,
         decline_label=RATHER_NOT,
-        reply_limit=ANSWER_LIMIT,
-        draft_file=str(draft_folder(look.drafts, ask.id) / f"{look.token}.json"),
+        reply_limit=_ANSWER_LIMIT,
+        draft_file=str(_draft_folder(look.drafts, ask.id) / f"{look.token}.json"),
         turn_file=look.turn_file,
         turn_token=look.token,
     )
@@ -192,7 +192,7 @@ def message_sheet(message: str, look: Look) -> Sheet:
     )
 
 
-def draft_folder(folder: Path, ask_id: str) -> Path:
+def _draft_folder(folder: Path, ask_id: str) -> Path:
     """Each question has drafts of its own, and loses them when it ends."""
     return drafts.folder_for(folder, "household", ask_id)
 
@@ -206,7 +206,7 @@ def labels(wording: Wording) -> dict[str, str]:
     }
 
 
-def takes_words(wording: Wording) -> bool:
+def _takes_words(wording: Wording) -> bool:
     """To approve takes a button, and a form has lines of its own."""
     return wording.kind is QuestionKind.TEXT or (wording.kind is QuestionKind.CHOICE and wording.allow_text)
 
@@ -374,7 +374,7 @@ async def watching(desk: Desk, settings: PopupSettings, at: HouseholdAddress | N
 
         def forget(ask_id: str) -> None:
             shower.forget(ask_id)
-            _discard(draft_folder(settings.drafts, ask_id))
+            _discard(_draft_folder(settings.drafts, ask_id))
 
         listener = AskListener(household, board, clock, only_one, forget)
         try:

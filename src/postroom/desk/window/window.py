@@ -98,7 +98,7 @@ def _windows() -> list[Area]:
 
 # Where on the screens the window goes.
 
-MARGIN = 24
+_MARGIN = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ def monitor_for(monitors: Sequence[Area], pointer: tuple[int, int]) -> Area:
 
 def centred(monitor: Area, width: int, height: int) -> Area:
     """In the middle, and never larger than the monitor."""
-    width, height = min(width, monitor.width - 2 * MARGIN), min(height, monitor.height - 2 * MARGIN)
+    width, height = min(width, monitor.width - 2 * _MARGIN), min(height, monitor.height - 2 * _MARGIN)
     return Area(
         x=monitor.x + (monitor.width - width) // 2,
         y=monitor.y + (monitor.height - height) // 2,
@@ -152,10 +152,10 @@ def notice(*, opened: float, timeout: float | None, due: float | None, now: floa
 # The sitting.
 
 PULSE_MILLISECONDS = 50
-TICK_SECONDS = 1.0
-TURN_SECONDS = 0.2
-COUNT_FROM = 9_000
-PREVIEW_LENGTH = 40
+_TICK_SECONDS = 1.0
+_TURN_SECONDS = 0.2
+_COUNT_FROM = 9_000
+_PREVIEW_LENGTH = 40
 HINT = "Enter submits, Shift+Enter breaks the line"
 LINGER_SECONDS = 600.0
 """How long a closed window stays around, unseen, because text was copied from it."""
@@ -263,7 +263,7 @@ class Sitting:
         """Called some twenty times a second; how the popup must end now, if it must."""
         now = self._clock()
         if now >= self._next_tick:
-            self._next_tick = now + TICK_SECONDS
+            self._next_tick = now + _TICK_SECONDS
             drafts.keep_turn(Path(self.sheet.turn_file), self.sheet.turn_token)
             self._emit({"event": "tick"})
         due = self._due()
@@ -278,7 +278,7 @@ class Sitting:
             return f"{self._length:,} of {limit:,} characters: too long to submit", True
         if self._refusal:
             return self._refusal, True
-        if self._length > COUNT_FROM:
+        if self._length > _COUNT_FROM:
             return f"{self._length:,} of {limit:,} characters", False
         if not self.sheet.wait_for_response:
             return "", False
@@ -296,7 +296,7 @@ class Sitting:
         if offer is None:
             return ""
         preview, more = " ".join(offer[0].split()), offer[1]
-        shown = preview if len(preview) <= PREVIEW_LENGTH else preview[: PREVIEW_LENGTH - 1] + "…"
+        shown = preview if len(preview) <= _PREVIEW_LENGTH else preview[: _PREVIEW_LENGTH - 1] + "…"
         return f"Unsent: “{shown}”" + (f" (+{more})" if more else "")
 
     def take_offer(self) -> None:
@@ -325,7 +325,7 @@ class Sitting:
     def _turn_is_over(self, now: float) -> bool:
         if now < self._next_turn:
             return False
-        self._next_turn = now + TURN_SECONDS
+        self._next_turn = now + _TURN_SECONDS
         return drafts.turn_is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
 
     def _other_drafts(self) -> list[drafts.ReplyDraft]:
