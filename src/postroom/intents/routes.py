@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Path, Query
@@ -56,7 +56,7 @@ from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Agency, Principal, Role, agreed_key, checked_address
-from postroom.kernel.webhooks import Subscription, WebhookEvent
+from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent
 
 # What the routes take from a path or a query.
 
@@ -105,19 +105,11 @@ Wait = Annotated[float, Query(ge=0, le=60, description="How long the stream stay
 # What the doors need, and who is acting through them.
 
 
-class SubscriptionStore(Protocol):
-    async def save(self, subscription: Subscription) -> Subscription: ...
-
-    async def listed(self, owner_agent: str) -> Sequence[Subscription]: ...
-
-    async def delete(self, owner_agent: str, subscription_id: str) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayParts:
     intake: Intake
     threads: Threads
-    subscriptions: SubscriptionStore
+    subscriptions: StoredWebhooks
     agency: Agency
     signal: Signal
     clock: Clock

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.desk.caller import Caller, text_of
 from tests.desk.conftest import ARTEFACTS
-from tests.desk.picture import difference, pixel
-from tests.desk.screen import Screen, until
+from tests.desk.screen import Screen, difference, pixel, until
 
 from postroom.desk.look import PALETTES
 

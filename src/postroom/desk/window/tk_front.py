@@ -10,8 +10,18 @@ from tkinter import font as tkfont
 from postroom.desk.history import Who
 from postroom.desk.look import PALETTES
 from postroom.desk.model import PopupOutcome
-from postroom.desk.window.tk_input import TkForm, TkFormHands, TkNoInput, TkReplyInput, TkSecretInput
-from postroom.desk.window.tk_parts import FlatButton, Scrolled, TkChoices, rows_needed, style_scrollbars
+from postroom.desk.window.tk_widgets import (
+    FlatButton,
+    Scrolled,
+    TkChoices,
+    TkForm,
+    TkFormHands,
+    TkNoInput,
+    TkReplyInput,
+    TkSecretInput,
+    rows_needed,
+    style_scrollbars,
+)
 from postroom.desk.window.window import (
     LINGER_SECONDS,
     PULSE_MILLISECONDS,
