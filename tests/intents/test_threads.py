@@ -308,9 +308,9 @@ async def test_a_stream_is_read_by_its_index(tmp_path: Path) -> None:
 
 # What an agent finds in its inbox.
 
-ANN = "agent://user/ann"
-AS_ANN = Acting(ANN, by_person=True)
-MODEL = Acting(ANN, by_person=False)
+USER_ANN = "agent://user/ann"
+AS_ANN = Acting(USER_ANN, by_person=True)
+MODEL = Acting(USER_ANN, by_person=False)
 EVE = Acting("agent://user/eve", by_person=True)
 OPERATOR = Acting(HOUSEHOLD_OWNER, by_person=True, anyone=True)
 
@@ -322,13 +322,13 @@ async def refused(work: Awaitable[object]) -> Code:
 
 
 async def test_an_inbox_shows_both_directions_by_folder(office: Office) -> None:
-    received = await office.ask(ANN, "For Ann")
-    sent = await office.ask("agent://x/y", "From Ann", sender=ANN)
-    done = await office.ask(ANN, "Answered")
+    received = await office.ask(USER_ANN, "For Ann")
+    sent = await office.ask("agent://x/y", "From Ann", sender=USER_ANN)
+    done = await office.ask(USER_ANN, "Answered")
     await office.threads.reply(AS_ANN, done.id, "Yes")
 
-    page = await office.threads.page(ANN, None, None, 10)
-    ended = await office.threads.page(ANN, "done", None, 10)
+    page = await office.threads.page(USER_ANN, None, None, 10)
+    ended = await office.threads.page(USER_ANN, "done", None, 10)
 
     assert [(one["thread_id"], one["direction"]) for one in page["threads"]] == [
         (done.id, "received"),
@@ -339,23 +339,23 @@ async def test_an_inbox_shows_both_directions_by_folder(office: Office) -> None:
 
 
 async def test_an_inbox_is_read_page_by_page(office: Office) -> None:
-    made = [await office.ask(ANN, f"Number {number}") for number in range(5)]
+    made = [await office.ask(USER_ANN, f"Number {number}") for number in range(5)]
 
-    first = await office.threads.page(ANN, "pending", None, 3)
-    rest = await office.threads.page(ANN, "pending", first["next_cursor"], 3)
+    first = await office.threads.page(USER_ANN, "pending", None, 3)
+    rest = await office.threads.page(USER_ANN, "pending", first["next_cursor"], 3)
 
     assert [one["thread_id"] for one in (*first["threads"], *rest["threads"])] == [one.id for one in reversed(made)]
     assert rest["next_cursor"] is None
 
 
 async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> None:
-    intent = await office.ask(ANN, "Late?")
+    intent = await office.ask(USER_ANN, "Late?")
 
     await office.threads.reply(AS_ANN, intent.id, "Ten minutes")
 
     thread = await office.threads.thread(AS_ANN, intent.id)
     assert (thread["status"], thread["lifecycle_status"], thread["answer"]) == ("done", "COMPLETED", "Ten minutes")
-    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(ANN, "Ten minutes")]
+    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(USER_ANN, "Ten minutes")]
     assert [one["event_type"] for one in thread["timeline"]] == [
         "intent.created",
         "intent.submitted",
@@ -378,21 +378,21 @@ ACTS: dict[str, Act] = {
 
 @pytest.mark.parametrize("act", ACTS)
 async def test_a_stranger_does_not_even_learn_that_a_thread_exists(office: Office, act: str) -> None:
-    intent = await office.ask(ANN)
+    intent = await office.ask(USER_ANN)
 
     assert await refused(ACTS[act](office, EVE, intent)) is Code.INTENT_NOT_FOUND
 
 
 @pytest.mark.parametrize("act", ["reply", "approve", "delegate", "resolve"])
 async def test_a_sender_does_not_answer_itself(office: Office, act: str) -> None:
-    intent = await office.ask("agent://x/y", sender=ANN)
+    intent = await office.ask("agent://x/y", sender=USER_ANN)
 
     assert await refused(ACTS[act](office, AS_ANN, intent)) is Code.POLICY_DENIED
 
 
 @pytest.mark.parametrize("act", ["approve", "resolve", "cancel", "delegate"])
 async def test_what_has_ended_cannot_change(office: Office, act: str) -> None:
-    intent = await office.ask(ANN)
+    intent = await office.ask(USER_ANN)
     await office.threads.reply(AS_ANN, intent.id, "Yes")
 
     assert await refused(ACTS[act](office, OPERATOR, intent)) is Code.ILLEGAL_TRANSITION
@@ -401,7 +401,7 @@ async def test_what_has_ended_cannot_change(office: Office, act: str) -> None:
 @pytest.mark.requirement("drivers:reply-after-the-end")
 @pytest.mark.parametrize("who", ["the one that was asked", "the one that asked"])
 async def test_a_reply_after_the_end_is_kept_and_changes_nothing_else(office: Office, who: str) -> None:
-    intent = await office.ask(ANN, workflow={"macro_id": "macro.approval.v1"}, sender="agent://x/y")
+    intent = await office.ask(USER_ANN, workflow={"macro_id": "macro.approval.v1"}, sender="agent://x/y")
     ended = await office.threads.decide(AS_ANN, intent.id, approve=False, comment="No")
     acting = AS_ANN if who == "the one that was asked" else Acting("agent://x/y", by_person=False)
 
@@ -415,12 +415,12 @@ async def test_a_reply_after_the_end_is_kept_and_changes_nothing_else(office: Of
 
 async def test_only_a_person_decides_an_approval(office: Office) -> None:
     workflow = {"macro_id": "macro.approval.v1"}
-    intent = await office.ask(ANN, "May I?", workflow=workflow)
+    intent = await office.ask(USER_ANN, "May I?", workflow=workflow)
 
     for act in ("approve", "reply", "resolve"):
         assert await refused(ACTS[act](office, MODEL, intent)) is Code.POLICY_DENIED
     await office.ask(
-        HOUSEHOLD_OWNER, "yes", sender=ANN, intent_type="intent.reply.v1", correlation_id=intent.correlation_id
+        HOUSEHOLD_OWNER, "yes", sender=USER_ANN, intent_type="intent.reply.v1", correlation_id=intent.correlation_id
     )
     assert (await office.now(intent)).is_open
 
@@ -437,7 +437,7 @@ async def test_only_a_person_decides_an_approval(office: Office) -> None:
 
 async def test_an_approval_is_put_to_its_approver_alone(office: Office) -> None:
     workflow = {"macro_id": "macro.approval.v1", "params": {"approver": EVE.agent}}
-    intent = await office.ask(ANN, "May I?", workflow=workflow)
+    intent = await office.ask(USER_ANN, "May I?", workflow=workflow)
 
     assert await refused(ACTS["approve"](office, AS_ANN, intent)) is Code.POLICY_DENIED
     decided = await office.threads.decide(EVE, intent.id, approve=True, comment="")
@@ -448,19 +448,19 @@ async def test_an_approval_is_put_to_its_approver_alone(office: Office) -> None:
 
 @pytest.mark.parametrize("words", ["ok", "👍", "okay", "y", "Yes, but later", "approve?", "approved"])
 async def test_an_approval_takes_the_exact_word(office: Office, words: str) -> None:
-    intent = await office.ask(ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
+    intent = await office.ask(USER_ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
 
     seen = await office.threads.reply(AS_ANN, intent.id, words)
 
     assert (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
     thread = await office.threads.thread(AS_ANN, intent.id)
-    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(ANN, words)]
+    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(USER_ANN, words)]
     done = await office.threads.reply(AS_ANN, intent.id, " Approve ")
     assert done.result is not None and done.result["decision"] == "approved"
 
 
 async def test_an_approval_is_handed_over_to_people_only(office: Office) -> None:
-    intent = await office.ask(ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
+    intent = await office.ask(USER_ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
 
     for agent in ("agent://butler/health", "agent://x/y"):
         assert await refused(office.threads.delegate(AS_ANN, intent.id, agent, "")) is Code.POLICY_DENIED
@@ -468,7 +468,7 @@ async def test_an_approval_is_handed_over_to_people_only(office: Office) -> None
 
 
 async def test_the_operator_acts_in_its_own_name(office: Office) -> None:
-    intent = await office.ask(ANN, "Late?", sender="agent://x/y")
+    intent = await office.ask(USER_ANN, "Late?", sender="agent://x/y")
 
     answered = await office.threads.reply(OPERATOR, intent.id, "Ten minutes")
 
@@ -477,7 +477,7 @@ async def test_the_operator_acts_in_its_own_name(office: Office) -> None:
 
 async def test_a_thread_handed_over_is_asked_of_the_other(office: Office) -> None:
     bob = await office.person("Bob", telegram="2001")
-    intent = await office.ask(ANN, "Late?")
+    intent = await office.ask(USER_ANN, "Late?")
     await office.work()
 
     await office.threads.delegate(AS_ANN, intent.id, bob.agent_address, "You know this")
@@ -491,13 +491,13 @@ async def test_a_thread_handed_over_is_asked_of_the_other(office: Office) -> Non
 
 
 async def test_the_sender_may_cancel(office: Office) -> None:
-    intent = await office.ask(ANN)
+    intent = await office.ask(USER_ANN)
     sender = Acting(HOUSEHOLD_OWNER, by_person=False)
 
     change = await office.threads.resolve(sender, intent.id, IntentStatus.CANCELED, {"reason": "never mind"})
 
     assert change.intent.status is IntentStatus.CANCELED
-    assert await refused(ACTS["cancel"](office, AS_ANN, await office.ask(ANN))) is Code.POLICY_DENIED
+    assert await refused(ACTS["cancel"](office, AS_ANN, await office.ask(USER_ANN))) is Code.POLICY_DENIED
 
 
 async def test_a_waiting_intent_goes_on(office: Office) -> None:
@@ -513,11 +513,11 @@ async def test_a_waiting_intent_goes_on(office: Office) -> None:
 
 
 async def test_changes_are_told_from_where_one_left_off(office: Office) -> None:
-    intent = await office.ask(ANN)
-    first = await office.threads.changes(ANN, None, 10)
-    nothing = await office.threads.changes(ANN, first["next_cursor"], 10)
+    intent = await office.ask(USER_ANN)
+    first = await office.threads.changes(USER_ANN, None, 10)
+    nothing = await office.threads.changes(USER_ANN, first["next_cursor"], 10)
     await office.threads.reply(AS_ANN, intent.id, "Yes")
-    more = await office.threads.changes(ANN, first["next_cursor"], 1)
+    more = await office.threads.changes(USER_ANN, first["next_cursor"], 1)
 
     assert [one["event_type"] for one in first["changes"]] == ["intent.created", "intent.submitted"]
     assert (nothing["changes"], nothing["next_cursor"]) == ([], first["next_cursor"])
@@ -534,7 +534,7 @@ async def test_an_agent_that_reads_its_post_has_it_delivered(office: Office) -> 
 
 
 async def test_a_question_is_not_handed_on_for_ever(office: Office) -> None:
-    intent = await office.ask(ANN, "Whose is this?")
+    intent = await office.ask(USER_ANN, "Whose is this?")
     for _ in range(MAX_STEPS - len(intent.plan)):
         await office.threads.delegate(AS_ANN, intent.id, "agent://x/y", "")
 
@@ -544,13 +544,13 @@ async def test_a_question_is_not_handed_on_for_ever(office: Office) -> None:
 
 async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_too(office: Office) -> None:
     """A sender may bring any UUID, and most of them sort after every id that tells the time."""
-    first = await office.ask(ANN, "First")
-    foreign = await office.ask(ANN, "Second", intent_id="f47ac10b-58cc-4372-a567-0e02b2c3d479")
-    early = await office.ask(ANN, "Third", intent_id="00000000-58cc-4372-a567-0e02b2c3d479")
-    last = await office.ask(ANN, "Fourth")
+    first = await office.ask(USER_ANN, "First")
+    foreign = await office.ask(USER_ANN, "Second", intent_id="f47ac10b-58cc-4372-a567-0e02b2c3d479")
+    early = await office.ask(USER_ANN, "Third", intent_id="00000000-58cc-4372-a567-0e02b2c3d479")
+    last = await office.ask(USER_ANN, "Fourth")
 
     async def after(intent: AgentIntent | None) -> list[str]:
-        return [one.id for _, one in await office.threads.inbox.arrived(ANN, after=intent and intent.id, limit=10)]
+        return [one.id for _, one in await office.threads.inbox.arrived(USER_ANN, after=intent and intent.id, limit=10)]
 
     assert await after(None) == [first.id, foreign.id, early.id, last.id]
     assert await after(first) == [foreign.id, early.id, last.id]
@@ -559,7 +559,7 @@ async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_
 
 
 async def test_what_is_handed_over_arrives_after_all_the_other_has_seen(office: Office) -> None:
-    old, seen = await office.ask(ANN, "Old"), await office.ask("agent://x/y", "Seen")
+    old, seen = await office.ask(USER_ANN, "Old"), await office.ask("agent://x/y", "Seen")
 
     await office.threads.delegate(AS_ANN, old.id, "agent://x/y", "")
 
@@ -568,11 +568,11 @@ async def test_what_is_handed_over_arrives_after_all_the_other_has_seen(office: 
 
 
 async def test_every_agent_that_is_asked_with_others_finds_it_and_may_answer(office: Office) -> None:
-    workflow = {"macro_id": "macro.ask_first_answer.v1", "params": {"recipients": [ANN, "agent://x/y"]}}
-    intent = await office.ask(ANN, "Who is in?", workflow=workflow)
+    workflow = {"macro_id": "macro.ask_first_answer.v1", "params": {"recipients": [USER_ANN, "agent://x/y"]}}
+    intent = await office.ask(USER_ANN, "Who is in?", workflow=workflow)
     await office.work()
 
-    for agent in (ANN, "agent://x/y"):
+    for agent in (USER_ANN, "agent://x/y"):
         assert [one.id for _, one in await office.threads.inbox.arrived(agent, after=None, limit=10)] == [intent.id]
     answered = await office.threads.reply(Acting("agent://x/y", by_person=False), intent.id, "I am")
     assert answered.status is IntentStatus.COMPLETED
