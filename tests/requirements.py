@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.programs.desk import requirements_popup
+from tests.desk import requirements_popup
 from tests.requirements_connect import CONNECT
 from tests.requirements_side import SIDE
 

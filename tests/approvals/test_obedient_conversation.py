@@ -15,9 +15,9 @@ from tests.app.living import LIFTED, QUICK, settings_for, started
 from tests.app.talking import PEOPLE, Talking, roster_of
 from tests.approvals.injected_conversations import CARRIERS, ORDER, Carrier, orders, packed, written
 from tests.approvals.injected_instructions import Loot
+from tests.butlers.calendar.google_server import Google, google_server
 from tests.butlers.runtimes import obedient
 from tests.butlers.runtimes.installed import install
-from tests.doors.butler.modules.calendar.google_server import Google, google_server
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
 GOOGLE = {

@@ -1,12 +1,27 @@
-"""When a schedule is due next."""
+"""A butler keeps its appointments, once each, whatever happens in between."""
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from postroom.butlers.scheduler import next_run_us
-from postroom.kernel.values.ids import parse_text, to_text
-from postroom.settings.roster import Schedule
+import pytest
+from tests.clock import FakeClock
+from tests.opened_database import opened_file
+from tests.patience import PATIENCE_SECONDS
+from tests.support.counted import CountedLoops
+
+from postroom.butlers.model import Appointment, AppointmentKind
+from postroom.butlers.scheduler import Scheduler, next_run_us
+from postroom.butlers.store import StoredAppointments
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import OverloadRejected, TargetUnavailable, ValidationError
+from postroom.kernel.values.ids import IdMint, parse_text, seconds, to_text
+from postroom.message.outgoing import AnswerStatus, Outcome, refused
+from postroom.settings.roster import NotifyTask, Schedule
 
 
 @pytest.mark.parametrize(
@@ -24,3 +39,194 @@ def test_the_wall_clock_of_the_zone_decides(cron: str, zone: str, after: str, du
     schedule = Schedule(name="a", cron=cron, timezone=zone, prompt="x")
 
     assert to_text(next_run_us(schedule, parse_text(after))).startswith(due)
+
+
+# Appointments are kept, once each, whatever happens in between.
+
+DAILY = Schedule(name="daily", cron="0 9 * * *", notify=NotifyTask(channel="telegram", message="Good morning"))
+
+
+class Desk:
+    """Where a butler's work arrives; answers as it was told to, then with `ok`."""
+
+    def __init__(self, *answers: Outcome) -> None:
+        self.answers = list(answers)
+        self.sent: list[Mapping[str, Any]] = []
+        self.prompts: list[tuple[str, str]] = []
+        self.arrived = asyncio.Event()
+
+    async def notify(self, arguments: Mapping[str, Any]) -> Outcome:
+        self.sent.append(arguments)
+        self.arrived.set()
+        return self.answers.pop(0) if self.answers else Outcome(status=AnswerStatus.OK, request_id=None)
+
+    async def trigger(self, prompt: str, source: str) -> None:
+        self.prompts.append((prompt, source))
+        if len(self.prompts) == 1:
+            raise OverloadRejected("the queue is full", limit_type="sessions", retry_after_seconds=1)
+
+
+def scheduler(database: Database, clock: FakeClock, desk: Desk, *schedules: Schedule) -> Scheduler:
+    return Scheduler(
+        butler="health",
+        schedules=schedules,
+        appointments=StoredAppointments(database, "health"),
+        clock=clock,
+        mint=IdMint().mint,
+        notify=desk.notify,
+        trigger=desk.trigger,
+    )
+
+
+def reminder(clock: FakeClock, delay_seconds: float) -> Appointment:
+    return Appointment(
+        id="r1",
+        butler="health",
+        kind=AppointmentKind.REMINDER,
+        name="reminder",
+        due_at_us=clock.now_us() + seconds(delay_seconds),
+        work='{"notify": {"channel": "telegram", "message": "Drink"}}',
+        created_at_us=clock.now_us(),
+    )
+
+
+async def keep_due(one: Scheduler) -> None:
+    """One look at the book, as `run` does it."""
+    for due in await one.appointments.due(one.clock.now_us()):
+        await one._keep(due)
+
+
+async def test_a_reminder_is_sent_once_when_its_time_has_come(database: Database, clock: FakeClock) -> None:
+    desk = Desk()
+    one = scheduler(database, clock, desk)
+    await one.remember(reminder(clock, 60))
+
+    await keep_due(one)
+    assert desk.sent == []
+    await clock.advance(60)
+    await keep_due(one)
+    await keep_due(one)
+
+    assert [sent["message"] for sent in desk.sent] == ["Drink"]
+
+
+async def test_a_reminder_survives_a_restart_and_keeps_its_key(database: Database, clock: FakeClock) -> None:
+    await scheduler(database, clock, Desk()).remember(reminder(clock, 60))
+    await clock.advance(3600)
+    desk = Desk(refused(TargetUnavailable("down")))
+    again = scheduler(database, clock, desk)
+
+    await keep_due(again)
+    await clock.advance(10)
+    await keep_due(again)
+
+    assert [sent["idempotency_key"] for sent in desk.sent] == ["reminder:r1", "reminder:r1"]
+
+
+async def test_a_final_error_ends_a_reminder(database: Database, clock: FakeClock) -> None:
+    desk = Desk(refused(ValidationError("no such contact")))
+    one = scheduler(database, clock, desk)
+    await one.remember(reminder(clock, 1))
+    await clock.advance(2)
+
+    await keep_due(one)
+    [ended] = await one.appointments.recent(10)
+
+    assert (ended.status, ended.result) == ("failed", "error: no such contact")
+
+
+async def test_a_schedule_runs_once_after_a_time_away_and_goes_on_from_now(
+    database: Database, clock: FakeClock
+) -> None:
+    desk = Desk()
+    await scheduler(database, clock, desk, DAILY).start()
+    await clock.advance(5 * 24 * 3600)
+    one = scheduler(database, clock, desk, DAILY)
+    await one.start()
+
+    await keep_due(one)
+    due = await one.appointments.next_due_us()
+
+    assert [sent["message"] for sent in desk.sent] == ["Good morning"]
+    assert due is not None and 0 < due - clock.now_us() <= seconds(24 * 3600)
+
+
+async def test_a_schedule_that_left_the_file_is_forgotten_and_a_changed_one_is_replaced(
+    database: Database, clock: FakeClock
+) -> None:
+    await scheduler(database, clock, Desk(), DAILY).start()
+    changed = DAILY.model_copy(update={"cron": "0 18 * * *"})
+
+    await scheduler(database, clock, Desk(), changed).start()
+    waiting = [one for one in await StoredAppointments(database, "health").recent(10) if one.status == "waiting"]
+    assert ['"0 18 * * *"' in one.work for one in waiting] == [True]
+
+    await scheduler(database, clock, Desk()).start()
+    assert await StoredAppointments(database, "health").recent(10) == []
+
+
+async def test_a_prompt_that_finds_no_room_is_tried_again(database: Database, clock: FakeClock) -> None:
+    desk = Desk()
+    one = scheduler(database, clock, desk, Schedule(name="tidy", cron="* * * * *", prompt="Tidy up"))
+    await one.start()
+    await clock.advance(61)
+
+    await keep_due(one)
+    await clock.advance(5)
+    await keep_due(one)
+
+    assert desk.prompts == [("Tidy up", "schedule:tidy")] * 2
+
+
+async def test_an_appointment_nobody_can_read_fails_alone(database: Database, clock: FakeClock) -> None:
+    desk = Desk()
+    one = scheduler(database, clock, desk)
+    await one.remember(replace(reminder(clock, 1), id="r0", work='{"notify": 5}'))
+    await one.remember(reminder(clock, 2))
+    await clock.advance(3)
+
+    await keep_due(one)
+
+    assert [sent["idempotency_key"] for sent in desk.sent] == ["reminder:r1"]
+    results = {kept.id: (str(kept.status), kept.result) for kept in await one.appointments.recent(10)}
+    assert results == {"r0": ("failed", "error: it cannot be carried out (TypeError)"), "r1": ("done", "ok")}
+
+
+async def test_the_loop_sleeps_until_the_next_appointment_and_a_new_one_wakes_it(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    async with opened_file(tmp_path) as database:
+        desk = Desk()
+        one = scheduler(database, clock, desk)
+        async with (
+            asyncio.timeout(PATIENCE_SECONDS),
+            CountedLoops(clock).running("scheduler", one.look, wake=one.changed),
+        ):
+            await one.remember(reminder(clock, 30))
+            await clock.parked(1)
+            await clock.advance(30)
+            await desk.arrived.wait()
+
+    assert len(desk.sent) == 1
+
+
+async def test_a_reminder_is_not_late_by_as_long_as_the_machine_was_asleep(
+    database: Database, clock: FakeClock
+) -> None:
+    desk = Desk()
+    one = scheduler(database, clock, desk)
+    await one.remember(reminder(clock, 4 * 3600))
+    async with asyncio.timeout(PATIENCE_SECONDS), CountedLoops(clock).running("scheduler", one.look, wake=one.changed):
+        await clock.parked()
+        clock.jump(5 * 3600)
+        await clock.advance(120)
+        await desk.arrived.wait()
+
+
+@pytest.mark.parametrize("name", ["health", "general"])
+async def test_butlers_do_not_see_each_others_appointments(database: Database, clock: FakeClock, name: str) -> None:
+    await scheduler(database, clock, Desk()).remember(reminder(clock, 1))
+
+    seen = await StoredAppointments(database, name).recent(10)
+
+    assert len(seen) == (1 if name == "health" else 0)

@@ -11,11 +11,11 @@ from typing import Any
 
 import aiohttp
 import pytest
+from tests.butlers.butler_with_model import Running, butler_with_model
 from tests.butlers.runtimes.installed import MeetingPlace, install, meeting_place
 from tests.butlers.test_model import session
 from tests.clock import FakeClock
 from tests.services.warm_process import WarmProcess
-from tests.work.butlers.butler_with_model import Running, butler_with_model
 
 from postroom.butlers.model import TERMINAL, Ended, Session, SessionEvent, SessionStatus, Transcript
 from postroom.butlers.runtimes.process import kill_stragglers

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from tests.clock import FakeClock
+from tests.intents.office import Butlers, Post
 from tests.telephone import settings_for
-from tests.work.intents.conftest import Butlers, Post
 
 from postroom.connectors.tools import add_tools
 from postroom.household.peers import MemoryPeer

@@ -11,7 +11,7 @@ import pytest_asyncio
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.support.envelopes import CONTEXT
 
-from postroom.butlers.server import CORE_TOOL_NAMES
+from postroom.butlers.tools import CORE_TOOL_NAMES
 from postroom.butlers.wire import build_notify_route
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.notify import Notifier, NotifyArguments, read_arguments, wait_seconds

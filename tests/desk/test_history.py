@@ -17,6 +17,7 @@ from postroom.desk.history import (
     ConversationLog,
     ConversationRecord,
     Line,
+    Who,
     conversation_id,
     decode,
     encode,
@@ -24,7 +25,6 @@ from postroom.desk.history import (
     split,
     voicemode_directory,
 )
-from postroom.desk.look import Who
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 

@@ -8,12 +8,13 @@ import os
 import struct
 import time
 import wave
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.programs.desk.outside import Outside
-from tests.programs.desk.screen import until
+from tests.desk.screen import until
 
 from postroom.desk.look import (
     END_HERTZ,
@@ -31,6 +32,24 @@ from postroom.desk.look import (
     someone_is_speaking,
     tones,
 )
+
+
+@dataclass(slots=True, kw_only=True)
+class Outside:
+    platform: str = "linux"
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """What a command line prints, by a part of it; anything else fails."""
+    values: Mapping[tuple[str, str], Any] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def output(self, *command: str) -> str | None:
+        line = " ".join(command)
+        self.asked.append(line)
+        return next((printed for part, printed in self.programs.items() if part in line), None)
+
+    def registry(self, path: str, name: str) -> Any:
+        return self.values.get((path, name))
+
 
 PERSONALIZE = (r"Software\Microsoft\Windows\CurrentVersion\Themes\Personalize", "AppsUseLightTheme")
 FLAGS = (r"Control Panel\Accessibility\HighContrast", "Flags")

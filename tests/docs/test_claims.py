@@ -8,7 +8,7 @@ from tests.architecture.tree import ROOT
 
 README, INDEX = "README.md", "docs/index.md"
 PICTURE = "docs/test_moving_picture.py::test_"
-CLIENTS = "programs/connect/test_real_clients.py::test_"
+CLIENTS = "agents/connect/test_real_clients.py::test_"
 # Of each sentence the words that claim something; then what would fail, or what was measured, if it were not so.
 CLAIMS: tuple[tuple[str, str, str], ...] = (
     (
@@ -32,7 +32,7 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
     (README, "survives a crash of the agent, of the", "docs/explanation/reliability.md"),
     (README, "the answer may take days", "agents/coding/test_headless.py::test_a_runner_that_was_killed_goes_on"),
     (README, "or a service that Apprise knows", "contract/cases.py"),
-    (README, "It speaks MCP and HTTP.", "programs/connect/test_conformance.py"),
+    (README, "It speaks MCP and HTTP.", "agents/connect/test_conformance.py"),
     (README, "Nothing stored is ever lost.", "docs/explanation/reliability.md"),
     (
         README,

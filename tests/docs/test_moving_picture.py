@@ -11,9 +11,9 @@ import pytest
 from scripts.pictures.scenario import Moment, run
 from scripts.pictures.told import phone_words
 
+from tests.agents.connect.real_clients import real_client
+from tests.agents.connect.terminal import plain
 from tests.architecture.tree import ROOT
-from tests.programs.connect.real_clients import real_client
-from tests.programs.connect.terminal import plain
 
 PICTURES = ROOT / "docs" / "pictures"
 GIF = (PICTURES / "agent-asks.gif").read_bytes()

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
-from postroom.butlers.server import CORE_TOOL_NAMES
+from postroom.butlers.tools import CORE_TOOL_NAMES
 from postroom.household.household import running
 from postroom.household.wiring.console import RunningHousehold
 from postroom.household.wiring.store import parts_of

@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, GEMINI, OWNER, Telephone, settings_for, telephone
 
+from postroom.intents.routes import stream
 from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.running.loop import Signal
+from postroom.kernel.serving.streams import StreamEvent
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings.peer import HttpPeer
 
@@ -446,3 +450,24 @@ async def test_only_a_person_can_be_an_approver(
 
     assert (answer.status, answer.body["error"]["code"]) == (422, "macro_invalid")
     assert [one["field"] for one in answer.body["error"]["fields"]] == [field]
+
+
+# What a stream writes.
+
+
+async def test_every_event_is_strict_json_whatever_was_stored_before() -> None:
+    clock = FakeClock()
+
+    async def fetch() -> tuple[list[StreamEvent], bool]:
+        return [StreamEvent(name="intent.completed", id="1", data={"payload": {"score": float("nan")}})], True
+
+    written = [str(part) async for part in stream(fetch, Signal(), clock, 1.0).body_iterator]
+
+    assert [json.loads(part.partition("data: ")[2], parse_constant=refuse) for part in written] == [
+        {"payload": {"score": None}},
+        {},
+    ]
+
+
+def refuse(constant: str) -> Any:
+    raise AssertionError(f"{constant} is not JSON")

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import update
-from tests.app.living import LIFTED, QUICK, settings_for
+from tests.app.living import LIFTED, QUICK
+from tests.app.living import settings_for as whole_settings
+from tests.butlers.runtimes.installed import install
 from tests.patience import PATIENCE_SECONDS
-from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, telephone
+from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, settings_for, telephone
 
-from postroom.household.wiring.store import connect_store
+from postroom.household.wiring.store import connect_store, shipped
 from postroom.intents.model import subject_of
 from postroom.intents.runner import LONGEST_PAUSE_SECONDS, Setbacks, pause_seconds
 from postroom.intents.store import intents
 from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.model import QuestionStatus
 from postroom.settings import Settings
+from postroom.settings.roster import RuntimeKind
 
 OWNER_CHAT = "1000"
 APPROVAL = {"macro_id": "macro.approval.v1"}
@@ -31,7 +36,7 @@ def settings(tmp_path: Path, request: pytest.FixtureRequest) -> Settings:
     more: dict[str, Any] = {"contacts": PEOPLE}
     if request.param == "postgres":
         more["database_url"] = request.getfixturevalue("postgres_url")
-    return settings_for(tmp_path / "home", LIFTED, QUICK, more)
+    return whole_settings(tmp_path / "home", LIFTED, QUICK, more)
 
 
 @pytest.fixture
@@ -285,3 +290,90 @@ def test_success_and_a_long_time_wipe_the_slate() -> None:
     assert setbacks.note("a", 0) == 1
     setbacks.away(seconds(3600))
     assert setbacks.note("b", seconds(3600)) == 1
+
+
+# What is asked of a butler, and what was asked before a restart.
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [("At noon", "At noon"), ("At \x00 \ud800", "At \ufffd \ufffd")],
+    ids=["plain", "in characters that no store can hold"],
+)
+async def test_a_butlers_model_answers_an_assistant(tmp_path: Path, said: str, heard: str) -> None:
+    settings = settings_for(tmp_path / "home")
+    path = install(tmp_path / "bin", ["codex"])
+    roster = [
+        one.model_copy(update={"runtime": RuntimeKind(type="codex")}) if one.name == "health" else one
+        for one in shipped(settings)
+    ]
+    question = json.dumps({"steps": [], "say": said})
+    async with telephone(settings, roster=roster, environment={"PATH": path}) as line:
+        body = {"requester_agent": OWNER, "target_agent": "agent://butler/health", "message": question}
+        sent = await line.adapt(body, CHATGPT)
+
+        done = await line.until(sent.body["delivery"]["intent_id"], "COMPLETED", "FAILED")
+
+    assert (done["lifecycle_status"], done["result"]) == (
+        "COMPLETED",
+        {
+            "answer": heard,
+            "status": "answered",
+            "responded_by": "agent://butler/health",
+            "responded_at": done["result"]["responded_at"],
+        },
+    )
+
+
+async def test_a_butler_whose_model_cannot_start_fails_the_ask_with_a_reason(tmp_path: Path) -> None:
+    async with telephone(settings_for(tmp_path), environment={"PATH": ""}) as line:
+        body = {"requester_agent": OWNER, "target_agent": "agent://butler/health", "message": "Are you there?"}
+        sent = await line.adapt(body, CHATGPT)
+
+        failed = await line.until(sent.body["delivery"]["intent_id"], "FAILED")
+
+    assert (failed["status"], failed["result"]["error"]["code"]) == ("FAILED", "delivery_failed")
+
+
+async def test_a_butler_without_a_model_is_asked_again_later(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    roster = [one.model_copy(update={"runtime": RuntimeKind(type="none")}) for one in shipped(settings)]
+    async with telephone(settings, roster=roster) as line:
+        body = {"requester_agent": OWNER, "target_agent": "agent://butler/health", "message": "Are you there?"}
+        sent = await line.adapt(body, CHATGPT)
+
+        waiting = await line.until(sent.body["delivery"]["intent_id"], "WAITING")
+
+        assert waiting["waiting_reason"] == "WAITING_FOR_TOOL"
+        stopped = await line.post(f"/v1/intents/{waiting['intent_id']}/resolve", {"status": "CANCELED"}, OPERATOR)
+        assert stopped.body["intent"]["lifecycle_status"] == "CANCELED"
+
+
+# What was asked before a restart is answered after it.
+
+
+async def test_an_answer_given_while_we_were_away_is_heard_when_we_are_back(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    async with telephone(settings) as line:
+        answer = await line.adapt({"requester_agent": OWNER, "recipient_name": "Bob", "message": "Wait?"}, CHATGPT)
+        intent_id = answer.body["delivery"]["intent_id"]
+        await line.until(intent_id, "DELIVERED")
+        message_id = (await line.phone("2001"))[-1]["message_id"]
+    async with telephone(settings, "sandbox") as line:
+        await line.type("2001", "I will", message_id)
+
+    async with telephone(settings) as line:
+        done = await line.until(intent_id, "COMPLETED")
+        assert done["result"]["answer"] == "I will"
+        assert len(await line.phone("2001")) == 1
+
+
+async def test_a_provider_in_trouble_delays_an_ask_and_never_loses_it(tmp_path: Path) -> None:
+    async with telephone(settings_for(tmp_path)) as line:
+        fault = {"channel": "telegram", "times": 1, "status": 503}
+        await line.call("POST", "sandbox", "/sandbox/faults", fault, None)
+
+        answer = await line.adapt({"requester_agent": OWNER, "recipient_name": "Bob", "message": "Wait?"}, CHATGPT)
+
+        await line.until(answer.body["delivery"]["intent_id"], "DELIVERED")
+        assert len(await line.phone("2001")) == 1

@@ -1,23 +1,26 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.util import await_only
 from tests.opened_database import KINDS, opened_database, opened_file
-from tests.support.intent_hosts import an_intent
+from tests.support.intent_hosts import Host, an_intent
 from tests.support.query_plans import query_plans
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.model import AgentIntent, IntentChange, IntentStatus
 from postroom.intents.moves import MoveContext, moved, opened
-from postroom.intents.store import StoredIntents, intents
-from postroom.kernel.database.engine import Database
-from postroom.kernel.values.errors import Code, Refused
+from postroom.intents.store import StoredIntents, intent_events, intents
+from postroom.kernel.database.engine import PATIENCE_SECONDS, Database, wait_for_turn
+from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.values.errors import Code, Refused, StoreUnavailable
 from postroom.kernel.values.ids import IdMint
 
 MINT = IdMint()
@@ -147,3 +150,64 @@ async def test_a_round_reads_only_what_is_under_way(tmp_path: Path) -> None:
 
     assert not [step for step in steps if step.startswith("SCAN")], steps
     assert any("ix_intents_carried (updated_at<?)" in step for step in steps), steps
+
+
+# Places in the order of commits: one writer at a time, and nobody waits for one that was stopped.
+
+
+@pytest.fixture
+async def postgres(postgres_url: str) -> AsyncIterator[PostgresDatabase]:
+    one = PostgresDatabase(postgres_url)
+    try:
+        yield one
+    finally:
+        await one.close()
+
+
+async def test_places_have_no_gap_however_many_write_at_once_and_however_many_fail(postgres: PostgresDatabase) -> None:
+    host = Host(postgres)
+
+    def broken(connection: Connection) -> None:
+        wait_for_turn(connection)
+        raise LookupError
+
+    async def fail() -> None:
+        with pytest.raises(LookupError):
+            await postgres.write(broken)
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await asyncio.gather(*(host.ask() for _ in range(20)), *(fail() for _ in range(5)))
+
+    asked = select(intent_events.c.position).order_by(intent_events.c.position)
+    assert await postgres.read(lambda connection: connection.execute(asked).scalars().all()) == list(range(1, 41))
+
+
+async def test_a_process_that_stops_with_the_order_in_hand_keeps_it_only_for_a_while(
+    postgres: PostgresDatabase,
+) -> None:
+    reached, others_are_done = asyncio.Event(), asyncio.Event()
+
+    def stop_in_between(connection: Connection) -> None:
+        wait_for_turn(connection, patience_seconds=0.2)
+        reached.set()
+        await_only(others_are_done.wait())
+        wait_for_turn(connection)
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        stopped = asyncio.create_task(postgres.write(stop_in_between))
+        await reached.wait()
+        await Host(postgres).ask()
+        others_are_done.set()
+        with pytest.raises(StoreUnavailable):
+            await stopped
+
+
+async def test_patience_ends_with_the_transaction(postgres: PostgresDatabase) -> None:
+    shown = text("SHOW idle_in_transaction_session_timeout")
+
+    def during(connection: Connection) -> str:
+        wait_for_turn(connection)
+        return str(connection.execute(shown).scalar_one())
+
+    assert await postgres.write(during) == f"{PATIENCE_SECONDS:.0f}s"
+    assert await postgres.write(lambda connection: connection.execute(shown).scalar_one()) == "0"

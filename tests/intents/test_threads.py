@@ -15,18 +15,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
+from tests.intents.office import Office
 from tests.opened_database import KINDS, opened_database, opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.support.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, Reader
 from tests.support.query_plans import query_plans
 
-from postroom.intents.model import AgentIntent, IntentChange, IntentEventType, Step, StepKind
+from postroom.intents.adapt import Acting
+from postroom.intents.model import MAX_STEPS, AgentIntent, IntentChange, IntentEventType, IntentStatus, Step, StepKind
 from postroom.intents.moves import noted
 from postroom.intents.store import intents
 from postroom.intents.threads import StoredInbox
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.postgres import PostgresDatabase
+from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import first_id_at
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 
 WAITING = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
@@ -301,3 +305,275 @@ async def test_a_stream_is_read_by_its_index(tmp_path: Path) -> None:
 
     assert not [step for step in steps if step.startswith("SCAN")], steps
     assert any("ix_intent_members_agent_position (agent=? AND position>?)" in step for step in steps), steps
+
+
+# What an agent finds in its inbox.
+
+USER_ANN = "agent://user/ann"
+AS_ANN = Acting(USER_ANN, by_person=True)
+MODEL = Acting(USER_ANN, by_person=False)
+EVE = Acting("agent://user/eve", by_person=True)
+OPERATOR = Acting(HOUSEHOLD_OWNER, by_person=True, anyone=True)
+
+
+async def refused(work: Awaitable[object]) -> Code:
+    with pytest.raises(Refused) as error:
+        await work
+    return error.value.code
+
+
+async def test_an_inbox_shows_both_directions_by_folder(office: Office) -> None:
+    received = await office.ask(USER_ANN, "For Ann")
+    sent = await office.ask("agent://x/y", "From Ann", sender=USER_ANN)
+    done = await office.ask(USER_ANN, "Answered")
+    await office.threads.reply(AS_ANN, done.id, "Yes")
+
+    page = await office.threads.page(USER_ANN, None, None, 10)
+    ended = await office.threads.page(USER_ANN, "done", None, 10)
+
+    assert [(one["thread_id"], one["direction"]) for one in page["threads"]] == [
+        (done.id, "received"),
+        (sent.id, "sent"),
+        (received.id, "received"),
+    ]
+    assert [(one["thread_id"], one["answer"]) for one in ended["threads"]] == [(done.id, "Yes")]
+
+
+async def test_an_inbox_is_read_page_by_page(office: Office) -> None:
+    made = [await office.ask(USER_ANN, f"Number {number}") for number in range(5)]
+
+    first = await office.threads.page(USER_ANN, "pending", None, 3)
+    rest = await office.threads.page(USER_ANN, "pending", first["next_cursor"], 3)
+
+    assert [one["thread_id"] for one in (*first["threads"], *rest["threads"])] == [one.id for one in reversed(made)]
+    assert rest["next_cursor"] is None
+
+
+async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> None:
+    intent = await office.ask(USER_ANN, "Late?")
+
+    await office.threads.reply(AS_ANN, intent.id, "Ten minutes")
+
+    thread = await office.threads.thread(AS_ANN, intent.id)
+    assert (thread["status"], thread["lifecycle_status"], thread["answer"]) == ("done", "COMPLETED", "Ten minutes")
+    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(USER_ANN, "Ten minutes")]
+    assert [one["event_type"] for one in thread["timeline"]] == [
+        "intent.created",
+        "intent.submitted",
+        "intent.in_progress",
+        "intent.completed",
+    ]
+
+
+Act = Callable[[Office, Acting, AgentIntent], Awaitable[object]]
+ACTS: dict[str, Act] = {
+    "read": lambda office, acting, intent: office.threads.thread(acting, intent.id),
+    "reply": lambda office, acting, intent: office.threads.reply(acting, intent.id, "x"),
+    "approve": lambda office, acting, intent: office.threads.decide(acting, intent.id, approve=True, comment=""),
+    "delegate": lambda office, acting, intent: office.threads.delegate(acting, intent.id, "agent://x/y", ""),
+    "resolve": lambda office, acting, intent: office.threads.resolve(acting, intent.id, IntentStatus.COMPLETED, {}),
+    "cancel": lambda office, acting, intent: office.threads.resolve(acting, intent.id, IntentStatus.CANCELED, {}),
+    "resume": lambda office, acting, intent: office.threads.resume(acting, intent.id, None),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+async def test_a_stranger_does_not_even_learn_that_a_thread_exists(office: Office, act: str) -> None:
+    intent = await office.ask(USER_ANN)
+
+    assert await refused(ACTS[act](office, EVE, intent)) is Code.INTENT_NOT_FOUND
+
+
+@pytest.mark.parametrize("act", ["reply", "approve", "delegate", "resolve"])
+async def test_a_sender_does_not_answer_itself(office: Office, act: str) -> None:
+    intent = await office.ask("agent://x/y", sender=USER_ANN)
+
+    assert await refused(ACTS[act](office, AS_ANN, intent)) is Code.POLICY_DENIED
+
+
+@pytest.mark.parametrize("act", ["approve", "resolve", "cancel", "delegate"])
+async def test_what_has_ended_cannot_change(office: Office, act: str) -> None:
+    intent = await office.ask(USER_ANN)
+    await office.threads.reply(AS_ANN, intent.id, "Yes")
+
+    assert await refused(ACTS[act](office, OPERATOR, intent)) is Code.ILLEGAL_TRANSITION
+
+
+@pytest.mark.requirement("drivers:reply-after-the-end")
+@pytest.mark.parametrize("who", ["the one that was asked", "the one that asked"])
+async def test_a_reply_after_the_end_is_kept_and_changes_nothing_else(office: Office, who: str) -> None:
+    intent = await office.ask(USER_ANN, workflow={"macro_id": "macro.approval.v1"}, sender="agent://x/y")
+    ended = await office.threads.decide(AS_ANN, intent.id, approve=False, comment="No")
+    acting = AS_ANN if who == "the one that was asked" else Acting("agent://x/y", by_person=False)
+
+    after = await office.threads.reply(acting, intent.id, "approve")
+
+    thread = await office.threads.thread(AS_ANN, intent.id)
+    assert (after.status, after.result) == (ended.status, ended.result)
+    assert [one["message"] for one in thread["messages"]] == ["No", "approve"]
+    assert (thread["timeline"][-1]["event_type"], thread["timeline"][-1]["actor"]) == ("intent.message", acting.agent)
+
+
+async def test_only_a_person_decides_an_approval(office: Office) -> None:
+    workflow = {"macro_id": "macro.approval.v1"}
+    intent = await office.ask(USER_ANN, "May I?", workflow=workflow)
+
+    for act in ("approve", "reply", "resolve"):
+        assert await refused(ACTS[act](office, MODEL, intent)) is Code.POLICY_DENIED
+    await office.ask(
+        HOUSEHOLD_OWNER, "yes", sender=USER_ANN, intent_type="intent.reply.v1", correlation_id=intent.correlation_id
+    )
+    assert (await office.now(intent)).is_open
+
+    decided = await office.threads.decide(AS_ANN, intent.id, approve=False, comment="Too dear")
+
+    assert decided.status is IntentStatus.COMPLETED
+    assert decided.result is not None
+    assert (decided.result["decision"], decided.result["status"], decided.result["answer"]) == (
+        "rejected",
+        "declined",
+        "Too dear",
+    )
+
+
+async def test_an_approval_is_put_to_its_approver_alone(office: Office) -> None:
+    workflow = {"macro_id": "macro.approval.v1", "params": {"approver": EVE.agent}}
+    intent = await office.ask(USER_ANN, "May I?", workflow=workflow)
+
+    assert await refused(ACTS["approve"](office, AS_ANN, intent)) is Code.POLICY_DENIED
+    decided = await office.threads.decide(EVE, intent.id, approve=True, comment="")
+
+    assert decided.result is not None
+    assert (decided.result["decision"], decided.result["responded_by"]) == ("approved", EVE.agent)
+
+
+@pytest.mark.parametrize("words", ["ok", "👍", "okay", "y", "Yes, but later", "approve?", "approved"])
+async def test_an_approval_takes_the_exact_word(office: Office, words: str) -> None:
+    intent = await office.ask(USER_ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
+
+    seen = await office.threads.reply(AS_ANN, intent.id, words)
+
+    assert (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
+    thread = await office.threads.thread(AS_ANN, intent.id)
+    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(USER_ANN, words)]
+    done = await office.threads.reply(AS_ANN, intent.id, " Approve ")
+    assert done.result is not None and done.result["decision"] == "approved"
+
+
+async def test_an_approval_is_handed_over_to_people_only(office: Office) -> None:
+    intent = await office.ask(USER_ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
+
+    for agent in ("agent://butler/health", "agent://x/y"):
+        assert await refused(office.threads.delegate(AS_ANN, intent.id, agent, "")) is Code.POLICY_DENIED
+    assert (await office.threads.delegate(AS_ANN, intent.id, EVE.agent, "")).handler == EVE.agent
+
+
+async def test_the_operator_acts_in_its_own_name(office: Office) -> None:
+    intent = await office.ask(USER_ANN, "Late?", sender="agent://x/y")
+
+    answered = await office.threads.reply(OPERATOR, intent.id, "Ten minutes")
+
+    assert answered.result is not None and answered.result["responded_by"] == HOUSEHOLD_OWNER
+
+
+async def test_a_thread_handed_over_is_asked_of_the_other(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    intent = await office.ask(USER_ANN, "Late?")
+    await office.work()
+
+    await office.threads.delegate(AS_ANN, intent.id, bob.agent_address, "You know this")
+    await office.work()
+
+    found = await office.now(intent)
+    assert (found.handler, office.post.said) == (bob.agent_address, [("2001", "Late?")])
+    assert "transfer" in await office.events(intent)
+    answered = await office.threads.reply(Acting(bob.agent_address, by_person=True), intent.id, "Yes")
+    assert answered.status is IntentStatus.COMPLETED
+
+
+async def test_the_sender_may_cancel(office: Office) -> None:
+    intent = await office.ask(USER_ANN)
+    sender = Acting(HOUSEHOLD_OWNER, by_person=False)
+
+    change = await office.threads.resolve(sender, intent.id, IntentStatus.CANCELED, {"reason": "never mind"})
+
+    assert change.intent.status is IntentStatus.CANCELED
+    assert await refused(ACTS["cancel"](office, AS_ANN, await office.ask(USER_ANN))) is Code.POLICY_DENIED
+
+
+async def test_a_waiting_intent_goes_on(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    office.post.answers = [{"status": "pending_approval"}]
+    intent = await office.ask(bob.agent_address)
+    await office.work()
+
+    resumed = await office.threads.resume(OPERATOR, intent.id, None)
+
+    assert resumed.status is IntentStatus.IN_PROGRESS
+    assert await refused(ACTS["resume"](office, OPERATOR, intent)) is Code.ILLEGAL_TRANSITION
+
+
+async def test_changes_are_told_from_where_one_left_off(office: Office) -> None:
+    intent = await office.ask(USER_ANN)
+    first = await office.threads.changes(USER_ANN, None, 10)
+    nothing = await office.threads.changes(USER_ANN, first["next_cursor"], 10)
+    await office.threads.reply(AS_ANN, intent.id, "Yes")
+    more = await office.threads.changes(USER_ANN, first["next_cursor"], 1)
+
+    assert [one["event_type"] for one in first["changes"]] == ["intent.created", "intent.submitted"]
+    assert (nothing["changes"], nothing["next_cursor"]) == ([], first["next_cursor"])
+    assert ([one["event_type"] for one in more["changes"]], more["has_more"]) == (["intent.in_progress"], True)
+
+
+async def test_an_agent_that_reads_its_post_has_it_delivered(office: Office) -> None:
+    intent = await office.ask("agent://x/y")
+
+    fetched = await office.threads.fetched("agent://x/y", intent)
+
+    assert fetched.status is IntentStatus.DELIVERED
+    assert (await office.threads.fetched("agent://x/y", fetched)).seq == fetched.seq
+
+
+async def test_a_question_is_not_handed_on_for_ever(office: Office) -> None:
+    intent = await office.ask(USER_ANN, "Whose is this?")
+    for _ in range(MAX_STEPS - len(intent.plan)):
+        await office.threads.delegate(AS_ANN, intent.id, "agent://x/y", "")
+
+    assert await refused(office.threads.delegate(AS_ANN, intent.id, "agent://x/y", "")) is Code.ILLEGAL_TRANSITION
+    assert len((await office.now(intent)).plan) == MAX_STEPS
+
+
+async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_too(office: Office) -> None:
+    """A sender may bring any UUID, and most of them sort after every id that tells the time."""
+    first = await office.ask(USER_ANN, "First")
+    foreign = await office.ask(USER_ANN, "Second", intent_id="f47ac10b-58cc-4372-a567-0e02b2c3d479")
+    early = await office.ask(USER_ANN, "Third", intent_id="00000000-58cc-4372-a567-0e02b2c3d479")
+    last = await office.ask(USER_ANN, "Fourth")
+
+    async def after(intent: AgentIntent | None) -> list[str]:
+        return [one.id for _, one in await office.threads.inbox.arrived(USER_ANN, after=intent and intent.id, limit=10)]
+
+    assert await after(None) == [first.id, foreign.id, early.id, last.id]
+    assert await after(first) == [foreign.id, early.id, last.id]
+    assert await after(foreign) == [early.id, last.id]
+    assert await after(last) == []
+
+
+async def test_what_is_handed_over_arrives_after_all_the_other_has_seen(office: Office) -> None:
+    old, seen = await office.ask(USER_ANN, "Old"), await office.ask("agent://x/y", "Seen")
+
+    await office.threads.delegate(AS_ANN, old.id, "agent://x/y", "")
+
+    found = await office.threads.inbox.arrived("agent://x/y", after=seen.id, limit=10)
+    assert [one.id for _, one in found] == [old.id]
+
+
+async def test_every_agent_that_is_asked_with_others_finds_it_and_may_answer(office: Office) -> None:
+    workflow = {"macro_id": "macro.ask_first_answer.v1", "params": {"recipients": [USER_ANN, "agent://x/y"]}}
+    intent = await office.ask(USER_ANN, "Who is in?", workflow=workflow)
+    await office.work()
+
+    for agent in (USER_ANN, "agent://x/y"):
+        assert [one.id for _, one in await office.threads.inbox.arrived(agent, after=None, limit=10)] == [intent.id]
+    answered = await office.threads.reply(Acting("agent://x/y", by_person=False), intent.id, "I am")
+    assert answered.status is IntentStatus.COMPLETED

@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 
 from postroom.kernel.values.principal import Principal, Role
+from tests.agents.coding.recorded import recorded
 from tests.agents.coding.test_hook import all_wait, hook, join
 from tests.app.asked_household import labels, press, until
 from tests.museum.house import House
 from tests.patience import PATIENCE_SECONDS
-from tests.programs.hook.recorded import recorded
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.coding.test_quick_start import HEAVY, imported
+from tests.agents.coding.test_quick import HEAVY, imported
 from tests.app.living import QUICK, Living, living
 from tests.cli.command import postroom, postroom_beside
 from tests.docs.commands import parse_postroom

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from postroom.agents.asks import RemoteHousehold
-    from postroom.agents.function_tool import notification_tool, send_notification
+    from postroom.agents.openai_agents import notification_tool, send_notification
 
 __all__ = ["RemoteHousehold", "notification_tool", "send_notification"]
 
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> object:
 
         return RemoteHousehold
     if name in __all__:
-        from postroom.agents import function_tool
+        from postroom.agents import openai_agents
 
-        return getattr(function_tool, name)
+        return getattr(openai_agents, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

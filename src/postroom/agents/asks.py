@@ -25,7 +25,80 @@ from postroom.settings.glance import glance_from_process
 from postroom.settings.load import from_process
 from postroom.settings.peer import HttpPeer
 
-NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or set POSTROOM_URL and POSTROOM_TOKEN"
+# How an agent in any process reaches a household: in memory when it has one at hand, else over MCP.
+
+TIMEOUT_SECONDS: Final = 30.0
+
+
+class Household(Protocol):
+    """Whatever takes notifications: the inbox in this process, or a way to one elsewhere."""
+
+    async def send(self, request: Request) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteHousehold:
+    """A household's API port. A person's token writes to that person; the operator's to anybody."""
+
+    url: str
+    token: str = field(repr=False)
+
+    async def send(self, request: Request) -> Answer:
+        try:
+            checked = check(request)
+        except ValidationError as error:
+            return answers.validation_error(error.message)
+        arguments = {"message": checked.message, "type": str(checked.type), **wish_object(checked.wish)}
+        peer = HttpPeer("the household", f"{self.url.rstrip('/')}/mcp", self.token)
+        try:
+            return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(checked)))
+        except PostroomError:
+            return answers.failed("the household cannot be reached or does not accept the token")
+        finally:
+            await peer.close()
+
+
+class LocalHousehold:
+    """The one the settings name, or the one on this machine; looked for at each call, so that it may come and go."""
+
+    async def send(self, request: Request) -> Answer:
+        try:
+            settings, _ = from_process()
+        except SettingsError:
+            return answers.failed("the settings cannot be read")
+        token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), str(request.user_id).strip())
+        if token is None:
+            return answers.failed(_NO_HOUSEHOLD)
+        return await RemoteHousehold(url=settings.api_url, token=token).send(request)
+
+
+def _token_of(tokens: TokenFile, user_id: str) -> str | None:
+    """The person's own where there is one; whoever can read the operator's may write to anybody anyway."""
+    try:
+        own = (tokens.token_of(Principal(role, user_id)) for role in (Role.USER, Role.PERSON))
+        return next(filter(None, own), None) or tokens.token_of(OPERATOR)
+    except (OSError, ValueError, SettingsError):
+        return None
+
+
+def _meta(checked: Checked) -> dict[str, Any]:
+    meta = {
+        USER_META: checked.user_id,
+        CONVERSATION_META: checked.conversation_id,
+        CORRELATION_META: checked.correlation_id,
+    }
+    return {name: value for name, value in meta.items() if value is not None}
+
+
+def _answer(content: Mapping[str, Any]) -> Answer:
+    if {"success", "action", "message"} <= content.keys():
+        return cast(Answer, dict(content))
+    return answers.failed("the household gave no answer")
+
+
+# Questions.
+
+_NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or set POSTROOM_URL and POSTROOM_TOKEN"
 _LOOK_SECONDS: Final = 25  # less than what proxies cut
 _TRIES: Final = 60
 _PAUSE_SECONDS: Final = 1.0
@@ -65,7 +138,7 @@ class HouseholdAsks:
         settings = glance_from_process({})
         token = settings.token.reveal() or (_token_here(settings.tokens_file) if not settings.url else None)
         if token is None:
-            raise UserError(NO_HOUSEHOLD)
+            raise UserError(_NO_HOUSEHOLD)
         return cls(url=settings.url or settings.own_api_url, token=token, wait_seconds=wait_seconds, more=more)
 
     async def answer(self, key: str, body: Mapping[str, Any]) -> Any:
@@ -155,80 +228,7 @@ def key_of(framework: str, *parts: str | int) -> str:
     return f"{framework}:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]}"
 
 
-# How an agent in any process reaches a household: in memory when it has one at hand, else over MCP.
-
-
-TIMEOUT_SECONDS: Final = 30.0
-
-
-class Household(Protocol):
-    """Whatever takes notifications: the inbox in this process, or a way to one elsewhere."""
-
-    async def send(self, request: Request) -> Answer: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoteHousehold:
-    """A household's API port. A person's token writes to that person; the operator's to anybody."""
-
-    url: str
-    token: str = field(repr=False)
-
-    async def send(self, request: Request) -> Answer:
-        try:
-            checked = check(request)
-        except ValidationError as error:
-            return answers.validation_error(error.message)
-        arguments = {"message": checked.message, "type": str(checked.type), **wish_object(checked.wish)}
-        peer = HttpPeer("the household", f"{self.url.rstrip('/')}/mcp", self.token)
-        try:
-            return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(checked)))
-        except PostroomError:
-            return answers.failed("the household cannot be reached or does not accept the token")
-        finally:
-            await peer.close()
-
-
-class LocalHousehold:
-    """The one the settings name, or the one on this machine; looked for at each call, so that it may come and go."""
-
-    async def send(self, request: Request) -> Answer:
-        try:
-            settings, _ = from_process()
-        except SettingsError:
-            return answers.failed("the settings cannot be read")
-        token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), str(request.user_id).strip())
-        if token is None:
-            return answers.failed(NO_HOUSEHOLD)
-        return await RemoteHousehold(url=settings.api_url, token=token).send(request)
-
-
-def _token_of(tokens: TokenFile, user_id: str) -> str | None:
-    """The person's own where there is one; whoever can read the operator's may write to anybody anyway."""
-    try:
-        own = (tokens.token_of(Principal(role, user_id)) for role in (Role.USER, Role.PERSON))
-        return next(filter(None, own), None) or tokens.token_of(OPERATOR)
-    except (OSError, ValueError, SettingsError):
-        return None
-
-
-def _meta(checked: Checked) -> dict[str, Any]:
-    meta = {
-        USER_META: checked.user_id,
-        CONVERSATION_META: checked.conversation_id,
-        CORRELATION_META: checked.correlation_id,
-    }
-    return {name: value for name, value in meta.items() if value is not None}
-
-
-def _answer(content: Mapping[str, Any]) -> Answer:
-    if {"success", "action", "message"} <= content.keys():
-        return cast(Answer, dict(content))
-    return answers.failed("the household gave no answer")
-
-
 # Runs that nobody keeps: their state travels with the first question of each pause, and is found there again.
-
 
 Result = TypeVar("Result")
 

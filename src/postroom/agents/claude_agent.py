@@ -12,8 +12,11 @@ import claude_agent_sdk as sdk
 from postroom.agents.asks import HouseholdAsks, Unanswered, key_of, to_approve
 
 GO_ON = "You were cut off, maybe while a tool waited for a person. Go on; call it again if it had no effect."
-UNDECIDED = "No person has decided yet"
-_NOT_OVER = ("[Tool call interrupted", UNDECIDED)  # how Claude Code, or we, begin the result of a call that did not run
+_UNDECIDED = "No person has decided yet"
+_NOT_OVER = (
+    "[Tool call interrupted",
+    _UNDECIDED,
+)  # how Claude Code, or we, begin the result of a call that did not run
 
 
 async def drive(
@@ -36,7 +39,7 @@ async def drive(
         try:
             refusal = await there.approval(key, to_approve(tool, given))
         except Unanswered as error:  # silence is no refusal, so the turn ends here
-            return sdk.PermissionResultDeny(message=f"{UNDECIDED}: {error}", interrupt=True)
+            return sdk.PermissionResultDeny(message=f"{_UNDECIDED}: {error}", interrupt=True)
         return sdk.PermissionResultAllow() if refusal is None else sdk.PermissionResultDeny(message=refusal)
 
     named: dict[str, Any] = {"resume" if said else "session_id": session_id}

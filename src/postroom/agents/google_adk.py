@@ -12,7 +12,7 @@ from google.genai import types
 
 from postroom.agents.asks import HouseholdAsks, key_of, to_answer, to_approve
 
-CONFIRMATION = "adk_request_confirmation"
+_CONFIRMATION = "adk_request_confirmation"
 
 
 async def drive(
@@ -48,7 +48,7 @@ def _waiting(events: Sequence[Event]) -> list[types.FunctionCall]:
 
 async def _response(asks: HouseholdAsks, session_id: str, call: types.FunctionCall) -> types.Part:
     key, given = key_of("google-adk", session_id, call.id), dict(call.args or {})
-    if call.name == CONFIRMATION:
+    if call.name == _CONFIRMATION:
         original: dict[str, Any] = given["originalFunctionCall"]
         refusal = await asks.approval(key, to_approve(original["name"], original.get("args") or {}))
         said: dict[str, Any] = {"confirmed": refusal is None}

@@ -9,7 +9,7 @@ from typing import Any
 from postroom.agents.asks import HouseholdAsks, key_of, to_answer, to_approve
 from postroom.agents.langgraph import drive_with
 
-DECIDES = frozenset({"approve", "reject"})
+_DECIDES = frozenset({"approve", "reject"})
 
 
 async def drive(agent: Any, given: Any, config: Mapping[str, Any], *, asks: HouseholdAsks | None = None) -> Any:
@@ -25,7 +25,7 @@ async def drive(agent: Any, given: Any, config: Mapping[str, Any], *, asks: Hous
 async def _decisions(asks: HouseholdAsks, thread: str, interrupt: Any) -> Any:
     value = interrupt.value
     if value.get("type") == "tool_approval":
-        return await _decision(asks, key_of("langchain", thread, interrupt.id), value, sorted(DECIDES))
+        return await _decision(asks, key_of("langchain", thread, interrupt.id), value, sorted(_DECIDES))
     allowed = {one["action_name"]: one["allowed_decisions"] for one in value["review_configs"]}
     decisions = (
         _decision(asks, key_of("langchain", thread, interrupt.id, place), one, allowed[one["name"]])
@@ -38,7 +38,7 @@ async def _decision(asks: HouseholdAsks, key: str, action: Mapping[str, Any], al
     if list(allowed) == ["respond"]:
         said = await asks.answer(key, to_answer(action["name"], action["args"]))
         return {"type": "respond", "message": str(said)}
-    if not set(allowed) >= DECIDES:
+    if not set(allowed) >= _DECIDES:
         raise ValueError(f"{action['name']} allows {', '.join(allowed)}; a person needs both approve and reject")
     refusal = await asks.approval(key, to_approve(action["name"], action["args"]))
     return {"type": "approve"} if refusal is None else {"type": "reject", "message": refusal}

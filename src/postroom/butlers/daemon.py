@@ -1,4 +1,4 @@
-"""A butler: its name, its tools' work, and what it needs from the household."""
+"""A butler: its name, its tools' work, and how the switchboard hears that it is alive."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from postroom.attention.attention import is_notice_id
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.model import Appointment, AppointmentKind, Session, SessionStatus
 from postroom.butlers.scheduler import Scheduler
+from postroom.butlers.store import StoredState
 from postroom.delivery.notify import Notifier, NotifyArguments, read_arguments
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.clock import Clock
@@ -26,16 +27,6 @@ from postroom.message.channel import KnownChannels
 from postroom.message.wire import argument_error, notify_document, notify_error
 from postroom.settings.peer import Peer
 from postroom.settings.roster import ButlerConfig
-
-
-class ButlerState(Protocol):
-    async def get(self, key: str) -> dict[str, Any] | None: ...
-
-    async def set(self, key: str, value: Any, *, expected_version: int | None, now_us: int) -> int | None: ...
-
-    async def delete(self, key: str) -> bool: ...
-
-    async def keys(self, prefix: str, limit: int) -> list[str]: ...
 
 
 class ButlerSessions(Protocol):
@@ -70,7 +61,7 @@ class Butler:
     config: ButlerConfig
     port: int
     notifier: Notifier
-    state: ButlerState
+    state: StoredState
     sessions: ButlerSessions
     modules: LoadedModules
     verifier: Verifier
@@ -119,46 +110,7 @@ class Butler:
         }
 
 
-# Every butler tells the switchboard that it is alive.
-
-
-INTERVAL_SECONDS: Final = 60.0
-_RETRY_SECONDS: Final = 2.0
-_TIMEOUT_SECONDS: Final = 5.0
-
-
-@asynccontextmanager
-async def heartbeats(
-    switchboard: Peer, *, butler: str, description: str, modules: Sequence[str], clock: Clock, loops: Loops
-) -> AsyncIterator[None]:
-    """The first one at once; while the switchboard is away, again and again until it is back."""
-    tried = asyncio.Event()
-
-    async def beat() -> bool:
-        try:
-            body = {"description": description, "modules": list(modules)}
-            answer = await switchboard.call("register", body, _TIMEOUT_SECONDS)
-            return answer.get("status") == "ok"
-        except PostroomError as error:
-            structlog.get_logger("postroom.butler").warning(
-                "heartbeat.failed", butler=butler, error_class=str(error.error_class)
-            )
-            return False
-
-    async def look() -> int:
-        try:
-            beaten = await beat()
-        finally:
-            tried.set()
-        return clock.now_us() + seconds(INTERVAL_SECONDS if beaten else _RETRY_SECONDS)
-
-    async with loops.running(f"heartbeat:{butler}", look):
-        await tried.wait()
-        yield
-
-
-# The `notify_status` tool of every butler: what became of a message it sent.
-
+# `notify_status`: what became of a message it sent.
 
 _NOTIFY_STATUS_TIMEOUT_SECONDS: Final = 15.0
 
@@ -198,8 +150,7 @@ def _notice_id(notice_id: object) -> str:
 
 # `remind`: a message with a moment, stored now and sent then, without a model.
 
-
-MAX_DELAY_MINUTES: Final = 5 * 366 * 24 * 60
+_MAX_DELAY_MINUTES: Final = 5 * 366 * 24 * 60
 NO_REMINDERS: Final = "The messenger keeps no appointments; call remind at a butler's own server, such as general's."
 
 
@@ -249,8 +200,8 @@ def due_at_us(arguments: RemindArguments, now_us: int) -> int:
     if (delay is None) == (moment is None):
         raise ValidationError("Give either 'delay_minutes' or 'remind_at'.")
     if delay is not None:
-        if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 < delay <= MAX_DELAY_MINUTES:
-            raise _wrong("delay_minutes", f"must be a number above 0 and at most {MAX_DELAY_MINUTES}")
+        if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 < delay <= _MAX_DELAY_MINUTES:
+            raise _wrong("delay_minutes", f"must be a number above 0 and at most {_MAX_DELAY_MINUTES}")
         return now_us + seconds(delay * 60)
     try:
         due = parse_text(str(moment))
@@ -258,7 +209,7 @@ def due_at_us(arguments: RemindArguments, now_us: int) -> int:
         raise _wrong("remind_at", "must be an RFC 3339 time with an offset") from None
     if due <= now_us:
         raise _wrong("remind_at", "must lie in the future")
-    if due > now_us + seconds(MAX_DELAY_MINUTES * 60):
+    if due > now_us + seconds(_MAX_DELAY_MINUTES * 60):
         raise _wrong("remind_at", "lies too far in the future")
     return due
 
@@ -276,3 +227,40 @@ def scheduled_answer(reminder: Appointment) -> dict[str, Any]:
 
 def _wrong(field: str, error: str) -> ValidationError:
     return ValidationError.of([FieldError(field, error, "invalid")])
+
+
+# Heartbeats.
+
+_INTERVAL_SECONDS: Final = 60.0
+_RETRY_SECONDS: Final = 2.0
+_TIMEOUT_SECONDS: Final = 5.0
+
+
+@asynccontextmanager
+async def heartbeats(
+    switchboard: Peer, *, butler: str, description: str, modules: Sequence[str], clock: Clock, loops: Loops
+) -> AsyncIterator[None]:
+    """The first one at once; while the switchboard is away, again and again until it is back."""
+    tried = asyncio.Event()
+
+    async def beat() -> bool:
+        try:
+            body = {"description": description, "modules": list(modules)}
+            answer = await switchboard.call("register", body, _TIMEOUT_SECONDS)
+            return answer.get("status") == "ok"
+        except PostroomError as error:
+            structlog.get_logger("postroom.butler").warning(
+                "heartbeat.failed", butler=butler, error_class=str(error.error_class)
+            )
+            return False
+
+    async def look() -> int:
+        try:
+            beaten = await beat()
+        finally:
+            tried.set()
+        return clock.now_us() + seconds(_INTERVAL_SECONDS if beaten else _RETRY_SECONDS)
+
+    async with loops.running(f"heartbeat:{butler}", look):
+        await tried.wait()
+        yield

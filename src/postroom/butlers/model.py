@@ -1,4 +1,4 @@
-"""Something a butler has to do at a moment: a reminder, or one run of a schedule."""
+"""A butler's words: sessions of its model, the programs that run it, appointments, and its place in the household."""
 
 from __future__ import annotations
 
@@ -15,165 +15,7 @@ from postroom.kernel.values.json import storable
 from postroom.kernel.values.principal import SessionId
 from postroom.message.wire import NotifyRequestContextInput
 
-SET_ASIDE: Final = "it cannot be read and was set aside"  # the row of an appointment or of a session
-
-
-class AppointmentKind(StrEnum):
-    REMINDER = "reminder"
-    SCHEDULE = "schedule"
-
-
-class AppointmentStatus(StrEnum):
-    WAITING = "waiting"
-    DONE = "done"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Appointment:
-    """`work` is JSON: {"notify": {...arguments}} or {"prompt": "..."}."""
-
-    id: str
-    butler: str
-    kind: AppointmentKind
-    name: str
-    due_at_us: int
-    work: str
-    created_at_us: int
-    status: AppointmentStatus = AppointmentStatus.WAITING
-    tries: int = 0
-    result: str | None = None
-
-
-# Who is in the household, and whether work may be sent to them.
-
-
-DEFAULT_LIVENESS_TTL_SECONDS = 300.0
-
-
-class Eligibility(StrEnum):
-    ACTIVE = "active"
-    STALE = "stale"
-    QUARANTINED = "quarantined"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
-    name: str
-    endpoint_url: str
-    description: str
-    modules: tuple[str, ...]
-    last_seen_at_us: int
-    liveness_ttl_seconds: float = DEFAULT_LIVENESS_TTL_SECONDS
-    quarantine_reason: str | None = None
-
-
-def eligibility(one: Registration, now_us: int) -> tuple[Eligibility, str | None]:
-    """Silence makes a butler stale, longer silence quarantines it; so does the operator."""
-    if one.quarantine_reason is not None:
-        return Eligibility.QUARANTINED, one.quarantine_reason
-    silent_us = now_us - one.last_seen_at_us
-    if silent_us > seconds(2 * one.liveness_ttl_seconds):
-        return Eligibility.QUARANTINED, f"not heard of for {silent_us // 1_000_000} s"
-    if silent_us > seconds(one.liveness_ttl_seconds):
-        return Eligibility.STALE, f"not heard of for {silent_us // 1_000_000} s"
-    return Eligibility.ACTIVE, None
-
-
-# What every program that runs a model has in common.
-
-
-TOKEN_VARIABLE: Final = "POSTROOM_SESSION_TOKEN"  # noqa: S105  # the name of a variable, not a secret
-SESSION_VARIABLE: Final = "POSTROOM_SESSION_ID"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """
-    One session, as a runtime needs to know it.
-
-    `server` is the butler's name, under which the model sees the only MCP server
-    it has. `credentials` are the variables the household declared for this
-    program, and `arguments` what the butler's file adds to its command line.
-    """
-
-    session_id: str
-    prompt: str = field(repr=False)
-    server: str
-    mcp_url: str
-    token: str = field(repr=False)
-    home: Path
-    work: Path
-    timeout_seconds: float
-    model: str | None = None
-    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
-    arguments: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """
-    A program to start: the prompt goes through `stdin` and the token through the
-    environment, because a command line can be read by everybody on the machine.
-    """
-
-    argv: Sequence[str]
-    stdin: str = field(repr=False)
-    environment: Mapping[str, str] = field(repr=False)
-    work: Path
-    files: Mapping[Path, str] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a program ended, and what it printed."""
-
-    exit_code: int | None
-    timed_out: bool
-    stdout: bytes = field(repr=False)
-    stderr: bytes = field(repr=False)
-
-
-class Programs(Protocol):
-    """Runs what a runtime launches, and leaves nothing of it behind."""
-
-    async def run(self, launch: Launch, *, timeout_seconds: float, secrets: Sequence[str]) -> Ended: ...
-
-    async def clear(self, session_id: str) -> None: ...
-
-
-class Runtime(Protocol):
-    """Both methods are pure; starting the program is `process.run`."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def credential_names(self) -> tuple[str, ...]:
-        """The variables this program may be given; it sees no others of ours."""
-        ...
-
-    def launch(self, order: Order) -> Launch: ...
-
-    def read(self, output: bytes) -> Transcript: ...
-
-
-def environment(order: Order, allowed: tuple[str, ...], **more: str) -> dict[str, str]:
-    """Nothing is inherited; PATH is added by whoever starts the program."""
-    return {
-        **{name: value for name, value in order.credentials.items() if name in allowed},
-        **more,
-        "HOME": str(order.home),
-        "TMPDIR": str(order.work),
-        "LANG": "C.UTF-8",
-        "NO_COLOR": "1",
-        TOKEN_VARIABLE: order.token,
-        SESSION_VARIABLE: order.session_id,
-    }
-
-
-# What a session of a butler's model is, and the one table of moves it may make.
-
+# A session of the model, and the one table of moves it may make.
 
 NO_MODEL: Final = "no model is set up"  # how the message of a session begins that could reach none
 MAX_PROMPT_CHARACTERS: Final = 100_000
@@ -328,12 +170,11 @@ def notify_context(session: Session, *, intent: object) -> dict[str, Any] | None
     }
 
 
-# What a model did in a session, whichever program ran it.
+# What the model did in it, whichever program ran it.
 
-
-MAX_CALLS: Final = 100
-MAX_TEXT_CHARACTERS: Final = 16_000
-MAX_ARGUMENT_CHARACTERS: Final = 2_000
+_MAX_CALLS: Final = 100
+_MAX_TEXT_CHARACTERS: Final = 16_000
+_MAX_ARGUMENT_CHARACTERS: Final = 2_000
 MAX_ERROR_CHARACTERS: Final = 500
 
 
@@ -381,10 +222,10 @@ class Transcript:
 def document(transcript: Transcript) -> dict[str, Any]:
     """For the record; bounded, whatever a model may print."""
     return {
-        "text": cut(transcript.text, MAX_TEXT_CHARACTERS),
+        "text": cut(transcript.text, _MAX_TEXT_CHARACTERS),
         "tool_calls": [
             {"tool": cut(call.tool, 200), "arguments": call.arguments, "ok": call.ok, "answer": call.answer}
-            for call in transcript.calls[:MAX_CALLS]
+            for call in transcript.calls[:_MAX_CALLS]
         ],
         "tool_call_count": len(transcript.calls),
         "usage": {"input_tokens": transcript.input_tokens, "output_tokens": transcript.output_tokens},
@@ -394,10 +235,167 @@ def document(transcript: Transcript) -> dict[str, Any]:
 def as_text(value: object) -> str:
     """An argument or an answer of a tool call, short enough to keep."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return cut(text, MAX_ARGUMENT_CHARACTERS)
+    return cut(text, _MAX_ARGUMENT_CHARACTERS)
 
 
 def cut(text: str, most: int) -> str:
     """Words of a model, as they may be kept: whatever it printed, every store can hold them."""
     text = storable(text)
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+# What every program that runs a model has in common.
+
+TOKEN_VARIABLE: Final = "POSTROOM_SESSION_TOKEN"  # noqa: S105  # the name of a variable, not a secret
+SESSION_VARIABLE: Final = "POSTROOM_SESSION_ID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """
+    One session, as a runtime needs to know it.
+
+    `server` is the butler's name, under which the model sees the only MCP server
+    it has. `credentials` are the variables the household declared for this
+    program, and `arguments` what the butler's file adds to its command line.
+    """
+
+    session_id: str
+    prompt: str = field(repr=False)
+    server: str
+    mcp_url: str
+    token: str = field(repr=False)
+    home: Path
+    work: Path
+    timeout_seconds: float
+    model: str | None = None
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    arguments: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """
+    A program to start: the prompt goes through `stdin` and the token through the
+    environment, because a command line can be read by everybody on the machine.
+    """
+
+    argv: Sequence[str]
+    stdin: str = field(repr=False)
+    environment: Mapping[str, str] = field(repr=False)
+    work: Path
+    files: Mapping[Path, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program ended, and what it printed."""
+
+    exit_code: int | None
+    timed_out: bool
+    stdout: bytes = field(repr=False)
+    stderr: bytes = field(repr=False)
+
+
+class Programs(Protocol):
+    """Runs what a runtime launches, and leaves nothing of it behind."""
+
+    async def run(self, launch: Launch, *, timeout_seconds: float, secrets: Sequence[str]) -> Ended: ...
+
+    async def clear(self, session_id: str) -> None: ...
+
+
+class Runtime(Protocol):
+    """Both methods are pure; starting the program is `process.run`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def credential_names(self) -> tuple[str, ...]:
+        """The variables this program may be given; it sees no others of ours."""
+        ...
+
+    def launch(self, order: Order) -> Launch: ...
+
+    def read(self, output: bytes) -> Transcript: ...
+
+
+def environment(order: Order, allowed: tuple[str, ...], **more: str) -> dict[str, str]:
+    """Nothing is inherited; PATH is added by whoever starts the program."""
+    return {
+        **{name: value for name, value in order.credentials.items() if name in allowed},
+        **more,
+        "HOME": str(order.home),
+        "TMPDIR": str(order.work),
+        "LANG": "C.UTF-8",
+        "NO_COLOR": "1",
+        TOKEN_VARIABLE: order.token,
+        SESSION_VARIABLE: order.session_id,
+    }
+
+
+# Something to do at a moment: a reminder, or one run of a schedule.
+
+SET_ASIDE: Final = "it cannot be read and was set aside"  # the row of an appointment or of a session
+
+
+class AppointmentKind(StrEnum):
+    REMINDER = "reminder"
+    SCHEDULE = "schedule"
+
+
+class AppointmentStatus(StrEnum):
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appointment:
+    """`work` is JSON: {"notify": {...arguments}} or {"prompt": "..."}."""
+
+    id: str
+    butler: str
+    kind: AppointmentKind
+    name: str
+    due_at_us: int
+    work: str
+    created_at_us: int
+    status: AppointmentStatus = AppointmentStatus.WAITING
+    tries: int = 0
+    result: str | None = None
+
+
+# Who is in the household, and whether work may be sent to them.
+
+_DEFAULT_LIVENESS_TTL_SECONDS = 300.0
+
+
+class Eligibility(StrEnum):
+    ACTIVE = "active"
+    STALE = "stale"
+    QUARANTINED = "quarantined"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    name: str
+    endpoint_url: str
+    description: str
+    modules: tuple[str, ...]
+    last_seen_at_us: int
+    liveness_ttl_seconds: float = _DEFAULT_LIVENESS_TTL_SECONDS
+    quarantine_reason: str | None = None
+
+
+def eligibility(one: Registration, now_us: int) -> tuple[Eligibility, str | None]:
+    """Silence makes a butler stale, longer silence quarantines it; so does the operator."""
+    if one.quarantine_reason is not None:
+        return Eligibility.QUARANTINED, one.quarantine_reason
+    silent_us = now_us - one.last_seen_at_us
+    if silent_us > seconds(2 * one.liveness_ttl_seconds):
+        return Eligibility.QUARANTINED, f"not heard of for {silent_us // 1_000_000} s"
+    if silent_us > seconds(one.liveness_ttl_seconds):
+        return Eligibility.STALE, f"not heard of for {silent_us // 1_000_000} s"
+    return Eligibility.ACTIVE, None

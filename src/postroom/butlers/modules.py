@@ -1,4 +1,4 @@
-"""The modules that make the messenger the one who sends: telegram and email, as bots."""
+"""What a module offers to the butler that loads it, and the modules of the messenger's bots."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from postroom.kernel.guard.tools import Rule
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import TargetUnavailable
-
-# What every module offers to the butler that loads it.
 
 
 class ModuleConfig(BaseModel):
@@ -62,6 +60,9 @@ class Module(Protocol):
         ...
 
     async def stop(self) -> None: ...
+
+
+# The modules that make the messenger the one who sends: telegram and email, as bots.
 
 
 class UserScope(ModuleConfig):

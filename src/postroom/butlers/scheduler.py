@@ -1,14 +1,15 @@
-"""When a schedule is due next."""
+"""Keeps a butler's appointments: reminders and the runs of its schedules."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from postroom.butlers.model import Appointment, AppointmentKind, AppointmentStatus
+from postroom.butlers.store import StoredAppointments
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError
@@ -16,43 +17,10 @@ from postroom.kernel.values.ids import seconds, to_datetime, to_us
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.settings.roster import Schedule
 
-
-def next_run_us(schedule: Schedule, after_us: int) -> int:
-    """The first moment later than `after_us`, by the clock on the wall in the schedule's own zone."""
-    from croniter import croniter  # few households have schedules
-
-    local = to_datetime(after_us).astimezone(ZoneInfo(schedule.timezone))
-    upcoming = croniter(schedule.cron, local).get_next(type(local))
-    return to_us(upcoming)
-
-
-# Keeps a butler's appointments: reminders and the runs of its schedules.
-
-
 _PAUSE_SECONDS: Final = 2.0
 _LONGEST_SLEEP_SECONDS: Final = 60.0  # a machine that was asleep, or whose clock was set, has slept for another time
 _LONGEST_PAUSE_SECONDS: Final = 300.0
 _MAX_TRIES: Final = 300
-
-
-class Appointments(Protocol):
-    async def add(self, new: Appointment) -> None: ...
-
-    async def keep_schedules(self, current: Sequence[Appointment]) -> None: ...
-
-    async def due(self, now_us: int) -> Sequence[Appointment | None]:
-        """None stands for one that could not be read."""
-        ...
-
-    async def next_due_us(self) -> int | None: ...
-
-    async def finish(
-        self, done: Appointment, status: AppointmentStatus, result: str, following: Appointment | None
-    ) -> None: ...
-
-    async def postpone(self, one: Appointment, due_at_us: int, result: str) -> None: ...
-
-    async def recent(self, limit: int) -> Sequence[Appointment]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +32,15 @@ class Run:
     retryable: bool = False
 
 
+def next_run_us(schedule: Schedule, after_us: int) -> int:
+    """The first moment later than `after_us`, by the clock on the wall in the schedule's own zone."""
+    from croniter import croniter  # few households have schedules
+
+    local = to_datetime(after_us).astimezone(ZoneInfo(schedule.timezone))
+    upcoming = croniter(schedule.cron, local).get_next(type(local))
+    return to_us(upcoming)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduler:
     """
@@ -73,7 +50,7 @@ class Scheduler:
 
     butler: str
     schedules: Sequence[Schedule]
-    appointments: Appointments
+    appointments: StoredAppointments
     clock: Clock
     mint: Callable[[int], str]
     notify: Callable[[Mapping[str, Any]], Awaitable[Outcome]]  # with arguments as they were stored
@@ -135,12 +112,12 @@ class Scheduler:
             kind=AppointmentKind.SCHEDULE,
             name=schedule.name,
             due_at_us=next_run_us(schedule, now_us),
-            work=schedule_work(schedule),
+            work=_schedule_work(schedule),
             created_at_us=now_us,
         )
 
 
-def schedule_work(schedule: Schedule) -> str:
+def _schedule_work(schedule: Schedule) -> str:
     """Says when as well as what, so that a change of either in the file is noticed."""
     work: dict[str, Any] = {"cron": schedule.cron, "timezone": schedule.timezone}
     if schedule.notify is not None:

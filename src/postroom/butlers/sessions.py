@@ -1,4 +1,4 @@
-"""A butler without a model: it notifies, reminds and remembers, but starts no sessions."""
+"""The sessions of a butler's model: stored first, run a few at a time, never forgotten."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from postroom.butlers.model import (
     document,
     notify_context,
 )
+from postroom.butlers.store import StoredSessions
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import (
@@ -52,86 +53,69 @@ from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, SessionId, SessionPrincipal
 
-
-class NoSessions:
-    def __init__(self, butler: str) -> None:
-        self._butler = butler
-
-    async def submit(
-        self,
-        prompt: str,
-        *,
-        trigger: str,
-        caller: Principal,
-        material: object = None,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Session:
-        raise TargetUnavailable(f"{self._butler} has no runtime (runtime.type)")
-
-    async def newest(
-        self, *, status: SessionStatus | None = None, before: str | None = None, limit: int = 50
-    ) -> Sequence[Session]:
-        return ()
-
-    async def get(self, session_id: str) -> Session | None:
-        return None
-
-    async def halt(self, session_id: str) -> Session | None:
-        return None
-
-    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
-        return None
+_STORE_RETRY_SECONDS: Final = 1.0
 
 
-# How a session ended, judged by what the model did and not by an exit code.
+class SessionTokenMint(Protocol):
+    """Tokens that are good for one session."""
+
+    def mint(self, session_id: SessionId) -> str: ...
+
+    def end(self, token: str) -> None: ...
 
 
-MAX_COMPLAINT_CHARACTERS: Final = 2_000
-_LOGIN: Final = re.compile(r"log ?in|logged|api[ _-]?key|auth|credential|\b401\b", re.IGNORECASE)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
+    concurrent: int = 1
+    queued: int = 100
+    timeout_seconds: float = 300.0
+    drain_seconds: float = 30.0
 
 
-def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float, lacks: str = "") -> SessionOutcome:
-    """`lacks`: what the program was not given and may need; it counts where the program complains of its login."""
-    record = document(transcript) | {"exit_code": ended.exit_code, "complaint": _last_words(ended.stderr)}
-    if ended.timed_out:
-        return SessionOutcome(
-            event=SessionEvent.TIME_OUT,
-            transcript=record,
-            error_class=ErrorClass.TIMEOUT,
-            error_message=f"the session was ended after {timeout_seconds:g} s",
-        )
-    if failure := transcript.failure:
-        if lacks and _LOGIN.search(f"{failure}\n{record['complaint']}"):
-            failure = f"{NO_MODEL}: {lacks}; {failure}"
-        return SessionOutcome(
-            event=SessionEvent.FAIL,
-            transcript=record,
-            error_class=ErrorClass.UNAVAILABLE,
-            error_message=_printable(f"{failure} (exit code {ended.exit_code})"),
-        )
-    return SessionOutcome(event=SessionEvent.FINISH, transcript=record)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Which model works for a butler, and where. `workspace` is this butler's alone and is emptied at start."""
+
+    butler: str
+    description: str
+    runtime: Runtime
+    mcp_url: str
+    workspace: Path
+    conversations: Collection[str] = ()
+    """The channels on which one can reply."""
+    model: str | None = None
+    arguments: Sequence[str] = ()
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def lacks(self) -> str:
+        """What its program logs in with; one with arguments of its own may need nothing of it."""
+        names = self.runtime.credential_names
+        given = self.arguments or any(name in self.credentials for name in names)
+        return "" if given else f"none of {', '.join(names)} is set"
+
+    @property
+    def server(self) -> str:
+        """Some of the programs cut tool names at an underscore."""
+        return self.butler.replace("_", "-")
 
 
-def not_started(error: PostroomError) -> SessionOutcome:
-    return SessionOutcome(
-        event=SessionEvent.FAIL, transcript={}, error_class=error.error_class, error_message=error.message
-    )
+async def never(_: Session) -> bool:
+    return False
 
 
-def _last_words(stderr: bytes) -> str:
-    text = _printable(stderr.decode(errors="replace"))
-    return text[-MAX_COMPLAINT_CHARACTERS:]
-
-
-def _printable(text: str) -> str:
-    """No control characters: they could write over a terminal, and PostgreSQL takes no NUL."""
-    clean = "".join(one if one.isprintable() or one == "\n" else " " for one in text).strip()
-    return "" if text_problem(clean) else cut(clean, 2 * MAX_COMPLAINT_CHARACTERS)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionParts:
+    store: StoredSessions
+    tokens: SessionTokenMint
+    programs: Programs
+    clock: Clock
+    mint: Callable[[int], str]
+    is_over: Callable[[Session], Awaitable[bool]] = never
+    """Whether what a session was to answer is answered or stopped: then it is not begun, or not a second time."""
 
 
 # What a model is told at the beginning of a session.
-
 
 _INTRODUCTION: Final = """\
 You are "{butler}", a butler in a household. {description}
@@ -187,91 +171,52 @@ def _as_data(material: object) -> str:
     return material if isinstance(material, str) else json.dumps(material, ensure_ascii=False, indent=1)
 
 
-# The sessions of a butler's model: stored first, run a few at a time, never forgotten.
+# How a session ended, judged by what the model did and not by an exit code.
+
+_MAX_COMPLAINT_CHARACTERS: Final = 2_000
+_LOGIN: Final = re.compile(r"log ?in|logged|api[ _-]?key|auth|credential|\b401\b", re.IGNORECASE)
 
 
-_STORE_RETRY_SECONDS: Final = 1.0
+def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float, lacks: str = "") -> SessionOutcome:
+    """`lacks`: what the program was not given and may need; it counts where the program complains of its login."""
+    record = document(transcript) | {"exit_code": ended.exit_code, "complaint": _last_words(ended.stderr)}
+    if ended.timed_out:
+        return SessionOutcome(
+            event=SessionEvent.TIME_OUT,
+            transcript=record,
+            error_class=ErrorClass.TIMEOUT,
+            error_message=f"the session was ended after {timeout_seconds:g} s",
+        )
+    if failure := transcript.failure:
+        if lacks and _LOGIN.search(f"{failure}\n{record['complaint']}"):
+            failure = f"{NO_MODEL}: {lacks}; {failure}"
+        return SessionOutcome(
+            event=SessionEvent.FAIL,
+            transcript=record,
+            error_class=ErrorClass.UNAVAILABLE,
+            error_message=_printable(f"{failure} (exit code {ended.exit_code})"),
+        )
+    return SessionOutcome(event=SessionEvent.FINISH, transcript=record)
 
 
-class SessionTokenMint(Protocol):
-    """Tokens that are good for one session."""
-
-    def mint(self, session_id: SessionId) -> str: ...
-
-    def end(self, token: str) -> None: ...
+def not_started(error: PostroomError) -> SessionOutcome:
+    return SessionOutcome(
+        event=SessionEvent.FAIL, transcript={}, error_class=error.error_class, error_message=error.message
+    )
 
 
-class SessionStore(Protocol):
-    """Every answer means "committed"; a change by an earlier attempt changes nothing and answers False."""
-
-    async def add(self, new: NewSession, *, most_queued: int) -> Session | None: ...
-
-    async def claim(self, butler: str, *, now_us: int) -> Session | None: ...
-
-    async def end(self, session: Session, outcome: SessionOutcome, *, now_us: int) -> bool: ...
-
-    async def release(self, session: Session) -> bool: ...
-
-    async def drop(self, butler: str, session_id: str, *, now_us: int) -> bool: ...
-
-    async def recover(self, butler: str, *, now_us: int) -> Sequence[Session]: ...
-
-    async def get(self, butler: str, session_id: str) -> Session | None: ...
-
-    async def newest(
-        self, butler: str, *, status: SessionStatus | None, before: str | None, limit: int
-    ) -> Sequence[Session]: ...
+def _last_words(stderr: bytes) -> str:
+    text = _printable(stderr.decode(errors="replace"))
+    return text[-_MAX_COMPLAINT_CHARACTERS:]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLimits:
-    concurrent: int = 1
-    queued: int = 100
-    timeout_seconds: float = 300.0
-    drain_seconds: float = 30.0
+def _printable(text: str) -> str:
+    """No control characters: they could write over a terminal, and PostgreSQL takes no NUL."""
+    clean = "".join(one if one.isprintable() or one == "\n" else " " for one in text).strip()
+    return "" if text_problem(clean) else cut(clean, 2 * _MAX_COMPLAINT_CHARACTERS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSettings:
-    """Which model works for a butler, and where. `workspace` is this butler's alone and is emptied at start."""
-
-    butler: str
-    description: str
-    runtime: Runtime
-    mcp_url: str
-    workspace: Path
-    conversations: Collection[str] = ()
-    """The channels on which one can reply."""
-    model: str | None = None
-    arguments: Sequence[str] = ()
-    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @property
-    def lacks(self) -> str:
-        """What its program logs in with; one with arguments of its own may need nothing of it."""
-        names = self.runtime.credential_names
-        given = self.arguments or any(name in self.credentials for name in names)
-        return "" if given else f"none of {', '.join(names)} is set"
-
-    @property
-    def server(self) -> str:
-        """Some of the programs cut tool names at an underscore."""
-        return self.butler.replace("_", "-")
-
-
-async def never(_: Session) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionParts:
-    store: SessionStore
-    tokens: SessionTokenMint
-    programs: Programs
-    clock: Clock
-    mint: Callable[[int], str]
-    is_over: Callable[[Session], Awaitable[bool]] = never
-    """Whether what a session was to answer is answered or stopped: then it is not begun, or not a second time."""
+# The queue and what runs from it.
 
 
 class Sessions:
@@ -525,3 +470,37 @@ async def _set_after(tasks: set[asyncio.Task[None]], event: asyncio.Event) -> No
     if tasks:
         await asyncio.wait(tasks)
     event.set()
+
+
+# A butler without a model: it notifies, reminds and remembers, but starts no sessions.
+
+
+class NoSessions:
+    def __init__(self, butler: str) -> None:
+        self._butler = butler
+
+    async def submit(
+        self,
+        prompt: str,
+        *,
+        trigger: str,
+        caller: Principal,
+        material: object = None,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Session:
+        raise TargetUnavailable(f"{self._butler} has no runtime (runtime.type)")
+
+    async def newest(
+        self, *, status: SessionStatus | None = None, before: str | None = None, limit: int = 50
+    ) -> Sequence[Session]:
+        return ()
+
+    async def get(self, session_id: str) -> Session | None:
+        return None
+
+    async def halt(self, session_id: str) -> Session | None:
+        return None
+
+    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
+        return None

@@ -1,11 +1,9 @@
-"""Appointments on disk: a reminder outlives every restart."""
+"""What butlers keep on disk: a small memory, their appointments, and the sessions of their models."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import structlog
@@ -14,7 +12,6 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Connection,
-    Float,
     Index,
     Integer,
     Row,
@@ -38,7 +35,6 @@ from postroom.butlers.model import (
     AppointmentKind,
     AppointmentStatus,
     NewSession,
-    Registration,
     Session,
     SessionEvent,
     SessionOutcome,
@@ -48,16 +44,14 @@ from postroom.butlers.model import (
 )
 from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.database.rows import UNREADABLE, check_legible, read, values
-from postroom.kernel.database.schema import SHARED, SWITCHBOARD, metadata, one_of, partial_index
-from postroom.kernel.running.clock import Clock
+from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.kernel.values.errors import ErrorClass
-from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.json import strict_json
 
-# What butlers keep: state and appointments; what the switchboard keeps: its registry.
+_log = structlog.get_logger("postroom.store")
 
 
-_WAITING = text("status = 'waiting'")
+# A butler's small memory: JSON values by key, with a version that counts changes.
 
 butler_state = Table(
     "butler_state",
@@ -69,246 +63,6 @@ butler_state = Table(
     Column("updated_at", BigInteger, nullable=False),
     schema=SHARED,
 )
-
-appointments = Table(
-    "appointments",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("butler", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("due_at", BigInteger, nullable=False),
-    Column("work", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("tries", Integer, nullable=False),
-    Column("result", Text),
-    Column("created_at", BigInteger, nullable=False),
-    partial_index("ix_appointments_due", "butler", "due_at", where=_WAITING),
-    schema=SHARED,
-)
-
-butler_registry = Table(
-    "butler_registry",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("endpoint_url", Text, nullable=False),
-    Column("description", Text, nullable=False),
-    Column("modules", Text, nullable=False),
-    Column("liveness_ttl_seconds", Float, nullable=False),
-    Column("registered_at", BigInteger, nullable=False),
-    Column("last_seen_at", BigInteger, nullable=False),
-    Column("quarantine_reason", Text),
-    schema=SWITCHBOARD,
-)
-
-_c = appointments.c
-_log = structlog.get_logger("postroom.store")
-
-
-class StoredAppointments:
-    def __init__(self, database: Database, butler: str) -> None:
-        self._database = database
-        self._butler = butler
-
-    async def add(self, new: Appointment) -> None:
-        await self._database.write(lambda connection: _insert(connection, new))
-
-    async def keep_schedules(self, current: Sequence[Appointment]) -> None:
-        """
-        The schedules of the file, and no others.
-
-        One that is already waiting keeps its moment unless the file changed it, so
-        that a run missed while we were down is still made, once.
-        """
-
-        def work(connection: Connection) -> None:
-            mine = (_c.butler == self._butler, _c.kind == str(AppointmentKind.SCHEDULE), _c.status == "waiting")
-            waiting = {row.name: row for row in connection.execute(select(appointments).where(*mine))}
-            for new in current:
-                known = waiting.pop(new.name, None)
-                if known is not None and known.work == new.work:
-                    continue
-                if known is not None:
-                    connection.execute(delete(appointments).where(_c.id == known.id))
-                _insert(connection, new)
-            for gone in waiting.values():
-                connection.execute(delete(appointments).where(_c.id == gone.id))
-
-        await self._database.write(work)
-
-    async def due(self, now_us: int) -> Sequence[Appointment | None]:
-        """None stands for one that cannot be read: it is set aside, so that the others do not wait behind it."""
-        mine = select(appointments).where(_c.butler == self._butler, _c.status == "waiting", _c.due_at <= now_us)
-
-        def work(connection: Connection) -> list[tuple[str, Appointment | None]]:
-            return [(row.id, _readable(row)) for row in connection.execute(mine.order_by(_c.due_at))]
-
-        found = await self._database.read(work)
-        if aside := [row_id for row_id, one in found if one is None]:
-            _log.error("appointment.set_aside", butler=self._butler, appointments=aside)
-            values = {"status": str(AppointmentStatus.FAILED), "result": SET_ASIDE}
-            named = update(appointments).where(_c.id.in_(aside), _c.status == "waiting").values(**values)
-            await self._database.write(lambda connection: connection.execute(named).rowcount)
-        return [one for _, one in found]
-
-    async def next_due_us(self) -> int | None:
-        mine = select(_c.due_at).where(_c.butler == self._butler, _c.status == "waiting").order_by(_c.due_at).limit(1)
-        found = await self._database.read(lambda connection: connection.execute(mine).scalar())
-        return found if isinstance(found, int) else None
-
-    async def finish(
-        self, done: Appointment, status: AppointmentStatus, result: str, following: Appointment | None
-    ) -> None:
-        """The end of one run and the appointment for the next, together."""
-
-        def work(connection: Connection) -> None:
-            ended = (_c.id == done.id, _c.status == "waiting")
-            values = {"status": str(status), "result": result, "tries": done.tries + 1}
-            if connection.execute(update(appointments).where(*ended).values(**values)).rowcount and following:
-                _insert(connection, following)
-
-        await self._database.write(work)
-
-    async def postpone(self, one: Appointment, due_at_us: int, result: str) -> None:
-        values = {"due_at": due_at_us, "tries": one.tries + 1, "result": result}
-        later = update(appointments).where(_c.id == one.id, _c.status == "waiting").values(**values)
-        await self._database.write(lambda connection: connection.execute(later).rowcount)
-
-    async def recent(self, limit: int) -> Sequence[Appointment]:
-        mine = select(appointments).where(_c.butler == self._butler).order_by(_c.due_at.desc()).limit(limit)
-        found = await self._database.read(lambda connection: [_readable(row) for row in connection.execute(mine)])
-        return [one for one in found if one is not None]
-
-
-def _insert(connection: Connection, new: Appointment) -> None:
-    connection.execute(insert(appointments).values(values(new)))
-
-
-def appointments_set_aside(connection: Connection, since_us: int) -> list[str]:
-    """Which appointments, of any butler, could not be kept because of what stands in their rows."""
-    broken = or_(_c.result == SET_ASIDE, _c.result.like("error: it cannot be carried out%"))
-    asked = select(_c.id, _c.butler).where(_c.status == str(AppointmentStatus.FAILED), broken, _c.due_at >= since_us)
-    return [f"appointment {row.id} of {row.butler}" for row in connection.execute(asked.order_by(_c.id))]
-
-
-def _readable(row: Row[Any]) -> Appointment | None:
-    try:
-        check_legible(row)
-        return _of(row)
-    except UNREADABLE:
-        return None
-
-
-def _of(row: Row[Any]) -> Appointment:
-    return read(Appointment, row, due_at_us=int(row.due_at), created_at_us=int(row.created_at), tries=int(row.tries))
-
-
-# The switchboard's registry of butlers, on disk.
-
-
-_registry_c = butler_registry.c
-
-
-class StoredRegistry:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def find(self, name: str) -> Registration | None:
-        def work(connection: Connection) -> Registration | None:
-            row = connection.execute(select(butler_registry).where(_registry_c.name == name)).first()
-            return _registry_of(row) if row else None
-
-        return await self._database.read(work)
-
-    async def all(self) -> list[Registration]:
-        everyone = select(butler_registry).order_by(_registry_c.name)
-        return await self._database.read(lambda connection: [_registry_of(row) for row in connection.execute(everyone)])
-
-    async def register(self, one: Registration) -> None:
-        """A butler that comes back is no longer stale, but stays quarantined until released."""
-
-        def work(connection: Connection) -> None:
-            values = {
-                "endpoint_url": one.endpoint_url,
-                "description": one.description,
-                "modules": json.dumps(list(one.modules)),
-                "liveness_ttl_seconds": one.liveness_ttl_seconds,
-                "last_seen_at": one.last_seen_at_us,
-            }
-            if not connection.execute(
-                update(butler_registry).where(_registry_c.name == one.name).values(**values)
-            ).rowcount:
-                connection.execute(
-                    insert(butler_registry).values(name=one.name, registered_at=one.last_seen_at_us, **values)
-                )
-
-        await self._database.write(work)
-
-    async def seen(self, name: str, now_us: int) -> None:
-        alive = (
-            update(butler_registry)
-            .where(_registry_c.name == name, _registry_c.last_seen_at < now_us)
-            .values(last_seen_at=now_us)
-        )
-        await self._database.write(lambda connection: connection.execute(alive).rowcount)
-
-    async def quarantine(self, name: str, reason: str | None) -> bool:
-        changed = update(butler_registry).where(_registry_c.name == name).values(quarantine_reason=reason)
-        return await self._database.write(lambda connection: connection.execute(changed).rowcount > 0)
-
-
-def _registry_of(row: Row[Any]) -> Registration:
-    return read(Registration, row, modules=tuple(json.loads(row.modules)))
-
-
-# The registry as it was a moment ago, so that a notify need not read it from disk each time.
-
-
-_FRESH_SECONDS = 2.0
-
-
-class CachedRegistry(StoredRegistry):
-    """Changes made here are seen at once; changes made elsewhere within two seconds."""
-
-    def __init__(self, stored: StoredRegistry, clock: Clock) -> None:
-        super().__init__(stored._database)
-        self._clock = clock
-        self._known: dict[str, tuple[int, Registration | None]] = {}
-        self._looking: dict[str, asyncio.Task[Registration | None]] = {}
-
-    async def find(self, name: str) -> Registration | None:
-        """A crowd that finds it too old looks once."""
-        fresh_until, known = self._known.get(name, (0, None))
-        if self._clock.now_us() < fresh_until:
-            return known
-        if (looking := self._looking.get(name)) is None:
-            looking = self._looking[name] = asyncio.create_task(super().find(name))
-            looking.add_done_callback(partial(self._found, name, self._clock.now_us() + seconds(_FRESH_SECONDS)))
-        return await asyncio.shield(looking)  # whoever leaves takes nobody along
-
-    def _found(self, name: str, fresh_until: int, looking: asyncio.Task[Registration | None]) -> None:
-        """What was changed here since is not undone by a look that began before it."""
-        if self._looking.get(name) is looking:
-            del self._looking[name]
-            if not looking.cancelled() and not looking.exception():
-                self._known[name] = (fresh_until, looking.result())
-
-    def _forget(self) -> None:
-        self._known.clear()
-        self._looking.clear()
-
-    async def register(self, one: Registration) -> None:
-        await super().register(one)
-        self._forget()
-
-    async def quarantine(self, name: str, reason: str | None) -> bool:
-        found = await super().quarantine(name, reason)
-        self._forget()
-        return found
-
-
-# A butler's small memory: JSON values by key, with a version that counts changes.
-
 
 _state_c = butler_state.c
 
@@ -360,8 +114,162 @@ class StoredState:
         return (_state_c.butler == self._butler, _state_c.key == key)
 
 
-# The sessions of every butler's model: asked for, running and ended.
+# Appointments: a reminder outlives every restart.
 
+_WAITING = text("status = 'waiting'")
+
+appointments = Table(
+    "appointments",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("butler", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    Column("work", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("result", Text),
+    Column("created_at", BigInteger, nullable=False),
+    partial_index("ix_appointments_due", "butler", "due_at", where=_WAITING),
+    schema=SHARED,
+)
+
+_appointments_c = appointments.c
+
+
+class StoredAppointments:
+    def __init__(self, database: Database, butler: str) -> None:
+        self._database = database
+        self._butler = butler
+
+    async def add(self, new: Appointment) -> None:
+        await self._database.write(lambda connection: _insert_appointment(connection, new))
+
+    async def keep_schedules(self, current: Sequence[Appointment]) -> None:
+        """
+        The schedules of the file, and no others.
+
+        One that is already waiting keeps its moment unless the file changed it, so
+        that a run missed while we were down is still made, once.
+        """
+
+        def work(connection: Connection) -> None:
+            mine = (
+                _appointments_c.butler == self._butler,
+                _appointments_c.kind == str(AppointmentKind.SCHEDULE),
+                _appointments_c.status == "waiting",
+            )
+            waiting = {row.name: row for row in connection.execute(select(appointments).where(*mine))}
+            for new in current:
+                known = waiting.pop(new.name, None)
+                if known is not None and known.work == new.work:
+                    continue
+                if known is not None:
+                    connection.execute(delete(appointments).where(_appointments_c.id == known.id))
+                _insert_appointment(connection, new)
+            for gone in waiting.values():
+                connection.execute(delete(appointments).where(_appointments_c.id == gone.id))
+
+        await self._database.write(work)
+
+    async def due(self, now_us: int) -> Sequence[Appointment | None]:
+        """None stands for one that cannot be read: it is set aside, so that the others do not wait behind it."""
+        mine = select(appointments).where(
+            _appointments_c.butler == self._butler,
+            _appointments_c.status == "waiting",
+            _appointments_c.due_at <= now_us,
+        )
+
+        def work(connection: Connection) -> list[tuple[str, Appointment | None]]:
+            return [
+                (row.id, _readable_appointment(row))
+                for row in connection.execute(mine.order_by(_appointments_c.due_at))
+            ]
+
+        found = await self._database.read(work)
+        if aside := [row_id for row_id, one in found if one is None]:
+            _log.error("appointment.set_aside", butler=self._butler, appointments=aside)
+            values = {"status": str(AppointmentStatus.FAILED), "result": SET_ASIDE}
+            named = (
+                update(appointments)
+                .where(_appointments_c.id.in_(aside), _appointments_c.status == "waiting")
+                .values(**values)
+            )
+            await self._database.write(lambda connection: connection.execute(named).rowcount)
+        return [one for _, one in found]
+
+    async def next_due_us(self) -> int | None:
+        mine = (
+            select(_appointments_c.due_at)
+            .where(_appointments_c.butler == self._butler, _appointments_c.status == "waiting")
+            .order_by(_appointments_c.due_at)
+            .limit(1)
+        )
+        found = await self._database.read(lambda connection: connection.execute(mine).scalar())
+        return found if isinstance(found, int) else None
+
+    async def finish(
+        self, done: Appointment, status: AppointmentStatus, result: str, following: Appointment | None
+    ) -> None:
+        """The end of one run and the appointment for the next, together."""
+
+        def work(connection: Connection) -> None:
+            ended = (_appointments_c.id == done.id, _appointments_c.status == "waiting")
+            values = {"status": str(status), "result": result, "tries": done.tries + 1}
+            if connection.execute(update(appointments).where(*ended).values(**values)).rowcount and following:
+                _insert_appointment(connection, following)
+
+        await self._database.write(work)
+
+    async def postpone(self, one: Appointment, due_at_us: int, result: str) -> None:
+        values = {"due_at": due_at_us, "tries": one.tries + 1, "result": result}
+        later = (
+            update(appointments)
+            .where(_appointments_c.id == one.id, _appointments_c.status == "waiting")
+            .values(**values)
+        )
+        await self._database.write(lambda connection: connection.execute(later).rowcount)
+
+    async def recent(self, limit: int) -> Sequence[Appointment]:
+        mine = (
+            select(appointments)
+            .where(_appointments_c.butler == self._butler)
+            .order_by(_appointments_c.due_at.desc())
+            .limit(limit)
+        )
+        found = await self._database.read(
+            lambda connection: [_readable_appointment(row) for row in connection.execute(mine)]
+        )
+        return [one for one in found if one is not None]
+
+
+def _insert_appointment(connection: Connection, new: Appointment) -> None:
+    connection.execute(insert(appointments).values(values(new)))
+
+
+def appointments_set_aside(connection: Connection, since_us: int) -> list[str]:
+    """Which appointments, of any butler, could not be kept because of what stands in their rows."""
+    broken = or_(_appointments_c.result == SET_ASIDE, _appointments_c.result.like("error: it cannot be carried out%"))
+    asked = select(_appointments_c.id, _appointments_c.butler).where(
+        _appointments_c.status == str(AppointmentStatus.FAILED), broken, _appointments_c.due_at >= since_us
+    )
+    return [f"appointment {row.id} of {row.butler}" for row in connection.execute(asked.order_by(_appointments_c.id))]
+
+
+def _readable_appointment(row: Row[Any]) -> Appointment | None:
+    try:
+        check_legible(row)
+        return _appointment(row)
+    except UNREADABLE:
+        return None
+
+
+def _appointment(row: Row[Any]) -> Appointment:
+    return read(Appointment, row, due_at_us=int(row.due_at), created_at_us=int(row.created_at), tries=int(row.tries))
+
+
+# Sessions, asked for, running and ended: every change names the state it expects.
 
 OPEN = text("status IN ('queued', 'running')")
 
@@ -394,9 +302,6 @@ sessions = Table(
     partial_index("ix_sessions_open", "butler", "status", "id", where=OPEN),
     schema=SHARED,
 )
-
-# The stored sessions: every change names the state it expects.
-
 
 _sessions_c = sessions.c
 
@@ -436,7 +341,7 @@ class StoredSessions:
             "error_message": STOPPED.error_message,
             "finished_at": now_us,
         }
-        named = (_sessions_c.id == session_id, *_in(butler, SessionStatus.QUEUED))
+        named = (_sessions_c.id == session_id, *_having(butler, SessionStatus.QUEUED))
         dropped = update(sessions).where(*named).values(values)
         return await self._database.write(lambda connection: connection.execute(dropped).rowcount == 1)
 
@@ -458,7 +363,7 @@ class StoredSessions:
         if before is not None:
             found = found.where(_sessions_c.id < before)
         listed = await self._database.read(
-            lambda connection: [_sessions_readable(row) for row in connection.execute(found)]
+            lambda connection: [_readable_session(row) for row in connection.execute(found)]
         )
         return [one for one in listed if one is not None]
 
@@ -473,7 +378,7 @@ class StoredSessions:
 def _add(connection: Connection, new: NewSession, most_queued: int) -> Session | None:
     if earlier := _earlier(connection, new):
         return earlier
-    queued = select(func.count()).where(*_in(new.butler, SessionStatus.QUEUED))
+    queued = select(func.count()).where(*_having(new.butler, SessionStatus.QUEUED))
     if int(connection.execute(queued).scalar_one()) >= most_queued:
         return _earlier(connection, new)  # it may be this very one that has taken the last place meanwhile
     try:
@@ -495,14 +400,14 @@ def _earlier(connection: Connection, new: NewSession) -> Session | None:
 def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
     queued = (
         select(sessions)
-        .where(*_in(butler, SessionStatus.QUEUED))
+        .where(*_having(butler, SessionStatus.QUEUED))
         .order_by(_sessions_c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    while (row := connection.execute(queued).first()) is not None and _sessions_readable(row) is None:
+    while (row := connection.execute(queued).first()) is not None and _readable_session(row) is None:
         _set_aside(connection, row.id, now_us)  # or all others would wait behind it
-    session = _sessions_readable(row) if row is not None else None
+    session = _readable_session(row) if row is not None else None
     if session is None:
         return None
     values = {
@@ -519,10 +424,10 @@ def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
 
 
 def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
-    running = select(sessions).where(*_in(butler, SessionStatus.RUNNING)).order_by(_sessions_c.id)
+    running = select(sessions).where(*_having(butler, SessionStatus.RUNNING)).order_by(_sessions_c.id)
     left: list[Session] = []
     for row in connection.execute(running).all():
-        if (readable := _sessions_readable(row)) is not None:
+        if (readable := _readable_session(row)) is not None:
             left.append(readable)
         else:
             _set_aside(connection, row.id, now_us)
@@ -561,7 +466,7 @@ def sessions_set_aside(connection: Connection, since_us: int) -> list[str]:
     return [f"session {row.id} of {row.butler}" for row in connection.execute(asked.order_by(_sessions_c.id))]
 
 
-def _in(butler: str, status: SessionStatus) -> tuple[Any, ...]:
+def _having(butler: str, status: SessionStatus) -> tuple[Any, ...]:
     """With the condition of the index over what has not ended: only then can it be used."""
     return _sessions_c.butler == butler, _sessions_c.status == str(status), OPEN
 
@@ -577,10 +482,10 @@ def _move(connection: Connection, session: Session, values: Mapping[str, Any]) -
 
 def _first(connection: Connection, statement: Any) -> Session | None:
     row = connection.execute(statement).first()
-    return _sessions_readable(row) if row is not None else None
+    return _readable_session(row) if row is not None else None
 
 
-def _sessions_readable(row: Row[Any]) -> Session | None:
+def _readable_session(row: Row[Any]) -> Session | None:
     try:
         check_legible(row)
         return _session(row)

@@ -1,4 +1,4 @@
-"""`correct_delivery`: a butler revises or recalls a message of its own, and the messenger does it."""
+"""The switchboard: it knows who is calling, and hands on messages, questions about them, corrections and work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
-from postroom.butlers.model import Eligibility, Registration, eligibility
+from postroom.butlers.model import Registration, eligibility
+from postroom.butlers.registry import StoredRegistry, look_up, look_up_messenger
 from postroom.butlers.wire import (
     ROUTE_V1,
     build_correction_route,
@@ -25,7 +26,7 @@ from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import Rule, any_butler, caller, operator
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import Text
-from postroom.kernel.values.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, Role
@@ -35,36 +36,18 @@ from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import notify_error, notify_response, parse_notify
 from postroom.settings.peer import Peer
 
-_MARGIN_SECONDS: Final = 10.0
+_NOTE_SECONDS = 2.0  # a store that hangs must not turn an answer into a caller's timeout
 
+_STATUS_SECONDS: Final = 10.0
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectionRelay:
-    messenger: Peer
-    registry: Registry
-    clock: Clock
-    mint: Callable[[int], str]
+_CORRECTION_MARGIN_SECONDS: Final = 10.0
 
-    async def correct(self, caller: Principal, correction: Mapping[str, Any], wait_seconds: float) -> dict[str, Any]:
-        """Asked in the caller's name, whatever it says."""
-        now_us = self.clock.now_us()
-        route = build_correction_route(
-            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, correction=correction
-        )
-        asked = {"route": route, "wait_seconds": wait_seconds}
-        try:
-            await look_up_messenger(self.registry, now_us)
-            return read_route_response(
-                await self.messenger.call("route.execute", asked, wait_seconds + _MARGIN_SECONDS)
-            )
-        except PostroomError as error:
-            return notify_error(error)
+TIMEOUT_SECONDS: Final = 30.0
+_TOOL: Final = "route.execute"
+_LINEAGE: Final = ("source_thread_identity", "subrequest_id", "segment_id")
 
 
 # `deliver`: a butler's message on to the messenger, and a note of what was refused.
-
-
-_NOTE_SECONDS = 2.0  # a store that hangs must not turn an answer into a caller's timeout
 
 
 class RefusedCalls(Protocol):
@@ -76,7 +59,7 @@ class RefusedCalls(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
     messenger: Outbound
-    registry: Registry
+    registry: StoredRegistry
     refusals: RefusedCalls
     clock: Clock
     mint: Callable[[int], str]
@@ -168,54 +151,58 @@ def _lineage(envelope: Mapping[str, Any]) -> str | None:
     return request_id[:128] if isinstance(request_id, str) and request_id.strip() else None
 
 
-# Look a butler up, or say why it cannot be reached.
+# `delivery_status` and `correct_delivery`: the messenger answers for what is its own.
 
 
-class Registry(Protocol):
-    async def find(self, name: str) -> Registration | None: ...
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusRelay:
+    messenger: Peer
+    registry: StoredRegistry
+    clock: Clock
+    mint: Callable[[int], str]
 
-    async def all(self) -> list[Registration]: ...
-
-    async def register(self, one: Registration) -> None: ...
-
-    async def seen(self, name: str, now_us: int) -> None: ...
-
-    async def quarantine(self, name: str, reason: str | None) -> bool: ...
-
-
-async def look_up_messenger(registry: Registry, now_us: int) -> Registration:
-    """No caller asked for it by name: that it is missing is our trouble, and may pass."""
-    try:
-        return await look_up(registry, "messenger", now_us)
-    except ValidationError:
-        raise TargetUnavailable("the messenger has not reported to the switchboard yet") from None
-
-
-async def look_up(registry: Registry, name: str, now_us: int) -> Registration:
-    found = await registry.find(name)
-    if found is None:
-        raise ValidationError(f"no butler called '{name[:64]}' is registered")
-    state, reason = eligibility(found, now_us)
-    match state:
-        case Eligibility.ACTIVE:
-            return found
-        case Eligibility.STALE:
-            raise TargetUnavailable(f"{name} is stale: {reason}")
-        case Eligibility.QUARANTINED:
-            raise TargetUnavailable(f"{name} is quarantined: {reason}")
+    async def of(self, caller: Principal, delivery_id: str) -> dict[str, Any]:
+        """Asked in the caller's name, whatever it says."""
+        now_us = self.clock.now_us()
+        route = build_status_route(
+            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, delivery_id=delivery_id
+        )
+        try:
+            await look_up_messenger(self.registry, now_us)
+            return read_route_response(await self.messenger.call("route.execute", {"route": route}, _STATUS_SECONDS))
+        except PostroomError as error:
+            return notify_error(error)
 
 
-# `route`: one butler asks another, through the switchboard.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionRelay:
+    messenger: Peer
+    registry: StoredRegistry
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def correct(self, caller: Principal, correction: Mapping[str, Any], wait_seconds: float) -> dict[str, Any]:
+        """Asked in the caller's name, whatever it says."""
+        now_us = self.clock.now_us()
+        route = build_correction_route(
+            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, correction=correction
+        )
+        asked = {"route": route, "wait_seconds": wait_seconds}
+        try:
+            await look_up_messenger(self.registry, now_us)
+            return read_route_response(
+                await self.messenger.call("route.execute", asked, wait_seconds + _CORRECTION_MARGIN_SECONDS)
+            )
+        except PostroomError as error:
+            return notify_error(error)
 
 
-TIMEOUT_SECONDS: Final = 30.0
-_TOOL: Final = "route.execute"
-_LINEAGE: Final = ("source_thread_identity", "subrequest_id", "segment_id")
+# `route`: one butler asks another.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Router:
-    registry: Registry
+    registry: StoredRegistry
     peer_of: Callable[[Registration], Peer]
     clock: Clock
     mint: Callable[[int], str]
@@ -280,8 +267,7 @@ def _check(target: str, request_id: str) -> None:
             raise ValidationError.of([FieldError(name, problem, "invalid_text")])
 
 
-# The switchboard's MCP server: deliver, route, and the registry of butlers.
-
+# Its MCP server.
 
 RULES: dict[str, Rule] = {
     "deliver": any_butler,
@@ -304,7 +290,7 @@ class Switchboard:
     status: StatusRelay
     correction: CorrectionRelay
     router: Router
-    registry: Registry
+    registry: StoredRegistry
     endpoint_of: Callable[[str], str | None]
     clock: Clock
 
@@ -461,29 +447,3 @@ def _shown(one: Registration, now_us: int) -> dict[str, Any]:
         "reason": reason,
         "last_seen_at": to_text(one.last_seen_at_us),
     }
-
-
-# `delivery_status`: a butler asks what became of its delivery, and the messenger answers.
-
-
-_TIMEOUT_SECONDS: Final = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusRelay:
-    messenger: Peer
-    registry: Registry
-    clock: Clock
-    mint: Callable[[int], str]
-
-    async def of(self, caller: Principal, delivery_id: str) -> dict[str, Any]:
-        """Asked in the caller's name, whatever it says."""
-        now_us = self.clock.now_us()
-        route = build_status_route(
-            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, delivery_id=delivery_id
-        )
-        try:
-            await look_up_messenger(self.registry, now_us)
-            return read_route_response(await self.messenger.call("route.execute", {"route": route}, _TIMEOUT_SECONDS))
-        except PostroomError as error:
-            return notify_error(error)

@@ -1,4 +1,4 @@
-"""Sessions as the tools of a butler show them."""
+"""The tools every butler has, and the server that holds them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from pydantic import Field
 
 from postroom.butlers.daemon import Butler
 from postroom.butlers.model import Session
+from postroom.butlers.notify_tool import add_correction_tools, add_notify_tools
 from postroom.butlers.wire import ROUTE_RESPONSE_V1, parse_route, route_error
-from postroom.kernel.guard.tools import caller
+from postroom.kernel.guard.http import Verifier
+from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, butler, caller
 from postroom.kernel.serving.json_door import Text, answered
 from postroom.kernel.values.errors import PostroomError, error_answer, sentence
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Principal
+
+# Sessions as the tools show them.
 
 
 def accepted(session: Session) -> dict[str, Any]:
@@ -71,8 +75,7 @@ def details(session: Session) -> dict[str, Any]:
     }
 
 
-# The session tools: give the butler's model something to do, and see what it did.
-
+# Sessions: give the butler's model something to do, and see what it did.
 
 Limit = Annotated[int, Field(ge=1, le=500)]
 _READS = ToolAnnotations(read_only_hint=True)
@@ -130,12 +133,12 @@ def add_route_tool(server: MCPServer[Any], butler: Butler) -> None:
 
     async def route_execute(context: Context[Any, Any], route: dict[str, Any]) -> dict[str, Any]:
         """Take a route.v1 from the switchboard; answers `accepted` once it is stored."""
-        return await execute_route(butler, caller(context, butler.verifier), route)
+        return await _execute_route(butler, caller(context, butler.verifier), route)
 
     server.add_tool(route_execute, name="route.execute")
 
 
-async def execute_route(butler: Butler, by: Principal, payload: object) -> dict[str, Any]:
+async def _execute_route(butler: Butler, by: Principal, payload: object) -> dict[str, Any]:
     """The same subrequest may arrive twice; it becomes one session."""
     started = butler.clock.now_us()
     request_context: dict[str, Any] = {}
@@ -165,12 +168,10 @@ def _shown(schedule: Any) -> dict[str, Any]:
     }
 
 
-# The state tools: what a butler wants to remember between sessions.
+# State: what a butler wants to remember between sessions.
 
-
-MAX_VALUE_BYTES: Final = 64 * 1024
+_MAX_VALUE_BYTES: Final = 64 * 1024
 Key = Annotated[Text, Field(min_length=1, max_length=200)]
-_STATE_TOOLS_READS = ToolAnnotations(read_only_hint=True)
 
 
 def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
@@ -186,8 +187,8 @@ def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
         With `expected_version` (0 for a key that must not exist yet) it is kept only if nobody
         changed it meanwhile.
         """
-        if len(json.dumps(value)) > MAX_VALUE_BYTES:
-            return {"status": "error", "error": f"the value must not exceed {MAX_VALUE_BYTES} bytes of JSON"}
+        if len(json.dumps(value)) > _MAX_VALUE_BYTES:
+            return {"status": "error", "error": f"the value must not exceed {_MAX_VALUE_BYTES} bytes of JSON"}
         if odd := unsendable(value, "value"):
             return {"status": "error", "error": sentence(odd)}
         now = butler.clock.now_us()
@@ -207,7 +208,58 @@ def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
         keys = await butler.state.keys(prefix, limit)
         return {"keys": keys, "count": len(keys)}
 
-    server.add_tool(state_get, annotations=_STATE_TOOLS_READS)
+    server.add_tool(state_get, annotations=_READS)
     server.add_tool(state_set)
     server.add_tool(state_delete)
-    server.add_tool(state_list, annotations=_STATE_TOOLS_READS)
+    server.add_tool(state_list, annotations=_READS)
+
+
+# All of them together.
+
+CORE_TOOL_NAMES: Final = (
+    "status",
+    "trigger",
+    "route.execute",
+    "notify",
+    "notify_status",
+    "revise",
+    "recall",
+    "remind",
+    "state_get",
+    "state_set",
+    "state_delete",
+    "state_list",
+    "schedule_list",
+    "sessions_list",
+    "sessions_get",
+    "sessions_stop",
+)
+
+
+def core_rules(name: str) -> dict[str, Rule]:
+    """Its own tools answer to the butler itself; only the switchboard routes to it."""
+    rules: dict[str, Rule] = dict.fromkeys(CORE_TOOL_NAMES, butler(name))
+    rules["route.execute"] = butler("switchboard")
+    return rules
+
+
+def build_server(one: Butler, verifier: Verifier) -> GuardedServer:
+    policy = ToolPolicy(core_rules(one.name), verifier)
+    server = GuardedServer(one.name, policy, description=one.config.butler.description)
+    add_core_tools(server, one)
+    add_route_tool(server, one)
+    return server
+
+
+def add_core_tools(server: MCPServer[Any], one: Butler) -> None:
+    """All of them but `route.execute`, which is not the same work everywhere."""
+
+    async def status() -> dict[str, Any]:
+        """Who this butler is, whether it and its modules are well, and since when."""
+        return one.status()
+
+    server.add_tool(status, annotations=ToolAnnotations(read_only_hint=True))
+    add_notify_tools(server, one)
+    add_correction_tools(server, one)
+    add_state_tools(server, one)
+    add_session_tools(server, one)

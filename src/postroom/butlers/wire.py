@@ -78,12 +78,11 @@ def _wrong(field: str, error: str, code: str) -> ValidationError:
 
 # route.v1: how the switchboard hands work to a butler, and the answers that come back.
 
-
 ROUTE_V1: Final = "route.v1"
 ROUTE_RESPONSE_V1: Final = "route_response.v1"
-NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
-STATUS_PROMPT: Final = "Say what became of the delivery in the context."
-CORRECTION_PROMPT: Final = "Correct the delivery in the context."
+_NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
+_STATUS_PROMPT: Final = "Say what became of the delivery in the context."
+_CORRECTION_PROMPT: Final = "Correct the delivery in the context."
 
 _FIELDS: Final = frozenset(
     {"schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context"}
@@ -115,13 +114,13 @@ class Route:
 
 def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
     """The route that carries a notify: its sender is the butler, its endpoint the switchboard."""
-    work = {"prompt": NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}}
+    work = {"prompt": _NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}}
     return _to_messenger(request_id, received_at, envelope["origin_butler"], work)
 
 
 def build_status_route(*, request_id: str, received_at: str, sender: str, delivery_id: str) -> dict[str, Any]:
     """The route that asks what became of a delivery of the sender's."""
-    work = {"prompt": STATUS_PROMPT, "context": {"status_request": {"delivery_id": delivery_id}}}
+    work = {"prompt": _STATUS_PROMPT, "context": {"status_request": {"delivery_id": delivery_id}}}
     return _to_messenger(request_id, received_at, sender, work)
 
 
@@ -129,7 +128,7 @@ def build_correction_route(
     *, request_id: str, received_at: str, sender: str, correction: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The route that revises or recalls a delivery of the sender's."""
-    work = {"prompt": CORRECTION_PROMPT, "context": {"correction_request": dict(correction)}}
+    work = {"prompt": _CORRECTION_PROMPT, "context": {"correction_request": dict(correction)}}
     return _to_messenger(request_id, received_at, sender, work)
 
 

@@ -270,7 +270,7 @@ _LISTED = {
         "Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link.",
     ),
     "contacts": ("postroom.people.commands:contacts_app", "The people this household can write to."),
-    "connectors": ("postroom.connectors.tools:app", "Connect ChatGPT and Gemini."),
+    "connectors": ("postroom.connectors.export:app", "Connect ChatGPT and Gemini."),
     "connect": (
         "postroom.agents.connect.commands:connect",
         "Connect a coding agent: its own files are shown, written and, with --remove, restored.",

@@ -10,14 +10,13 @@ from functools import cache, partial
 from typing import Any, Final, Literal, Protocol
 from uuid import NAMESPACE_URL, uuid5
 
-import aiohttp
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from pydantic import BaseModel, Field
 
-from postroom.connectors.profile import CHATGPT, GEMINI, Face
-from postroom.intents.adapt import Adapter, GatewayPort, RegistryPort, first_receipt, receipt
+from postroom.connectors.household import HouseholdClient
+from postroom.connectors.profile import Face
+from postroom.intents.adapt import Adapter, GatewayPort, RegistryPort
 from postroom.intents.envelope import AssistantCall, complaints_of, refuse, validator
-from postroom.intents.routes import GatewayParts, submit
 from postroom.kernel.guard.answered_once import declare_key
 from postroom.kernel.guard.http import Guard, Verifier, idempotency_key_of
 from postroom.kernel.guard.tokens import TokenFile
@@ -25,13 +24,11 @@ from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import JsonRoute, answer_in_one_shape, failures
 from postroom.kernel.serving.streams import add_to_document
-from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import web_address
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Agency, Principal, Role, agreed_key, refuse_key
-from postroom.people.model import ConfirmSource, InputMode, Resolution, read_resolution
-from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
 from postroom.people.routes import CandidateBody
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -66,6 +63,57 @@ class AdapterParts:
     failing: Failing = tuple
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+
+
+# Bodies it answers with.
+
+MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
+
+
+class ResolutionBody(BaseModel):
+    resolved: bool
+    matched_alias: str | None
+    match_type: MatchName | None
+    agent_address: str | None
+    score: float | None
+    query_normalized: str
+    why: str
+    candidates: list[CandidateBody]
+    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
+    expires_at: str | None
+
+
+class DeliveryBody(BaseModel):
+    submitted: bool
+    via: Literal["gateway"]
+    intent_id: str
+    status: Literal["accepted", "running", "done", "failed"]
+    lifecycle_status: str
+    created_at: str
+
+
+class ConfirmationBody(BaseModel):
+    remembered: bool
+    why: str | None = Field(description="Why the name will not be known the next time.")
+
+
+class AdaptAnswer(BaseModel):
+    ok: bool
+    decision_mode: Literal["sent", "resolved", "needs_confirmation", "needs_disambiguation", "contact_not_found"]
+    resolution: ResolutionBody
+    envelope: dict[str, Any] | None
+    delivery: DeliveryBody | None
+    confirmation: ConfirmationBody | None = Field(description="Of a name that was sent to with confirm_send.")
+
+
+class Health(BaseModel):
+    status: Literal["ok", "degraded"]
+    part: str
+    household: str = Field(description="The same for all parts of one household, and for no other's.")
+    loops: list[dict[str, Any]] = Field(default=[], description="Background work that fails just now.")
+
+
+# The service.
 
 
 def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
@@ -205,280 +253,7 @@ def _declare_bearer(document: dict[str, Any]) -> None:
     }
 
 
-# Bodies an adapter answers with.
-
-
-MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
-
-
-class ResolutionBody(BaseModel):
-    resolved: bool
-    matched_alias: str | None
-    match_type: MatchName | None
-    agent_address: str | None
-    score: float | None
-    query_normalized: str
-    why: str
-    candidates: list[CandidateBody]
-    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
-    expires_at: str | None
-
-
-class DeliveryBody(BaseModel):
-    submitted: bool
-    via: Literal["gateway"]
-    intent_id: str
-    status: Literal["accepted", "running", "done", "failed"]
-    lifecycle_status: str
-    created_at: str
-
-
-class ConfirmationBody(BaseModel):
-    remembered: bool
-    why: str | None = Field(description="Why the name will not be known the next time.")
-
-
-class AdaptAnswer(BaseModel):
-    ok: bool
-    decision_mode: Literal["sent", "resolved", "needs_confirmation", "needs_disambiguation", "contact_not_found"]
-    resolution: ResolutionBody
-    envelope: dict[str, Any] | None
-    delivery: DeliveryBody | None
-    confirmation: ConfirmationBody | None = Field(description="Of a name that was sent to with confirm_send.")
-
-
-class Health(BaseModel):
-    status: Literal["ok", "degraded"]
-    part: str
-    household: str = Field(description="The same for all parts of one household, and for no other's.")
-    loops: list[dict[str, Any]] = Field(default=[], description="Background work that fails just now.")
-
-
-# The registry and the gateway for callers inside this process, as one principal.
-
-
-@dataclass(frozen=True, slots=True)
-class Direct:
-    gateway: GatewayParts
-    resolver: Resolver
-    confirmer: Confirmer
-    principal: Principal
-    as_at_first: bool = False
-
-    async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
-        return await self.resolver.resolve(owner_agent, query, input_mode=input_mode)
-
-    async def confirm(
-        self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None
-    ) -> None:
-        asked = Confirmation(
-            owner_agent=owner_agent,
-            query=query,
-            resolution_token=resolution_token,
-            agent_address=agent_address,
-            source=ConfirmSource.CONFIRM_SEND,
-        )
-        await self.confirmer.confirm(asked, by_person=self.principal.is_person)
-
-    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        intent = await submit(self.gateway, self.principal, envelope)
-        return first_receipt(intent) if self.as_at_first else receipt(intent)
-
-
-@dataclass(frozen=True, slots=True)
-class DirectHousehold:
-    """The household of an adapter that runs in its process: the same steps, and no call to our own port."""
-
-    gateway: GatewayParts
-    resolver: Resolver
-    confirmer: Confirmer
-
-    def under(self, caller: Principal, token: str, *, key: str | None = None) -> Direct:
-        """The guard has looked at the token; the key stands in the envelope, and its answer is the first one."""
-        return Direct(self.gateway, self.resolver, self.confirmer, caller, as_at_first=key is not None)
-
-    async def close(self) -> None:
-        """Nothing was opened."""
-
-
-# Files an assistant's host imports, made from the same table as the adapters.
-
-
-_ACTIONS: Final = (
-    (
-        "send_message",
-        False,
-        "Tell or ask somebody something. Sends only when the recipient is certain; otherwise answers with candidates.",
-    ),
-    ("resolve_recipient", True, "Find out whom a name means. Sends nothing."),
-)
-_KNOWN: Final = frozenset({"type", "description", "enum", "format", "properties", "required", "items"})
-_FORMATS: Final = frozenset({"enum", "date-time"})
-
-_INSTRUCTIONS: Final = """\
-# Postroom
-
-Postroom carries messages between the people of this household, its butlers and you.
-
-- Pass a recipient's name exactly as the person said it; never complete or guess it.
-- When an answer says `needs_confirmation` or `needs_disambiguation`, nothing was sent. Show the candidates with their
-  hints, let the person choose, then call again with `confirm_send` and the `resolution_token` of that candidate.
-- When it says `contact_not_found`, tell the person; do not try other spellings on your own.
-- Ask `get_intent_status` what became of a message; the answer of the person is in `result.answer`.
-"""
-
-
-def chatgpt_files(parts: AdapterParts) -> dict[str, str]:
-    """The OpenAPI document of the adapter, ready for a ChatGPT Action."""
-    return {"openapi.json": _json(adapter_app(CHATGPT, parts).openapi())}
-
-
-def gemini_files(parts: AdapterParts, mcp_url: str) -> dict[str, str]:
-    """An extension for Gemini CLI, a configuration for Antigravity, and function declarations for the Gemini API."""
-    headers = {"Authorization": "Bearer ${POSTROOM_TOKEN}"}
-    extension = {
-        "name": "postroom",
-        "version": "1.0.0",
-        "contextFileName": "GEMINI.md",
-        "mcpServers": {"postroom": {"type": "http", "url": mcp_url, "headers": headers, "timeout": 45_000}},
-    }
-    antigravity = {"mcpServers": {"postroom": {"serverUrl": mcp_url, "headers": headers}}}
-    return {
-        "gemini-extension.json": _json(extension),
-        "GEMINI.md": _INSTRUCTIONS,
-        "mcp_config.json": _json(antigravity),
-        "function_declarations.json": _json(function_declarations(GEMINI)),
-        "openapi.json": _json(adapter_app(GEMINI, parts).openapi()),
-    }
-
-
-def function_declarations(face: Face) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "description": description, "parameters": _subset(face.schema(resolving=resolving))}
-        for name, resolving, description in _ACTIONS
-    ]
-
-
-def _subset(schema: dict[str, Any]) -> dict[str, Any]:
-    """The part of JSON Schema that function calling knows."""
-    kept = {name: value for name, value in schema.items() if name in _KNOWN}
-    if kept.get("format") not in (None, *_FORMATS):
-        del kept["format"]
-    if "properties" in kept:
-        kept["properties"] = {name: _subset(value) for name, value in kept["properties"].items()}
-    return kept
-
-
-def _json(document: Any) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-
-
-# The household's registry and gateway, over HTTP, under the token of whoever called the adapter.
-
-
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
-_UNSENT: Final = "the household cannot be reached; nothing was sent"
-_MAYBE_SENT: Final = (
-    "the household did not answer, so the message may have been sent; "
-    "repeat the call with the same idempotency_key, which sends once"
-)
-
-
-class HouseholdClient:
-    """A household in another process: shared connections; `under` gives a view for one caller."""
-
-    def __init__(self, base_url: str) -> None:
-        self._base_url = base_url.rstrip("/")
-        self._session: aiohttp.ClientSession | None = None
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-
-    def under(self, caller: Principal, token: str, *, key: str | None = None) -> CallerClient:
-        """The household looks at the token itself; with the caller's key, a call again is answered as at first."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
-        return CallerClient(self._session, self._base_url, token, key)
-
-
-class CallerClient:
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str, key: str | None) -> None:
-        self._session = session
-        self._base_url = base_url
-        self._headers = {"Authorization": f"Bearer {token}"}
-        self._key = {HEADER: key} if key else {}
-
-    async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
-        body = {"owner_agent": owner_agent, "query": query, "input_mode": str(input_mode)}
-        answer = await self._post("/contacts/resolve", body)
-        try:
-            return read_resolution(answer)
-        except (KeyError, TypeError, ValueError):
-            raise Refused(Code.UPSTREAM_UNAVAILABLE, "the registry's answer could not be read") from None
-
-    async def confirm(
-        self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None
-    ) -> None:
-        body = {
-            "owner_agent": owner_agent,
-            "query": query,
-            "resolution_token": resolution_token,
-            "agent_address": agent_address,
-            "source": "confirm_send",
-        }
-        await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
-
-    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
-        told = {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
-        return {**told, "status": answer.get("legacy_status", answer["status"])}
-
-    async def _post(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        *,
-        if_lost: str = _UNSENT,
-        more_headers: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """`if_lost` is what is known when the request left and no answer of the household's came back."""
-        headers = {**self._headers, **(more_headers or {})}
-        try:
-            async with self._session.post(
-                f"{self._base_url}{path}", json=dict(body), headers=headers, allow_redirects=False
-            ) as response:
-                answer = await response.json()
-                status = response.status
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-            raise Refused(Code.UPSTREAM_UNAVAILABLE, _UNSENT) from None
-        except (aiohttp.ClientError, TimeoutError, ValueError):
-            raise Refused(Code.UPSTREAM_UNAVAILABLE, if_lost) from None
-        if isinstance(answer, dict) and 200 <= status < 300 and answer.get("ok") is True:
-            return answer
-        raise _refusal(status, answer, if_lost)
-
-
-def _refusal(status: int, answer: Any, if_lost: str) -> Refused:
-    """The household's own words and code, when it gave any."""
-    error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict):
-        code = {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status, Code.UPSTREAM_UNAVAILABLE)
-        return Refused(code, if_lost if code is Code.UPSTREAM_UNAVAILABLE else "the household refused the token")
-    try:
-        code = Code(str(error.get("code")))
-    except ValueError:
-        code = Code.UPSTREAM_UNAVAILABLE
-    fields = [
-        FieldError(str(item.get("field")), str(item.get("error")), str(item.get("code")))
-        for item in error.get("fields", [])
-        if isinstance(item, dict)
-    ]
-    return Refused(code, str(error.get("message", "")), fields=fields)
-
-
-# An adapter by itself: everything it needs from the settings of this process.
+# By itself: everything it needs from the settings of this process.
 
 
 def standalone(face: Face) -> FastAPI:

@@ -1,4 +1,4 @@
-"""`/llms.txt`: what a model should know before it calls."""
+"""The one table of fields every face of an adapter is made from: request schema, mapping, declarations, `/llms.txt`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,6 @@ from typing import Any, Final
 
 from postroom.intents.envelope import AssistantCall, intent_type_of
 from postroom.people.model import InputMode
-
-PATH: Final = "/llms.txt"
-
-
-@cache
-def llms_text() -> str:
-    return Path(__file__).with_name("llms.txt").read_text(encoding="utf-8")
-
-
-# One table of fields from which every face of the adapter is made: request schema, mapping, declarations.
-
 
 _ADDRESS: Final = {"type": "string", "minLength": 3, "maxLength": 255}
 
@@ -159,3 +148,13 @@ GEMINI: Final = Face(
     },
 )
 FACES: Final = {face.name: face for face in (CHATGPT, GEMINI)}
+
+
+# What a model should know before it calls.
+
+PATH: Final = "/llms.txt"
+
+
+@cache
+def llms_text() -> str:
+    return Path(__file__).with_name("llms.txt").read_text(encoding="utf-8")

@@ -1,9 +1,8 @@
-"""`postroom connectors`: what an assistant's host needs to know of this household."""
+"""MCP tools with which an assistant finds people, writes to them and reads what they answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import (
     Annotated,
     Any,
@@ -13,72 +12,26 @@ from typing import (
     cast,
 )
 
-import typer
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from postroom.connectors.app import Direct
-from postroom.intents.adapt import Adapter, intent_document
-from postroom.intents.envelope import AssistantCall, refuse
+from postroom.connectors.household import Direct
+from postroom.intents.adapt import Adapter
+from postroom.intents.envelope import AssistantCall, intent_document, refuse
 from postroom.intents.routes import GatewayParts
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import Rule, caller
-from postroom.kernel.running.terminal import Home, Json, say, say_json
 from postroom.kernel.serving.json_door import answered
-from postroom.kernel.values.errors import Code, FieldError, Refused, SettingsError, failure_document
-from postroom.kernel.values.fields import did_you_mean, web_address
+from postroom.kernel.values.errors import Code, FieldError, Refused, failure_document
 from postroom.kernel.values.ids import is_uuid
 from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import InputMode
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
-from postroom.settings import Settings
-from postroom.settings.load import from_process
 
-app = typer.Typer(help="Connect ChatGPT and Gemini.", no_args_is_help=True)
-
-Which = Annotated[str, typer.Argument(help="chatgpt or gemini.")]
-Out = Annotated[Path | None, typer.Option("--out", help="Folder to write into; by default ./postroom-NAME.")]
-Url = Annotated[str, typer.Option("--url", help="Public address of the adapter, https://…")]
-McpUrl = Annotated[str, typer.Option("--mcp-url", help="Public address of the assistants' MCP server.")]
-
-
-@app.command("export")
-def export(
-    which: Which, out: Out = None, url: Url = "", mcp_url: McpUrl = "", home: Home = None, json: Json = False
-) -> None:
-    """Write the files a host imports: an OpenAPI document, an extension manifest, function declarations."""
-    from postroom.connectors.profile import FACES
-
-    settings, _ = from_process({"home": home})
-    if which not in FACES:
-        raise SettingsError(
-            f"There is no connector '{which}'{did_you_mean(which, FACES)} There are {', '.join(FACES)}."
-        )
-    folder = out or Path(f"postroom-{which}")
-    folder.mkdir(parents=True, exist_ok=True)
-    files = _files(which, settings, url, mcp_url)
-    for name, content in files.items():
-        folder.joinpath(name).write_text(content, encoding="utf-8")
-    if json:
-        say_json({"folder": str(folder), "files": sorted(files)})
-        return
-    for name in files:
-        say(str(folder / name))
-
-
-def _files(which: str, settings: Settings, url: str, mcp_url: str) -> dict[str, str]:
-    from postroom.connectors.app import HouseholdClient, adapter_parts, chatgpt_files, gemini_files, own_url
-    from postroom.connectors.profile import CHATGPT, FACES
-
-    api, face = web_address(settings.host, settings.ports.api), FACES[which]
-    parts = adapter_parts(face, settings, HouseholdClient(api), own_url=own_url(face, settings), public_url=url)
-    return chatgpt_files(parts) if face is CHATGPT else gemini_files(parts, mcp_url or f"{api}/mcp")
-
-
-# What the tools for assistants answer.
+# What the tools answer.
 
 
 class Problem(TypedDict):
@@ -132,14 +85,13 @@ class IntentState(TypedDict):
     error: NotRequired[Problem]
 
 
-# MCP tools with which an assistant finds people, writes to them and reads what they answer.
-
+# The tools.
 
 Name = Annotated[
     str,
     Field(min_length=1, max_length=255, description="As the person said it, in any language"),
 ]
-Behalf = Annotated[str | None, Field(max_length=255, description="Agent address you speak for; your own by default")]
+_Behalf = Annotated[str | None, Field(max_length=255, description="Agent address you speak for; your own by default")]
 Mode = Annotated[Literal["text", "voice"], Field(description="voice when the person spoke")]
 
 _ARGUMENTS: Final = {
@@ -152,7 +104,7 @@ _ARGUMENTS: Final = {
     "payload.workflow.params": "macro_params",
 }
 
-RESOLVE: Final = """\
+_RESOLVE: Final = """\
 Find out whom a name means, without sending anything.
 
 `decision_mode` is `resolved` (certain), `needs_confirmation` (one uncertain match), `needs_disambiguation` (several) \
@@ -194,7 +146,7 @@ def add_tools(server: MCPServer[Any], parts: AssistantParts) -> dict[str, Rule]:
 def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
     @answered(failure_document)
     async def resolve_contact(
-        context: Context[Any, Any], name: Name, on_behalf_of: Behalf = None, input_mode: Mode = "text"
+        context: Context[Any, Any], name: Name, on_behalf_of: _Behalf = None, input_mode: Mode = "text"
     ) -> DecisionAnswer:
         principal = caller(context, parts.verifier)
         _check_texts(name=name)
@@ -207,7 +159,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         context: Context[Any, Any],
         name: Name,
         resolution_token: Annotated[str, Field(min_length=8, max_length=128)],
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
     ) -> ConfirmedAnswer:
         """Remember whom the person meant by a name; call it only after the person has chosen among the candidates."""
         principal = caller(context, parts.verifier)
@@ -223,7 +175,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         }
 
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    server.add_tool(resolve_contact, description=RESOLVE, annotations=reading)
+    server.add_tool(resolve_contact, description=_RESOLVE, annotations=reading)
     server.add_tool(
         confirm_recipient,
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
@@ -244,7 +196,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         idempotency_key: Annotated[str | None, Field(min_length=8, max_length=128)] = None,
         macro_id: Annotated[str | None, Field(max_length=255)] = None,
         macro_params: dict[str, Any] | None = None,
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
         input_mode: Mode = "text",
     ) -> DecisionAnswer:
         principal = caller(context, parts.verifier)
@@ -291,7 +243,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         status: Annotated[Literal["pending", "active", "done"] | None, Field(description="all by default")] = None,
         cursor: Annotated[str | None, Field(max_length=64, description="next_cursor of the page before")] = None,
         limit: Annotated[int, Field(ge=1, le=50)] = 20,
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
     ) -> InboxListing:
         """What was asked of the person you act for, what that person asked others, and the answers; newest first."""
         principal = caller(context, parts.verifier)
@@ -304,7 +256,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         context: Context[Any, Any],
         thread_id: Annotated[str, Field(max_length=64)],
         message: Annotated[str, Field(min_length=1, max_length=5000)],
-        on_behalf_of: Behalf = None,
+        on_behalf_of: _Behalf = None,
     ) -> IntentState:
         """Answer a thread of the inbox that was put to the person you act for, in that person's words."""
         principal = caller(context, parts.verifier)
@@ -314,7 +266,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
 
     @answered(failure_document)
     async def get_intent_status(
-        context: Context[Any, Any], intent_id: Annotated[str, Field(max_length=64)], on_behalf_of: Behalf = None
+        context: Context[Any, Any], intent_id: Annotated[str, Field(max_length=64)], on_behalf_of: _Behalf = None
     ) -> IntentState:
         """What became of a message: accepted, running, done or failed; `result.answer` is what the person answered."""
         principal = caller(context, parts.verifier)

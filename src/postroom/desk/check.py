@@ -12,7 +12,8 @@ from pathlib import Path
 
 from postroom.desk.asks.asking import HouseholdAddress
 from postroom.desk.desk import WindowProcess
-from postroom.desk.look import System, ThisSystem, Who, palette_for, player
+from postroom.desk.history import Who
+from postroom.desk.look import System, ThisSystem, palette_for, player
 from postroom.desk.model import DEFAULT_TITLE, PopupEnding, PopupOutcome, PopupSettings, Sheet, answer
 from postroom.kernel.values.json import strict_json
 

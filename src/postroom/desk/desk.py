@@ -1,4 +1,4 @@
-"""The window's process, seen from the server."""
+"""One popup at a time: opens it, waits for the person, keeps what was said."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 from postroom.desk import model as wire
-from postroom.desk.history import ConversationLog
-from postroom.desk.look import Chimes, System, ThisSystem, Who, palette_for
+from postroom.desk.drafts import discard, folder_for, give_turn_back, prune, screen_is_free, take_turn
+from postroom.desk.history import ConversationLog, Who
+from postroom.desk.look import Chimes, System, ThisSystem, palette_for
 from postroom.desk.model import REPLY_LIMIT, PopupEnding, PopupOutcome, PopupQuestion, PopupSettings, Sheet
 from postroom.kernel.values.ids import IdMint, to_us
+
+# The window's process, seen from the server.
 
 _CLOSE_SECONDS = 2.0
 
@@ -90,8 +91,7 @@ class WindowProcess:
             self._process.kill()
 
 
-# One popup at a time: opens it, waits for the person, keeps what was said.
-
+# The desk.
 
 logger = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class Desk:
 
     def is_free(self) -> bool:
         """Whether no popup has the screen, of this server or of another one."""
-        return not self._calling and is_free(self._settings.turn)
+        return not self._calling and screen_is_free(self._settings.turn)
 
     async def show(self, sheet_for: SheetFor) -> PopupEnding:
         """What is not a call and so takes no call's place: REPLACED at once unless the screen is free."""
@@ -193,7 +193,7 @@ class Desk:
             await asyncio.to_thread(popup.process.show, sheet)
             failure = await self._appearance_of(popup)
             if failure:
-                give_back(self._settings.turn, popup.token)
+                give_turn_back(self._settings.turn, popup.token)
             return failure or await then(popup, sheet)
         except BaseException:
             popup.process.close()
@@ -243,7 +243,7 @@ class Desk:
     def _take_turn(self, token: str) -> None:
         """Where nothing can be written, popups of other servers are left alone."""
         try:
-            take(self._settings.turn, token)
+            take_turn(self._settings.turn, token)
         except OSError as error:
             logger.warning("the desk's own folder cannot be written: %s", error.strerror)
 
@@ -308,96 +308,3 @@ class Desk:
         except OSError as error:
             logger.warning("the conversation log cannot be written: %s", error.strerror)
             return conversation
-
-
-# Text that was typed and not yet submitted, one file per popup.
-
-
-KEPT = 50
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyDraft:
-    file: Path
-    text: str = field(repr=False)
-
-
-def folder_for(drafts: Path, project_path: str, project: str) -> Path:
-    """Each project has its own drafts; nothing typed for one is offered in another."""
-    import hashlib  # the window's process never needs it and should start fast
-
-    return drafts / hashlib.sha256(f"{project_path}\0{project}".encode()).hexdigest()[:16]
-
-
-def save(file: Path, text: str) -> None:
-    """Whole or not at all, for the owner's eyes only; an empty text leaves no file."""
-    if not text.strip():
-        discard(file)
-        return
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = file.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        json.dump({"text": text}, stream)
-    fresh.replace(file)
-
-
-def discard(file: Path) -> None:
-    with contextlib.suppress(OSError):
-        file.unlink()
-
-
-def waiting(folder: Path) -> list[ReplyDraft]:
-    """Newest first; names are time-ordered. A file that cannot be read is left alone."""
-    found = []
-    for file in sorted(folder.glob("*.json"), reverse=True):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            found.append(ReplyDraft(file=file, text=str(json.loads(file.read_text(encoding="utf-8"))["text"])))
-    return found
-
-
-def prune(folder: Path) -> None:
-    for file in sorted(folder.glob("*.json"), reverse=True)[KEPT:]:
-        discard(file)
-
-
-# Whose turn it is on this screen: the newest popup's, whichever server opened it.
-
-
-_SILENT_SECONDS: Final = 5.0  # a window keeps its turn alive every second
-
-
-def take(file: Path, token: str) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = file.with_name(f"{file.name}.{token}")
-    fresh.write_text(token, encoding="ascii")
-    fresh.replace(file)
-
-
-def is_over(file: Path, token: str) -> bool:
-    """A turn ends only when someone else has taken it; a missing file means nobody has."""
-    try:
-        return file.read_text(encoding="ascii") != token
-    except OSError:
-        return False
-
-
-def keep(file: Path, token: str) -> None:
-    """Says that the window is still there."""
-    if not is_over(file, token):
-        with contextlib.suppress(OSError):
-            os.utime(file)
-
-
-def give_back(file: Path, token: str) -> None:
-    if not is_over(file, token):
-        with contextlib.suppress(OSError):
-            os.utime(file, (0, 0))
-
-
-def is_free(file: Path) -> bool:
-    """No window is there, or the last one has not been heard of for a while."""
-    try:
-        return time.time() - file.stat().st_mtime > _SILENT_SECONDS
-    except OSError:
-        return True

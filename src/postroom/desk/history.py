@@ -1,4 +1,4 @@
-"""Which log lines belong to the conversation that is going on, and how they are shown."""
+"""The conversation log shared with VoiceMode and other desks: its lines, its files, and how they are shown."""
 
 from __future__ import annotations
 
@@ -8,69 +8,129 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
 from random import Random
 from string import Template
 from typing import Any
 
-from postroom.desk.look import Who
 
-GAP = timedelta(minutes=5)
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+class Who(StrEnum):
+    PERSON = "stt"
+    ASSISTANT = "tts"
+
+
+# One line: how it is written and what it must not be.
+
+_NEWEST_VERSION = 4
+_OLDEST_VERSION = 3
+LINE_BYTES = 980
+"""The longest last line that VoiceMode still finds: it looks for it in the last 1,024 bytes of the file."""
+
+_PERSON_TYPES = frozenset({"stt", "notify_in"})
+_SILENCE = frozenset({"", "[no speech detected]", "[empty]"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ConversationRecord:
+    version: int
+    timestamp: datetime
+    conversation_id: str
     who: Who
     text: str = field(repr=False)
+    project_path: str
+    part: int = 1
+    parts: int = 1
+
+    @property
+    def silent(self) -> bool:
+        return self.text.strip() in _SILENCE
 
 
-def conversation_id(records: Sequence[ConversationRecord], *, project_path: str, now: datetime, dice: Random) -> str:
-    """The id of the newest record of this project if it is fresh enough, otherwise a new one."""
-    for record in reversed(records):
-        if record.project_path == project_path:
-            if now - record.timestamp < GAP:
-                return record.conversation_id
+def encode(record: ConversationRecord) -> bytes:
+    """ASCII only: a reader that cuts the file at a byte must never meet half a character."""
+    metadata: dict[str, Any] = {
+        "voice_mode_version": "postroom",
+        "provider": "popup",
+        "transport": "notify",
+        "mode": "notify",
+    }
+    if record.parts > 1:
+        metadata |= {"part": record.part, "parts": record.parts}
+    line = {
+        "version": record.version,
+        "timestamp": record.timestamp.isoformat(timespec="microseconds"),
+        "conversation_id": record.conversation_id,
+        "type": record.who.value,
+        "text": record.text,
+        "project_path": record.project_path,
+        "metadata": metadata,
+    }
+    return json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n"
+
+
+def decode(line: bytes) -> ConversationRecord | None:
+    """None for a line that is not a complete record."""
+    try:
+        raw = json.loads(line)
+        timestamp = datetime.fromisoformat(raw["timestamp"])
+        metadata = raw.get("metadata") or {}
+        return ConversationRecord(
+            version=int(raw.get("version", _OLDEST_VERSION)),
+            timestamp=timestamp if timestamp.tzinfo else timestamp.astimezone(),
+            conversation_id=str(raw["conversation_id"]),
+            who=Who.PERSON if raw["type"] in _PERSON_TYPES else Who.ASSISTANT,
+            text=str(raw["text"]),
+            project_path=str(raw.get("project_path", "")),
+            part=_count(metadata, "part"),
+            parts=_count(metadata, "parts"),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _count(metadata: Mapping[str, Any], name: str) -> int:
+    value = metadata.get(name)
+    return value if isinstance(value, int) and value > 0 else 1
+
+
+def split(record: ConversationRecord) -> tuple[ConversationRecord, ...]:
+    """As one line when it is short enough to end the file with, otherwise as a head and a short tail."""
+    if len(encode(record)) <= LINE_BYTES:
+        return (record,)
+    cut = _tail_start(record)
+    return tuple(
+        ConversationRecord(
+            version=record.version,
+            timestamp=record.timestamp,
+            conversation_id=record.conversation_id,
+            who=record.who,
+            text=text,
+            project_path=record.project_path,
+            part=part,
+            parts=2,
+        )
+        for part, text in ((1, record.text[:cut]), (2, record.text[cut:]))
+    )
+
+
+def _tail_start(record: ConversationRecord) -> int:
+    """As far to the left as the tail's line allows; everything else goes into the head."""
+    frame = len(encode(ConversationRecord(**_fields(record) | {"text": "", "part": 2, "parts": 2})))
+    room, start = LINE_BYTES - frame, len(record.text)
+    while start > 0:
+        room -= len(json.dumps(record.text[start - 1])) - 2
+        if room < 0:
             break
-    return f"conv_{now:%Y%m%d_%H%M%S}_" + "".join(dice.choices(_ALPHABET, k=6))
+        start -= 1
+    return start
 
 
-def joined(records: Sequence[ConversationRecord]) -> list[ConversationRecord]:
-    """A long text that was logged in two parts, as one again."""
-    whole: list[ConversationRecord] = []
-    for record in records:
-        last = whole[-1] if whole else None
-        if record.part > 1 and last is not None and last.who == record.who and last.part == record.part - 1:
-            whole[-1] = replace(last, text=last.text + record.text, part=record.part)
-        else:
-            whole.append(record)
-    return whole
+def _fields(record: ConversationRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in ConversationRecord.__slots__}
 
 
-def history(records: Sequence[ConversationRecord], *, project_path: str, limit: int) -> tuple[Line, ...]:
-    """
-    The last exchanges of this project, spoken or typed.
-
-    Chosen by project rather than by id: an assistant may work for longer than
-    a conversation lasts, and a VoiceMode that has been running for long keeps
-    its own id next to ours.
-    """
-    mine = [record for record in joined(records) if record.project_path == project_path and not record.silent]
-    mine.sort(key=lambda record: record.timestamp)
-    lines = [Line(who=record.who, text=record.text) for record in mine]
-    return tuple(lines[_start_of_last(lines, limit) :])
-
-
-def _start_of_last(lines: Sequence[Line], limit: int) -> int:
-    """Each message of the assistant begins an exchange, whether or not it was answered."""
-    if limit == 0:
-        return len(lines)
-    starts = [index for index, line in enumerate(lines) if index == 0 or line.who is Who.ASSISTANT]
-    return starts[-limit] if len(starts) > limit else 0
-
-
-# The conversation log on disk, shared with VoiceMode and with other desks.
-
+# The log on disk.
 
 try:
     import fcntl
@@ -131,8 +191,8 @@ def _records(file: Path) -> Iterator[ConversationRecord]:
 
 def _version(records: list[ConversationRecord]) -> int:
     """What VoiceMode writes here now, as far as we know that version."""
-    newest = records[-1].version if records else OLDEST_VERSION
-    return min(max(newest, OLDEST_VERSION), NEWEST_VERSION)
+    newest = records[-1].version if records else _OLDEST_VERSION
+    return min(max(newest, _OLDEST_VERSION), _NEWEST_VERSION)
 
 
 def _line_break(file: Path) -> bytes:
@@ -154,120 +214,63 @@ def _locked(file: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-# One line of VoiceMode's conversation log: how it is written and what it must not be.
+# Which lines belong to the conversation that is going on, and how they are shown.
 
-
-NEWEST_VERSION = 4
-OLDEST_VERSION = 3
-LINE_BYTES = 980
-"""The longest last line that VoiceMode still finds: it looks for it in the last 1,024 bytes of the file."""
-
-
-_PERSON_TYPES = frozenset({"stt", "notify_in"})
-_SILENCE = frozenset({"", "[no speech detected]", "[empty]"})
+GAP = timedelta(minutes=5)
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationRecord:
-    version: int
-    timestamp: datetime
-    conversation_id: str
+class Line:
     who: Who
     text: str = field(repr=False)
-    project_path: str
-    part: int = 1
-    parts: int = 1
-
-    @property
-    def silent(self) -> bool:
-        return self.text.strip() in _SILENCE
 
 
-def encode(record: ConversationRecord) -> bytes:
-    """ASCII only: a reader that cuts the file at a byte must never meet half a character."""
-    metadata: dict[str, Any] = {
-        "voice_mode_version": "postroom",
-        "provider": "popup",
-        "transport": "notify",
-        "mode": "notify",
-    }
-    if record.parts > 1:
-        metadata |= {"part": record.part, "parts": record.parts}
-    line = {
-        "version": record.version,
-        "timestamp": record.timestamp.isoformat(timespec="microseconds"),
-        "conversation_id": record.conversation_id,
-        "type": record.who.value,
-        "text": record.text,
-        "project_path": record.project_path,
-        "metadata": metadata,
-    }
-    return json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n"
-
-
-def decode(line: bytes) -> ConversationRecord | None:
-    """None for a line that is not a complete record."""
-    try:
-        raw = json.loads(line)
-        timestamp = datetime.fromisoformat(raw["timestamp"])
-        metadata = raw.get("metadata") or {}
-        return ConversationRecord(
-            version=int(raw.get("version", OLDEST_VERSION)),
-            timestamp=timestamp if timestamp.tzinfo else timestamp.astimezone(),
-            conversation_id=str(raw["conversation_id"]),
-            who=Who.PERSON if raw["type"] in _PERSON_TYPES else Who.ASSISTANT,
-            text=str(raw["text"]),
-            project_path=str(raw.get("project_path", "")),
-            part=_count(metadata, "part"),
-            parts=_count(metadata, "parts"),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _count(metadata: Mapping[str, Any], name: str) -> int:
-    value = metadata.get(name)
-    return value if isinstance(value, int) and value > 0 else 1
-
-
-def split(record: ConversationRecord) -> tuple[ConversationRecord, ...]:
-    """As one line when it is short enough to end the file with, otherwise as a head and a short tail."""
-    if len(encode(record)) <= LINE_BYTES:
-        return (record,)
-    cut = _tail_start(record)
-    return tuple(
-        ConversationRecord(
-            version=record.version,
-            timestamp=record.timestamp,
-            conversation_id=record.conversation_id,
-            who=record.who,
-            text=text,
-            project_path=record.project_path,
-            part=part,
-            parts=2,
-        )
-        for part, text in ((1, record.text[:cut]), (2, record.text[cut:]))
-    )
-
-
-def _tail_start(record: ConversationRecord) -> int:
-    """As far to the left as the tail's line allows; everything else goes into the head."""
-    frame = len(encode(ConversationRecord(**_fields(record) | {"text": "", "part": 2, "parts": 2})))
-    room, start = LINE_BYTES - frame, len(record.text)
-    while start > 0:
-        room -= len(json.dumps(record.text[start - 1])) - 2
-        if room < 0:
+def conversation_id(records: Sequence[ConversationRecord], *, project_path: str, now: datetime, dice: Random) -> str:
+    """The id of the newest record of this project if it is fresh enough, otherwise a new one."""
+    for record in reversed(records):
+        if record.project_path == project_path:
+            if now - record.timestamp < GAP:
+                return record.conversation_id
             break
-        start -= 1
-    return start
+    return f"conv_{now:%Y%m%d_%H%M%S}_" + "".join(dice.choices(_ALPHABET, k=6))
 
 
-def _fields(record: ConversationRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in ConversationRecord.__slots__}
+def joined(records: Sequence[ConversationRecord]) -> list[ConversationRecord]:
+    """A long text that was logged in two parts, as one again."""
+    whole: list[ConversationRecord] = []
+    for record in records:
+        last = whole[-1] if whole else None
+        if record.part > 1 and last is not None and last.who == record.who and last.part == record.part - 1:
+            whole[-1] = replace(last, text=last.text + record.text, part=record.part)
+        else:
+            whole.append(record)
+    return whole
+
+
+def history(records: Sequence[ConversationRecord], *, project_path: str, limit: int) -> tuple[Line, ...]:
+    """
+    The last exchanges of this project, spoken or typed.
+
+    Chosen by project rather than by id: an assistant may work for longer than
+    a conversation lasts, and a VoiceMode that has been running for long keeps
+    its own id next to ours.
+    """
+    mine = [record for record in joined(records) if record.project_path == project_path and not record.silent]
+    mine.sort(key=lambda record: record.timestamp)
+    lines = [Line(who=record.who, text=record.text) for record in mine]
+    return tuple(lines[_start_of_last(lines, limit) :])
+
+
+def _start_of_last(lines: Sequence[Line], limit: int) -> int:
+    """Each message of the assistant begins an exchange, whether or not it was answered."""
+    if limit == 0:
+        return len(lines)
+    starts = [index for index, line in enumerate(lines) if index == 0 or line.who is Who.ASSISTANT]
+    return starts[-limit] if len(starts) > limit else 0
 
 
 # Where VoiceMode keeps its files, found by VoiceMode's own rules.
-
 
 _VARIABLE = "VOICEMODE_BASE_DIR"
 

@@ -1,4 +1,4 @@
-"""How a popup can end, and the sentence each end is answered with."""
+"""A desk's words: what a caller asks, how a popup can end, what goes to the window, and what a desk may be told."""
 
 from __future__ import annotations
 
@@ -14,71 +14,7 @@ from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import unknown_argument
 from postroom.settings import Secret, Settings
 
-
-class PopupOutcome(StrEnum):
-    SUBMITTED = "submitted"
-    EMPTY = "empty"
-    DISPLAYED = "displayed"
-    CANCELLED = "cancelled"
-    DECLINED = "declined"
-    """The person would rather not answer, and said so."""
-    DISMISSED = "dismissed"
-    TIMEOUT = "timeout"
-    REPLACED = "replaced"
-    HEADLESS = "headless"
-    NO_TOOLKIT = "no_toolkit"
-    CRASHED = "crashed"
-
-
-FAILURES = frozenset({PopupOutcome.HEADLESS, PopupOutcome.NO_TOOLKIT, PopupOutcome.CRASHED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PopupEnding:
-    outcome: PopupOutcome
-    text: str = ""
-    chosen: tuple[str, ...] = ()
-    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"Ending(outcome={self.outcome.value!r}, text=***)"
-
-    @property
-    def reply(self) -> str:
-        """Chosen options one per line, then what was typed, exactly as it was typed."""
-        return "\n".join([*self.chosen, *([self.text] if self.text.strip() or not self.chosen else [])])
-
-
-def answer(ending: PopupEnding, timeout_seconds: float | None = None) -> str:
-    match ending.outcome:
-        case PopupOutcome.SUBMITTED:
-            return f"User response: {ending.reply}"
-        case PopupOutcome.EMPTY:
-            return "User submitted empty response"
-        case PopupOutcome.DISPLAYED:
-            return "✓ Message displayed successfully"
-        case PopupOutcome.CANCELLED | PopupOutcome.DECLINED:
-            return "User cancelled the popup"
-        case PopupOutcome.DISMISSED:
-            return "User dismissed the popup"
-        case PopupOutcome.TIMEOUT:
-            return f"No response within {timeout_seconds:.15g}s timeout"
-        case PopupOutcome.REPLACED:
-            return "User cancelled or dismissed the popup"
-        case PopupOutcome.HEADLESS:
-            return "Error: Cannot display popup - no display available. This feature requires a graphical environment."
-        case PopupOutcome.NO_TOOLKIT:
-            return (
-                "Error: Cannot display popup - Python's tkinter is not installed (on Debian: apt install python3-tk)."
-            )
-        case PopupOutcome.CRASHED:
-            return "Error: The popup window failed before it was answered. What was typed is kept for the next popup."
-        case _ as never:
-            assert_never(never)
-
-
 # What a caller of `notify` asks for, checked field by field.
-
 
 MESSAGE_LIMIT = 10_000
 REPLY_LIMIT = 10_000
@@ -177,55 +113,70 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "project": _text,
 }
 
-# What the desk may be told from outside.
+
+# How a popup can end, and the sentence each end is answered with.
 
 
-DEFAULT_PORT = 40105
-_NO_TOKEN = Secret("")
+class PopupOutcome(StrEnum):
+    SUBMITTED = "submitted"
+    EMPTY = "empty"
+    DISPLAYED = "displayed"
+    CANCELLED = "cancelled"
+    DECLINED = "declined"
+    """The person would rather not answer, and said so."""
+    DISMISSED = "dismissed"
+    TIMEOUT = "timeout"
+    REPLACED = "replaced"
+    HEADLESS = "headless"
+    NO_TOOLKIT = "no_toolkit"
+    CRASHED = "crashed"
+
+
+FAILURES = frozenset({PopupOutcome.HEADLESS, PopupOutcome.NO_TOOLKIT, PopupOutcome.CRASHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PopupSettings:
-    home: Path
-    voicemode: Path
-    """VoiceMode's base folder, whose conversation log the desk shares."""
-    project_path: str
-    history_limit: int = 5
-    """Exchanges of the running conversation shown above the message."""
-    show_seconds: float = 10.0
-    """A display that has not shown the window by then does not answer."""
-    display_only_seconds: float = 10.0
-    """How long a message without a question stays, unless the call says otherwise."""
-    typing_grace_seconds: float = 10.0
-    progress_seconds: float = 10.0
-    silence_seconds: float = 60.0
-    """A window that has not given a sign of life for so long hangs."""
-    questions: bool = True
-    """Whether the household's open questions are shown here."""
-    settle_seconds: float = 1.0
-    """Keys meant for another window must not answer a question that has only just come up."""
-    token: Secret = _NO_TOKEN
-    """Over HTTP, what a client must bear."""
+class PopupEnding:
+    outcome: PopupOutcome
+    text: str = ""
+    chosen: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Ending(outcome={self.outcome.value!r}, text=***)"
 
     @property
-    def drafts(self) -> Path:
-        return self.home / "desk" / "drafts"
-
-    @property
-    def turn(self) -> Path:
-        return self.home / "desk" / "turn"
+    def reply(self) -> str:
+        """Chosen options one per line, then what was typed, exactly as it was typed."""
+        return "\n".join([*self.chosen, *([self.text] if self.text.strip() or not self.chosen else [])])
 
 
-def from_settings(
-    settings: Settings, environ: Mapping[str, str], *, working_directory: Path, user_home: Path
-) -> PopupSettings:
-    """The household's settings, and VoiceMode's own word on where its log is."""
-    return PopupSettings(
-        home=settings.home,
-        voicemode=voicemode_directory(environ, working_directory=working_directory, user_home=user_home),
-        project_path=str(working_directory),
-        **dict(settings.desk),
-    )
+def answer(ending: PopupEnding, timeout_seconds: float | None = None) -> str:
+    match ending.outcome:
+        case PopupOutcome.SUBMITTED:
+            return f"User response: {ending.reply}"
+        case PopupOutcome.EMPTY:
+            return "User submitted empty response"
+        case PopupOutcome.DISPLAYED:
+            return "✓ Message displayed successfully"
+        case PopupOutcome.CANCELLED | PopupOutcome.DECLINED:
+            return "User cancelled the popup"
+        case PopupOutcome.DISMISSED:
+            return "User dismissed the popup"
+        case PopupOutcome.TIMEOUT:
+            return f"No response within {timeout_seconds:.15g}s timeout"
+        case PopupOutcome.REPLACED:
+            return "User cancelled or dismissed the popup"
+        case PopupOutcome.HEADLESS:
+            return "Error: Cannot display popup - no display available. This feature requires a graphical environment."
+        case PopupOutcome.NO_TOOLKIT:
+            return (
+                "Error: Cannot display popup - Python's tkinter is not installed (on Debian: apt install python3-tk)."
+            )
+        case PopupOutcome.CRASHED:
+            return "Error: The popup window failed before it was answered. What was typed is kept for the next popup."
+        case _ as never:
+            assert_never(never)
 
 
 # What the server and the window's process say to each other: one JSON object per line.
@@ -311,3 +262,53 @@ def decode_sheet(line: bytes | str) -> Sheet:
 def _field(raw: dict[str, Any]) -> FormField:
     choices = tuple((value, label) for value, label in raw["choices"])
     return FormField(**raw | {"choices": choices, "value": tuple(raw["value"])})
+
+
+# What the desk may be told from outside.
+
+DEFAULT_PORT = 40105
+_NO_TOKEN = Secret("")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopupSettings:
+    home: Path
+    voicemode: Path
+    """VoiceMode's base folder, whose conversation log the desk shares."""
+    project_path: str
+    history_limit: int = 5
+    """Exchanges of the running conversation shown above the message."""
+    show_seconds: float = 10.0
+    """A display that has not shown the window by then does not answer."""
+    display_only_seconds: float = 10.0
+    """How long a message without a question stays, unless the call says otherwise."""
+    typing_grace_seconds: float = 10.0
+    progress_seconds: float = 10.0
+    silence_seconds: float = 60.0
+    """A window that has not given a sign of life for so long hangs."""
+    questions: bool = True
+    """Whether the household's open questions are shown here."""
+    settle_seconds: float = 1.0
+    """Keys meant for another window must not answer a question that has only just come up."""
+    token: Secret = _NO_TOKEN
+    """Over HTTP, what a client must bear."""
+
+    @property
+    def drafts(self) -> Path:
+        return self.home / "desk" / "drafts"
+
+    @property
+    def turn(self) -> Path:
+        return self.home / "desk" / "turn"
+
+
+def from_settings(
+    settings: Settings, environ: Mapping[str, str], *, working_directory: Path, user_home: Path
+) -> PopupSettings:
+    """The household's settings, and VoiceMode's own word on where its log is."""
+    return PopupSettings(
+        home=settings.home,
+        voicemode=voicemode_directory(environ, working_directory=working_directory, user_home=user_home),
+        project_path=str(working_directory),
+        **dict(settings.desk),
+    )

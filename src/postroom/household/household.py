@@ -18,10 +18,9 @@ from postroom.butlers.daemon import NO_REMINDERS, Butler
 from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.server import add_core_tools, build_server, core_rules
 from postroom.butlers.sessions import Sessions
 from postroom.butlers.switchboard import RULES, add_switchboard_tools
-from postroom.butlers.tools import add_route_tool
+from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
 from postroom.connectors.tools import add_tools
 from postroom.delivery.plane import Plane
 from postroom.household.peers import Peers, RoutesOverWire, messenger_door, switchboard_door

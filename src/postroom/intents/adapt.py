@@ -1,13 +1,13 @@
-"""As whom a caller acts, and whether it may answer."""
+"""What an assistant passed on becomes an intent: who acts, who is meant, and the one engine that decides and sends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from postroom.intents.envelope import AssistantCall, build_envelope
-from postroom.intents.model import APPROVAL, RECEIPT, AgentIntent, IntentEvent, IntentStatus
+from postroom.intents.model import APPROVAL, AgentIntent
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
@@ -51,13 +51,13 @@ def check_may_answer(intent: AgentIntent, acting: Acting) -> None:
     """Raises Refused for a caller this was not put to, for the one that asked, and for a program that would decide."""
     if acting.agent not in intent.asked and not acting.anyone:
         raise Refused(Code.POLICY_DENIED, "only somebody this was put to can answer it")
-    if asked_it(intent, acting):
+    if _asked_it(intent, acting):
         raise Refused(Code.POLICY_DENIED, "the caller that asked this cannot answer it")
     if intent.macro_id == APPROVAL and not acting.by_person:
         raise Refused(Code.POLICY_DENIED, "only a person can decide this")
 
 
-def asked_it(intent: AgentIntent, acting: Acting) -> bool:
+def _asked_it(intent: AgentIntent, acting: Acting) -> bool:
     """
     Whether this caller asked, itself or in the sender's name.
 
@@ -69,7 +69,93 @@ def asked_it(intent: AgentIntent, acting: Acting) -> bool:
     return not acting.by_person and intent.from_agent in acting.own | {acting.agent}
 
 
-# The one engine behind every assistant: find the recipient, decide, send.
+# Who stands behind an agent address: a person, a butler, or an agent that fetches its own post.
+
+
+@dataclass(frozen=True, slots=True)
+class PersonTarget:
+    agent: str
+    channel: str
+    address: str
+    proved: bool = False  # only who has proved their address decides anything
+
+
+@dataclass(frozen=True, slots=True)
+class ButlerTarget:
+    agent: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTarget:
+    """Nothing is sent: the agent reads its inbox or its stream."""
+
+    agent: str
+
+
+Target = PersonTarget | ButlerTarget | AgentTarget
+
+
+class Contacts(Protocol):
+    async def by_address(self, owner_agent: str, agent_address: str) -> Record | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    contacts: Contacts
+    household: HouseholdPeople
+    butlers: frozenset[str]
+    channels: frozenset[str]
+
+    async def find(self, sender: str, address: str) -> Target:
+        """Within the sender's own book; raises Refused for somebody who cannot exist."""
+        if address == HOUSEHOLD_OWNER:
+            return await self._owner()
+        contact = await self.contacts.by_address(book_of(sender), address)
+        if contact is not None and (person := self._person(contact)):
+            return person
+        if (name := butler_name(address)) is not None:
+            if name not in self.butlers:
+                raise Refused(Code.AGENT_NOT_FOUND, "this household has no butler of that name")
+            return ButlerTarget(address, name)
+        if address.startswith(CONTACT_PREFIX) and contact is None:
+            raise Refused(Code.AGENT_NOT_FOUND, "no contact in the sender's book has this address")
+        return AgentTarget(address)
+
+    async def is_person(self, sender: str, address: str) -> bool:
+        """The owner, a user, or a contact in the sender's own book."""
+        if address == HOUSEHOLD_OWNER or address.startswith(USER_PREFIX):
+            return True
+        if butler_name(address) is not None:
+            return False
+        return await self.contacts.by_address(book_of(sender), address) is not None
+
+    async def display_name(self, sender: str, viewer_book: str) -> str:
+        if sender == HOUSEHOLD_OWNER:
+            owner = await self.household.owner_person()
+            return owner.name if owner else "the household's owner"
+        contact = await self.contacts.by_address(viewer_book, sender)
+        return contact.name if contact else sender.removeprefix(BUTLER_PREFIX)
+
+    async def _owner(self) -> Target:
+        owner = await self.household.owner_person()
+        return (self._person(owner) if owner else None) or AgentTarget(HOUSEHOLD_OWNER)
+
+    def _person(self, record: Record) -> PersonTarget | None:
+        """Where the person is tried first; on a channel that is not set up the delivery says so."""
+        usable = [one for one in record.addresses if one.channel in self.channels]
+        first = next(iter([*usable, *record.addresses]), None)
+        if first is None:
+            return None
+        return PersonTarget(record.agent_address, first.channel, first.address, first.verified_at_us is not None)
+
+
+def book_of(agent: str) -> str:
+    """Butlers have no book of their own: they use the household's."""
+    return HOUSEHOLD_OWNER if butler_name(agent) is not None else agent
+
+
+# The engine: find the recipient, decide, send.
 
 
 class RegistryPort(Protocol):
@@ -174,163 +260,4 @@ def _answer(
         "envelope": dict(envelope) if envelope is not None else None,
         "delivery": {"submitted": True, "via": "gateway", **receipt} if receipt is not None else None,
         "confirmation": confirmation,
-    }
-
-
-# Who stands behind an agent address: a person, a butler, or an agent that fetches its own post.
-
-
-@dataclass(frozen=True, slots=True)
-class PersonTarget:
-    agent: str
-    channel: str
-    address: str
-    proved: bool = False  # only who has proved their address decides anything
-
-
-@dataclass(frozen=True, slots=True)
-class ButlerTarget:
-    agent: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTarget:
-    """Nothing is sent: the agent reads its inbox or its stream."""
-
-    agent: str
-
-
-Target = PersonTarget | ButlerTarget | AgentTarget
-
-
-class Contacts(Protocol):
-    async def by_address(self, owner_agent: str, agent_address: str) -> Record | None: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Directory:
-    contacts: Contacts
-    household: HouseholdPeople
-    butlers: frozenset[str]
-    channels: frozenset[str]
-
-    async def find(self, sender: str, address: str) -> Target:
-        """Within the sender's own book; raises Refused for somebody who cannot exist."""
-        if address == HOUSEHOLD_OWNER:
-            return await self._owner()
-        contact = await self.contacts.by_address(book_of(sender), address)
-        if contact is not None and (person := self._person(contact)):
-            return person
-        if (name := butler_name(address)) is not None:
-            if name not in self.butlers:
-                raise Refused(Code.AGENT_NOT_FOUND, "this household has no butler of that name")
-            return ButlerTarget(address, name)
-        if address.startswith(CONTACT_PREFIX) and contact is None:
-            raise Refused(Code.AGENT_NOT_FOUND, "no contact in the sender's book has this address")
-        return AgentTarget(address)
-
-    async def is_person(self, sender: str, address: str) -> bool:
-        """The owner, a user, or a contact in the sender's own book."""
-        if address == HOUSEHOLD_OWNER or address.startswith(USER_PREFIX):
-            return True
-        if butler_name(address) is not None:
-            return False
-        return await self.contacts.by_address(book_of(sender), address) is not None
-
-    async def display_name(self, sender: str, viewer_book: str) -> str:
-        if sender == HOUSEHOLD_OWNER:
-            owner = await self.household.owner_person()
-            return owner.name if owner else "the household's owner"
-        contact = await self.contacts.by_address(viewer_book, sender)
-        return contact.name if contact else sender.removeprefix(BUTLER_PREFIX)
-
-    async def _owner(self) -> Target:
-        owner = await self.household.owner_person()
-        return (self._person(owner) if owner else None) or AgentTarget(HOUSEHOLD_OWNER)
-
-    def _person(self, record: Record) -> PersonTarget | None:
-        """Where the person is tried first; on a channel that is not set up the delivery says so."""
-        usable = [one for one in record.addresses if one.channel in self.channels]
-        first = next(iter([*usable, *record.addresses]), None)
-        if first is None:
-            return None
-        return PersonTarget(record.agent_address, first.channel, first.address, first.verified_at_us is not None)
-
-
-def book_of(agent: str) -> str:
-    """Butlers have no book of their own: they use the household's."""
-    return HOUSEHOLD_OWNER if butler_name(agent) is not None else agent
-
-
-# What a sender is told about an intent, now and later.
-
-
-def receipt(intent: AgentIntent) -> dict[str, Any]:
-    """The four words of the specification, and the full status beside them."""
-    return {
-        "intent_id": intent.id,
-        "status": RECEIPT[intent.status],
-        "lifecycle_status": str(intent.status),
-        "created_at": to_text(intent.created_at_us),
-    }
-
-
-def first_receipt(intent: AgentIntent) -> dict[str, Any]:
-    """The one its sender was given when it was stored, whatever has become of it since."""
-    return receipt(replace(intent, status=IntentStatus.SUBMITTED))
-
-
-def in_protocol_words(told: dict[str, Any]) -> dict[str, Any]:
-    """A receipt as the gateway gives it: `status` says the protocol's word, `legacy_status` the specification's."""
-    return {**told, "status": told["lifecycle_status"], "legacy_status": told["status"]}
-
-
-def completion_delivery(intent: AgentIntent) -> dict[str, Any]:
-    """How the end of an intent reaches the agent that was to have it; the thread stands in its inbox at once."""
-    return {
-        "delivered": intent.reply_to is not None,
-        "reason": "reply_to_not_set" if intent.reply_to is None else "in_inbox",
-        "reply_to": intent.reply_to,
-        "thread_id": intent.id,
-    }
-
-
-def intent_document(intent: AgentIntent) -> dict[str, Any]:
-    reminders = sum(1 for step in intent.plan[: intent.position] if step.kind == "remind")
-    return {
-        "intent_id": intent.id,
-        "intent_type": intent.intent_type,
-        "correlation_id": intent.correlation_id,
-        "from_agent": intent.from_agent,
-        "to_agent": intent.to_agent,
-        "handler": intent.handler,
-        "payload": dict(intent.payload),
-        "metadata": dict(intent.metadata),
-        "reply_to": intent.reply_to,
-        "status": str(intent.status),
-        "lifecycle_status": str(intent.status),
-        "legacy_status": RECEIPT[intent.status],
-        "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
-        "seq": intent.seq,
-        "macro_id": intent.macro_id,
-        "remind_count": reminders,
-        "deadline_at": to_text(intent.deadline_at_us) if intent.deadline_at_us is not None else None,
-        "result": dict(intent.result) if intent.result is not None else None,
-        "created_at": to_text(intent.created_at_us),
-        "updated_at": to_text(intent.updated_at_us),
-    }
-
-
-def event_document(event: IntentEvent) -> dict[str, Any]:
-    return {
-        "event_id": event.id,
-        "intent_id": event.intent_id,
-        "seq": event.seq,
-        "event_type": str(event.event_type),
-        "status": str(event.status),
-        "at": to_text(event.at_us),
-        "actor": event.actor,
-        "waiting_reason": str(event.waiting_reason) if event.waiting_reason else None,
-        "payload": dict(event.payload),
     }

@@ -15,6 +15,8 @@ from postroom.intents.macros import compile_macro, patient_steps
 from postroom.intents.model import (
     APPROVAL,
     ASK,
+    MAX_ANSWER_CHARACTERS,
+    ORIGIN,
     REPLY,
     AgentIntent,
     IntentChange,
@@ -23,16 +25,8 @@ from postroom.intents.model import (
     StepKind,
     WaitingReason,
 )
-from postroom.intents.moves import (
-    ORIGIN,
-    IntentStore,
-    MoveContext,
-    answer_payload,
-    answered,
-    opened,
-    unchanged,
-    undecided,
-)
+from postroom.intents.moves import MoveContext, answer_payload, answered, opened, unchanged, undecided
+from postroom.intents.store import StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, FieldError, Refused
@@ -43,7 +37,7 @@ from postroom.message.delivery import Intent
 from postroom.message.inbound import Assurance, InboundReply
 from postroom.message.outgoing import Outgoing, RequestContext
 
-MAX_BYTES: Final = 131_072
+_MAX_BYTES: Final = 131_072
 _VOLATILE: Final = frozenset({"requested_at", "responded_at"})
 
 
@@ -65,7 +59,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    store: IntentStore
+    store: StoredIntents
     directory: Directory
     signal: Signal
     clock: Clock
@@ -75,8 +69,8 @@ class Intake:
         """The same key and content answer with the first one; the same key and other content is a mistake."""
         envelope = submission.envelope
         check_envelope(envelope)
-        if len(json.dumps(dict(envelope)).encode()) > MAX_BYTES:
-            raise Refused(Code.TOO_LARGE, f"an intent may have at most {MAX_BYTES} bytes")
+        if len(json.dumps(dict(envelope)).encode()) > _MAX_BYTES:
+            raise Refused(Code.TOO_LARGE, f"an intent may have at most {_MAX_BYTES} bytes")
         now = self.clock.now_us()
         intent = _intent(submission, now)
         for step in intent.plan:
@@ -217,7 +211,6 @@ def _fingerprint(submission: Submission) -> str:
 # A person's answer finds the intent it belongs to.
 
 
-MAX_ANSWER_CHARACTERS: Final = 5000
 NOT_VERIFIED: Final = (
     "What you wrote is kept, and nothing is decided by it: this address is not verified yet. "
     "Ask the owner of the household to verify it, then reply again."
@@ -233,7 +226,7 @@ class SentMessages(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentReplies:
-    store: IntentStore
+    store: StoredIntents
     sent: SentMessages
     directory: Directory
     outbound: Outbound

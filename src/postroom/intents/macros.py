@@ -12,9 +12,9 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import parse_address
 
 DAY: Final = 86_400
-MONTH: Final = 30 * DAY
-MOST_REMINDERS: Final = 20
-MOST_RECIPIENTS: Final = 20
+_MONTH: Final = 30 * DAY
+_MOST_REMINDERS: Final = 20
+_MOST_RECIPIENTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def patient_steps(
     first, interval = reminders.get("remind_after_seconds"), reminders.get("remind_interval_seconds")
     at, pause = now_us, interval or first or DAY
     if first is not None:
-        for number in range(min(reminders.get("max_reminders") or 1, MOST_REMINDERS)):
+        for number in range(min(reminders.get("max_reminders") or 1, _MOST_REMINDERS)):
             at += seconds(first if number == 0 else pause)
             steps.append(Step(StepKind.REMIND, at, to_agent))
     if (other := reminders.get("escalate_to")) is not None:
@@ -161,14 +161,14 @@ def _value(parameter: Parameter, given: Any) -> Any:
         return parameter.default
     match parameter.kind:
         case "seconds":
-            return _number(field, given, 1, MONTH)
+            return _number(field, given, 1, _MONTH)
         case "count":
-            return _number(field, given, 0, MOST_REMINDERS)
+            return _number(field, given, 0, _MOST_REMINDERS)
         case "address":
             return _address(field, given)
         case _:
-            if not isinstance(given, list) or not 1 <= len(given) <= MOST_RECIPIENTS:
-                raise _refused(field, f"must be a list of 1 to {MOST_RECIPIENTS} addresses")
+            if not isinstance(given, list) or not 1 <= len(given) <= _MOST_RECIPIENTS:
+                raise _refused(field, f"must be a list of 1 to {_MOST_RECIPIENTS} addresses")
             return [_address(field, one) for one in given]
 
 

@@ -25,6 +25,8 @@ from postroom.questions.model import (
 ASK: Final = "intent.ask.v1"
 REPLY: Final = "intent.reply.v1"
 APPROVAL: Final = "macro.approval.v1"
+ORIGIN: Final = "intents"  # the sender of what the gateway sends
+MAX_ANSWER_CHARACTERS: Final = 5000
 MAX_STEPS: Final = 100
 
 

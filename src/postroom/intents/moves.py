@@ -1,168 +1,24 @@
-"""What an answer makes of an ask."""
+"""Moves of an intent: each change with the events that tell of it, and what an answer makes of an ask."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from postroom.butlers.wire import Route
-from postroom.intents.adapt import PersonTarget
 from postroom.intents.model import (
     APPROVAL,
-    REPLY,
     AgentIntent,
     IntentChange,
     IntentEvent,
     IntentEventType,
     IntentStatus,
-    Round,
-    Step,
-    StepKind,
     WaitingReason,
     event_of,
     steps_to,
 )
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.json import storable
-from postroom.message.channel import Capabilities
-from postroom.message.outgoing import Outgoing
-
-# The words the question itself names; questions that left before these stood on them said "yes" or "no".
-APPROVE_WORD: Final = "approve"
-REJECT_WORD: Final = "reject"
-_APPROVES: Final = frozenset([APPROVE_WORD, "yes"])
-_REJECTS: Final = frozenset([REJECT_WORD, "no"])
-
-
-def answer_payload(text: str, moment: MoveContext, status: str = "answered") -> dict[str, Any]:
-    return {
-        "answer": text,
-        "status": status,
-        "responded_by": moment.actor,
-        "responded_at": to_text(moment.now_us),
-    }
-
-
-def answered(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
-    """What an answer makes of an ask that is still open; who gave it is who acts, whatever it claims."""
-    answer = {**answer, "responded_by": moment.actor}
-    if answer["status"] == "needs_clarification":
-        return _asked_back(ask, answer, moment)
-    if ask.macro_id == APPROVAL and answer["status"] == "declined":
-        return decided(ask, approve=False, comment=answer["answer"], moment=moment)
-    if ask.macro_id == APPROVAL and answer["status"] == "answered":
-        return decided_by_words(ask, answer["answer"], moment)
-    goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
-    says = {"author": moment.actor, "message": answer["answer"]}
-    return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
-
-
-def decided_by_words(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
-    """Only the exact word decides; anything else is kept and the question stays open."""
-    word = text.casefold().strip(" .!")
-    if word not in _APPROVES | _REJECTS:
-        return undecided(intent, text, moment)
-    return decided(intent, approve=word in _APPROVES, comment=text, moment=moment)
-
-
-def undecided(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
-    """Words that are kept and decide nothing."""
-    seen = unchanged(intent)
-    if intent.status is not IntentStatus.IN_PROGRESS:
-        seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
-    return IntentChange(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
-
-
-def said_after(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
-    """Words in a thread that is over, of any of those it concerns; they change nothing in it."""
-    change = noted(intent, IntentEventType.MESSAGE, moment)
-    return replace(change, says={"author": moment.actor, "message": text})
-
-
-def decided(intent: AgentIntent, *, approve: bool, comment: str, moment: MoveContext) -> IntentChange:
-    decision, status = ("approved", "answered") if approve else ("rejected", "declined")
-    result = {**answer_payload(comment or decision, moment, status), "decision": decision}
-    says = {"author": moment.actor, "message": comment or decision}
-    return moved(intent, IntentStatus.COMPLETED, moment, payload={"decision": decision}, result=result, says=says)
-
-
-def _asked_back(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
-    working = unchanged(ask)
-    if ask.status is IntentStatus.WAITING:
-        working = moved(ask, IntentStatus.IN_PROGRESS, moment)
-    return then(
-        working,
-        lambda found: moved(
-            found,
-            IntentStatus.WAITING,
-            moment,
-            waiting_reason=WaitingReason.AGENT,
-            payload={"clarification_question": answer["clarification_question"]},
-            says={"author": moment.actor, "message": answer["answer"]},
-        ),
-    )
-
-
-# What leaves the household for an intent: a message to a person, a route to a butler.
-
-
-ORIGIN: Final = "intents"
-
-
-def to_person(intent: AgentIntent, step: Step, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
-    """The same however often the step is tried."""
-    written = letter(intent, step.kind, sender, heard=can.inbound, proved=person.proved)
-    return _outgoing(intent, written, person, f"{intent.id}:{intent.position}", can)
-
-
-def completion(intent: AgentIntent, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
-    return _outgoing(intent, answer_letter(intent, sender), person, f"{intent.id}:completion", can)
-
-
-def _outgoing(intent: AgentIntent, written: Letter, person: PersonTarget, key: str, can: Capabilities) -> Outgoing:
-    return Outgoing(
-        origin_butler=ORIGIN,
-        asker=intent.from_agent,
-        channel=person.channel,
-        recipient=person.address,
-        message=written.text,
-        subject=written.subject if can.style == "letter" else None,
-        idempotency_key=key,
-    )
-
-
-def butler_route(intent: AgentIntent, received_at: str) -> Route:
-    """What was said goes as the prompt, who said it as the sender: text stays data on both."""
-    return Route(
-        request_id=intent.id,
-        sender=intent.from_agent,
-        prompt=intent.text,
-        context={
-            "intent_id": intent.id,
-            "correlation_id": intent.correlation_id,
-            "intent_type": intent.intent_type,
-            "from_agent": intent.from_agent,
-            "context": intent.payload.get("context"),
-            "how_to_answer": "The last thing you say is given to the asker as your answer.",
-        },
-        request_context={
-            "request_id": intent.id,
-            "received_at": received_at,
-            "source_channel": "mcp",
-            "source_endpoint_identity": "gateway",
-            "source_sender_identity": intent.from_agent,
-        },
-    )
-
-
-def butler_answer(result: Mapping[str, Any], agent: str, now: str) -> dict[str, Any]:
-    """Whatever a butler's session said, as the payload of a reply; older households kept words as they came."""
-    said = next((str(result[name]) for name in ("answer", "output", "text", "message") if result.get(name)), "done")
-    return {"answer": storable(said[:5000]), "status": "answered", "responded_by": agent, "responded_at": now}
-
-
-# Changes to an intent, each with the events that tell of it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,87 +106,85 @@ def _event(
     )
 
 
-# What the work on intents needs from storage, by shape alone.
+# What an answer makes of an ask.
+
+# The words the question itself names; questions that left before these stood on them said "yes" or "no".
+APPROVE_WORD: Final = "approve"
+REJECT_WORD: Final = "reject"
+_APPROVES: Final = frozenset([APPROVE_WORD, "yes"])
+_REJECTS: Final = frozenset([REJECT_WORD, "no"])
 
 
-class IntentStore(Protocol):
-    async def insert(self, change: IntentChange) -> tuple[AgentIntent, bool]: ...
-
-    async def get(self, intent_id: str) -> AgentIntent | None: ...
-
-    async def update(self, intent_id: str, decide: Callable[[AgentIntent], IntentChange]) -> IntentChange: ...
-
-    async def events(self, intent_id: str, *, since: int, limit: int) -> Sequence[IntentEvent]: ...
-
-    async def open_asks(self, correlation_id: str, from_agent: str) -> Sequence[AgentIntent]: ...
+def answer_payload(text: str, moment: MoveContext, status: str = "answered") -> dict[str, Any]:
+    return {
+        "answer": text,
+        "status": status,
+        "responded_by": moment.actor,
+        "responded_at": to_text(moment.now_us),
+    }
 
 
-class Agenda(Protocol):
-    """What is to be done, and when."""
-
-    async def round(self, now_us: int, limit: int, *, without: Sequence[str] = ()) -> Round: ...
-
-    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None, str]]:
-        """Status, last words, error class and butler of each session that works on this intent."""
-        ...
-
-    async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]: ...
-
-
-class InboxStore(Protocol):
-    async def threads(
-        self, agent: str, statuses: Sequence[IntentStatus], *, before: str | None, limit: int
-    ) -> Sequence[AgentIntent]: ...
-
-    async def arrived(
-        self, agent: str, *, after: str | int | None, limit: int, statuses: Sequence[IntentStatus] = ...
-    ) -> Sequence[tuple[int, AgentIntent]]: ...
-
-    async def concerns(self, agent: str, intent_id: str) -> bool: ...
-
-    async def messages(self, intent_id: str, limit: int = 200) -> Sequence[tuple[str, str, str, int]]: ...
-
-    async def changes(self, agent: str, *, after: str | None, limit: int) -> Sequence[IntentEvent]: ...
+def answered(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
+    """What an answer makes of an ask that is still open; who gave it is who acts, whatever it claims."""
+    answer = {**answer, "responded_by": moment.actor}
+    if answer["status"] == "needs_clarification":
+        return _asked_back(ask, answer, moment)
+    if ask.macro_id == APPROVAL and answer["status"] == "declined":
+        return decided(ask, approve=False, comment=answer["answer"], moment=moment)
+    if ask.macro_id == APPROVAL and answer["status"] == "answered":
+        return _decided_by_words(ask, answer["answer"], moment)
+    goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
+    says = {"author": moment.actor, "message": answer["answer"]}
+    return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
 
 
-# The words in which an intent reaches a person.
+def _decided_by_words(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
+    """Only the exact word decides; anything else is kept and the question stays open."""
+    word = text.casefold().strip(" .!")
+    if word not in _APPROVES | _REJECTS:
+        return undecided(intent, text, moment)
+    return decided(intent, approve=word in _APPROVES, comment=text, moment=moment)
 
 
-_SUBJECT_CHARACTERS = 60
+def undecided(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
+    """Words that are kept and decide nothing."""
+    seen = unchanged(intent)
+    if intent.status is not IntentStatus.IN_PROGRESS:
+        seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
+    return IntentChange(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    subject: str
-    text: str
+def said_after(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
+    """Words in a thread that is over, of any of those it concerns; they change nothing in it."""
+    change = noted(intent, IntentEventType.MESSAGE, moment)
+    return replace(change, says={"author": moment.actor, "message": text})
 
 
-def letter(intent: AgentIntent, kind: StepKind, sender: str, *, heard: bool, proved: bool = True) -> Letter:
-    """What was said comes first and unchanged; who says it follows and, where a reply is heard, how to answer."""
-    if intent.intent_type == REPLY:
-        return Letter(_line(f"Answer from {sender}"), f"{intent.text}\n\n— {sender}")
-    opening = {StepKind.REMIND: "A reminder: ", StepKind.ESCALATE: "Nobody has answered yet: "}.get(kind, "")
-    parts = [opening + intent.text]
-    if context := intent.payload.get("context"):
-        parts.append(str(context))
-    parts.append(f"— {sender}{_how_to_answer(intent, proved) if heard else ''}")
-    return Letter(_line(f"{opening}{sender} asks: {intent.text}"), "\n\n".join(parts))
+def decided(intent: AgentIntent, *, approve: bool, comment: str, moment: MoveContext) -> IntentChange:
+    decision, status = ("approved", "answered") if approve else ("rejected", "declined")
+    result = {**answer_payload(comment or decision, moment, status), "decision": decision}
+    says = {"author": moment.actor, "message": comment or decision}
+    return moved(intent, IntentStatus.COMPLETED, moment, payload={"decision": decision}, result=result, says=says)
 
 
-def answer_letter(intent: AgentIntent, sender: str) -> Letter:
-    said = str((intent.result or {}).get("answer") or "done")
-    return Letter(_line(f"Answer from {sender}"), f"{said}\n\n— {sender}, to your question: {intent.text}")
+def _asked_back(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
+    working = unchanged(ask)
+    if ask.status is IntentStatus.WAITING:
+        working = moved(ask, IntentStatus.IN_PROGRESS, moment)
+    return then(
+        working,
+        lambda found: moved(
+            found,
+            IntentStatus.WAITING,
+            moment,
+            waiting_reason=WaitingReason.AGENT,
+            payload={"clarification_question": answer["clarification_question"]},
+            says={"author": moment.actor, "message": answer["answer"]},
+        ),
+    )
 
 
-def _how_to_answer(intent: AgentIntent, proved: bool) -> str:
-    """Who has not proved their address yet decides nothing by replying."""
-    if intent.macro_id == APPROVAL and not proved:
-        return " (to decide this here, your address has to be verified first; ask the owner)"
-    if intent.macro_id == APPROVAL:
-        return f' (reply to this message with "{APPROVE_WORD}" or "{REJECT_WORD}")'
-    return " (reply to this message to answer)"
-
-
-def _line(text: str) -> str:
-    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
-    return line if len(line) <= _SUBJECT_CHARACTERS else line[: _SUBJECT_CHARACTERS - 1] + "…"
+def butler_answer(result: Mapping[str, Any], agent: str, now: str) -> dict[str, Any]:
+    """Whatever a butler's session said, as the payload of a reply; older households kept words as they came."""
+    said = next((str(result[name]) for name in ("answer", "output", "text", "message") if result.get(name)), "done")
+    return {"answer": storable(said[:5000]), "status": "answered", "responded_by": agent, "responded_at": now}

@@ -1,27 +1,48 @@
-"""What the gateway's routes take from a path or a query, and how they may refuse."""
+"""The gateway over HTTP: intents, the inbox of an agent, and subscriptions to its news."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator
 
-from postroom.intents.adapt import (
-    Acting,
+from postroom.intents.adapt import Acting
+from postroom.intents.bodies import (
+    UUID,
+    ChangesAnswer,
+    DecisionRequest,
+    DelegateRequest,
+    EventsAnswer,
+    InboxAnswer,
+    IntentAnswer,
+    MacrosAnswer,
+    ReplyRequest,
+    ResolveIntentAnswer,
+    ResolveIntentRequest,
+    ResumeRequest,
+    SubmitAnswer,
+    SubmitRequest,
+    SubscriptionAnswer,
+    SubscriptionBody,
+    SubscriptionRequest,
+    SubscriptionsAnswer,
+    ThreadAnswer,
+)
+from postroom.intents.envelope import (
     completion_delivery,
     event_document,
     first_receipt,
     in_protocol_words,
     intent_document,
     receipt,
+    refuse,
 )
-from postroom.intents.envelope import refuse
 from postroom.intents.gateway import Intake, Submission
 from postroom.intents.macros import MACROS
 from postroom.intents.model import AgentIntent, IntentStatus
@@ -29,26 +50,26 @@ from postroom.intents.threads import Threads
 from postroom.kernel.guard.http import Caller, IdempotencyKey, ReservedId
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.json_door import Agent, Done, JsonRoute, Strict, Text, failures
+from postroom.kernel.serving.json_door import Done, JsonRoute, failures
 from postroom.kernel.serving.streams import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Agency, Principal, Role, agreed_key, checked_address
-from postroom.kernel.webhooks import Subscription, WebhookEvent
+from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent
 
-UUID: Final = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+# What the routes take from a path or a query.
+
 REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
-
 
 _WORDS: Final = "|".join(IntentStatus)
 
 
-def place_of(since: str | None) -> str | int | None:
+def _place_of(since: str | None) -> str | int | None:
     return int(since) if since and since.isdigit() else _as_stored(since)
 
 
-def statuses_of(words: str) -> list[IntentStatus]:
+def _statuses_of(words: str) -> list[IntentStatus]:
     return [IntentStatus(word) for word in words.split(",")]
 
 
@@ -57,7 +78,7 @@ def _as_stored(text: str | None) -> str | None:
 
 
 Id = Annotated[str, Path(pattern=UUID), AfterValidator(_as_stored)]
-OwnAgent = Annotated[
+_OwnAgent = Annotated[
     str | None, Query(max_length=255, alias="owner_agent", description="As whom; the caller's own agent by default.")
 ]
 Cursor = Annotated[
@@ -71,7 +92,7 @@ Place = Annotated[
     str | None,
     Query(pattern=f"^[0-9]{{1,18}}$|{UUID}", description="The last `seq` you have seen, or the last intent."),
 ]
-Statuses = Annotated[
+_Statuses = Annotated[
     str | None,
     Query(
         pattern=f"^({_WORDS})(,({_WORDS}))*$",
@@ -80,460 +101,15 @@ Statuses = Annotated[
 ]
 Wait = Annotated[float, Query(ge=0, le=60, description="How long the stream stays open without an end.")]
 
-# Intents over HTTP: submit, look, follow, end.
 
-
-_EVENT = {
-    "type": "object",
-    "required": ["event", "data"],
-    "properties": {name: {"type": "string"} for name in ("event", "data", "id")},
-}
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Server-sent events, each of this shape", "content": {"text/event-stream": {"schema": _EVENT}}}
-}
-_PAGE = 500
-
-
-def intent_router(parts: GatewayParts) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["intents"], responses=REFUSALS)
-    _add_intents(router, parts)
-    _add_events(router, parts)
-    _add_ends(router, parts)
-    _add_agents(router, parts)
-    return router
-
-
-def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
-    @router.post(
-        "/v1/intents",
-        operation_id="submitIntent",
-        summary="Send an ask or a reply",
-        description="Accepted means stored. The same idempotency key and content answer with the first intent.",
-        response_model=SubmitAnswer,
-    )
-    async def submit_intent(body: SubmitRequest, caller: Caller, key: IdempotencyKey) -> dict[str, Any]:
-        envelope = body.model_dump() | {"idempotency_key": agreed_key(key, body.idempotency_key)}
-        intent = await submit(parts, caller, envelope)
-        return {"ok": True, **in_protocol_words(first_receipt(intent) if key else receipt(intent))}
-
-    @router.get(
-        "/v1/intents/{intent_id}",
-        operation_id="getIntent",
-        summary="What became of an intent",
-        response_model=IntentAnswer,
-    )
-    async def get(intent_id: Id, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
-        intent = await parts.threads.visible(parts.acting(caller, owner), intent_id)
-        return {"ok": True, "intent": intent_document(intent)}
-
-    @router.get(
-        "/v1/macros",
-        operation_id="listMacros",
-        summary="Ways to pursue an ask",
-        response_model=MacrosAnswer,
-    )
-    async def macros(_caller: Caller) -> dict[str, Any]:
-        return {"ok": True, "macros": [macro.document() for macro in MACROS.values()]}
-
-
-def _add_events(router: APIRouter, parts: GatewayParts) -> None:
-    @router.get(
-        "/v1/intents/{intent_id}/events",
-        operation_id="listIntentEvents",
-        summary="Everything that happened to an intent",
-        response_model=EventsAnswer,
-    )
-    async def events(intent_id: Id, caller: Caller, since: Since = 0, owner: OwnAgent = None) -> dict[str, Any]:
-        await parts.threads.visible(parts.acting(caller, owner), intent_id)
-        found = await parts.threads.store.events(intent_id, since=since, limit=_PAGE)
-        return {"ok": True, "events": [event_document(event) for event in found]}
-
-    @router.get(
-        "/v1/intents/{intent_id}/events/stream",
-        operation_id="streamIntentEvents",
-        summary="The same, as it happens",
-        response_class=StreamingResponse,
-        responses=_STREAM,
-    )
-    async def follow(
-        intent_id: Id, caller: Caller, since: Since = 0, wait_seconds: Wait = 30.0, owner: OwnAgent = None
-    ) -> StreamingResponse:
-        await parts.threads.visible(parts.acting(caller, owner), intent_id)
-        seen = since
-
-        async def fetch() -> tuple[list[StreamEvent], bool]:
-            nonlocal seen
-            found = await parts.threads.store.events(intent_id, since=seen, limit=_PAGE)
-            seen = found[-1].seq if found else seen
-            intent = await parts.threads.store.get(intent_id)
-            ended = intent is None or (not intent.is_open and seen >= intent.seq)
-            return [
-                StreamEvent(name=str(one.event_type), id=str(one.seq), data=event_document(one)) for one in found
-            ], ended
-
-        return stream(fetch, parts.signal, parts.clock, wait_seconds)
-
-
-def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
-    @router.post(
-        "/v1/intents/{intent_id}/resolve",
-        operation_id="resolveIntent",
-        summary="End an intent: completed or failed by whoever was asked, canceled by the sender",
-        response_model=ResolveIntentAnswer,
-    )
-    async def resolve(
-        intent_id: Id, body: ResolveIntentRequest, caller: Caller, owner: OwnAgent = None
-    ) -> dict[str, Any]:
-        change = await parts.threads.resolve(
-            parts.acting(caller, owner), intent_id, IntentStatus(body.status), _outcome(body)
-        )
-        return {
-            "ok": True,
-            "intent": intent_document(change.intent),
-            "event": event_document(change.events[-1]),
-            "completion_delivery": completion_delivery(change.intent),
-        }
-
-    @router.post(
-        "/v1/intents/{intent_id}/resume",
-        operation_id="resumeIntent",
-        summary="Let a waiting intent go on, or end it with the result of a task",
-        response_model=IntentAnswer,
-    )
-    async def resume(intent_id: Id, body: ResumeRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
-        refuse(unsendable(body.task_result, "task_result"))
-        intent = await parts.threads.resume(parts.acting(caller, owner), intent_id, body.task_result)
-        return {"ok": True, "intent": intent_document(intent)}
-
-
-def _outcome(body: ResolveIntentRequest) -> dict[str, Any]:
-    refuse(unsendable(body.result, "result") + unsendable(body.error, "error"))
-    match body.status:
-        case "COMPLETED":
-            return body.result or {}
-        case "FAILED":
-            return {"error": body.error or {}, "reason": body.reason}
-        case "CANCELED":
-            return {"reason": body.reason}
-
-
-def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
-    @router.get(
-        "/v1/agents/{address:path}/intents/stream",
-        operation_id="streamAgentIntents",
-        summary="What is put to an agent, as it comes",
-        description="The address without agent://, for example household/owner. Reading an intent delivers it. `seq` "
-        "is its place in this stream. After one that was removed meanwhile, everything unanswered comes again.",
-        response_class=StreamingResponse,
-        responses=_STREAM,
-    )
-    async def incoming(
-        address: Annotated[str, Path(max_length=200)],
-        caller: Caller,
-        since: Place = None,
-        wait_seconds: Wait = 30.0,
-        status: Statuses = None,
-    ) -> StreamingResponse:
-        agent = parts.agency.sender(caller, checked_address(f"agent://{address}", "address"), "address")
-        seen = place_of(since)
-        wanted = {"statuses": statuses_of(status)} if status else {}
-
-        async def fetch() -> tuple[list[StreamEvent], bool]:
-            nonlocal seen
-            found = await parts.threads.inbox.arrived(agent, after=seen, limit=_PAGE, **wanted)
-            seen = found[-1][0] if found else seen
-            delivered = [(place, await parts.threads.fetched(agent, one)) for place, one in found]
-            return [
-                StreamEvent(name="intent.submitted", id=one.id, data={**intent_document(one), "seq": place})
-                for place, one in delivered
-            ], False
-
-        return stream(fetch, parts.signal, parts.clock, wait_seconds)
-
-
-# Bodies of the gateway's requests and answers.
-
-
-Lifecycle = Literal[
-    "CREATED",
-    "SUBMITTED",
-    "DELIVERED",
-    "ACKNOWLEDGED",
-    "IN_PROGRESS",
-    "WAITING",
-    "COMPLETED",
-    "FAILED",
-    "CANCELED",
-    "TIMED_OUT",
-]
-ReceiptWord = Literal["accepted", "running", "done", "failed"]
-
-Uuid = Annotated[str, Field(pattern=UUID)]
-Pause = Annotated[int, Field(ge=1, le=2_592_000)]
-
-
-class SubmitRequest(Strict):
-    """An envelope, or the parts of it that the gateway cannot know."""
-
-    version: Literal["v1"] = "v1"
-    intent_type: Annotated[Text, Field(max_length=64, examples=["intent.ask.v1"])]
-    intent_id: Uuid | None = None
-    correlation_id: Uuid | None = None
-    created_at: Annotated[Text | None, Field(max_length=64)] = None
-    from_agent: Agent | None = None
-    to_agent: Agent
-    payload: dict[str, Any]
-    idempotency_key: Annotated[Text | None, Field(min_length=8, max_length=128)] = None
-    metadata: dict[str, Annotated[Text, Field(max_length=1000)]] | None = None
-    reply_to: Agent | None = None
-    deadline_at: Annotated[Text | None, Field(max_length=64)] = None
-    remind_after_seconds: Pause | None = None
-    remind_interval_seconds: Pause | None = None
-    max_reminders: Annotated[int | None, Field(ge=1, le=20)] = None
-    escalate_to: Agent | None = None
-
-
-class SubmitAnswer(BaseModel):
-    ok: bool
-    intent_id: str
-    status: Lifecycle
-    lifecycle_status: Lifecycle
-    legacy_status: ReceiptWord
-    created_at: str
-
-
-class IntentBody(BaseModel):
-    intent_id: str
-    intent_type: str
-    correlation_id: str
-    from_agent: str
-    to_agent: str
-    handler: str
-    payload: dict[str, Any]
-    metadata: dict[str, str]
-    reply_to: str | None
-    status: Lifecycle
-    lifecycle_status: Lifecycle
-    legacy_status: ReceiptWord
-    waiting_reason: str | None
-    seq: int
-    macro_id: str | None
-    remind_count: int
-    deadline_at: str | None
-    result: dict[str, Any] | None
-    created_at: str
-    updated_at: str
-
-
-class IntentAnswer(BaseModel):
-    ok: bool
-    intent: IntentBody
-
-
-class EventBody(BaseModel):
-    event_id: str
-    intent_id: str
-    seq: int
-    event_type: str
-    status: Lifecycle
-    at: str
-    actor: str | None
-    waiting_reason: str | None
-    payload: dict[str, Any]
-
-
-class EventsAnswer(BaseModel):
-    ok: bool
-    events: list[EventBody]
-
-
-class ResolveIntentRequest(Strict):
-    status: Literal["COMPLETED", "FAILED", "CANCELED"]
-    result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
-    reason: Annotated[Text | None, Field(max_length=2000)] = None
-
-
-class CompletionDelivery(BaseModel):
-    delivered: bool
-    reason: Literal["in_inbox", "reply_to_not_set"]
-    reply_to: str | None
-    thread_id: str
-
-
-class ResolveIntentAnswer(BaseModel):
-    ok: bool
-    intent: IntentBody
-    event: EventBody
-    completion_delivery: CompletionDelivery
-
-
-class ResumeRequest(Strict):
-    approve_current_step: Literal[True] = True
-    reason: Annotated[Text | None, Field(max_length=2000)] = None
-    task_result: dict[str, Any] | None = None
-
-
-class ThreadBody(BaseModel):
-    thread_id: str
-    intent_type: str
-    direction: Literal["sent", "received"]
-    from_agent: str
-    to_agent: str
-    handler: str
-    status: Literal["pending", "active", "done"]
-    lifecycle_status: Lifecycle
-    message: str
-    answer: str | None
-    created_at: str
-    updated_at: str
-
-
-class InboxAnswer(BaseModel):
-    ok: bool
-    threads: list[ThreadBody]
-    next_cursor: str | None
-
-
-class MessageBody(BaseModel):
-    message_id: str
-    author: str
-    message: str
-    at: str
-
-
-class TimelineEntry(BaseModel):
-    event_id: str
-    event_type: str
-    actor: str | None
-    at: str
-    details: dict[str, Any]
-
-
-class WholeThread(ThreadBody):
-    intent: IntentBody
-    messages: list[MessageBody]
-    timeline: list[TimelineEntry]
-
-
-class ThreadAnswer(BaseModel):
-    ok: bool
-    thread: WholeThread
-
-
-class ChangesAnswer(BaseModel):
-    ok: bool
-    changes: list[EventBody]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ReplyRequest(Strict):
-    message: Annotated[Text, Field(min_length=1, max_length=5000)]
-
-
-class DecisionRequest(Strict):
-    comment: Annotated[Text, Field(max_length=2000)] = ""
-
-
-class DelegateRequest(Strict):
-    delegate_to: Agent
-    note: Annotated[Text, Field(max_length=2000)] = ""
-
-
-class SubscriptionRequest(Strict):
-    callback_url: Annotated[Text, Field(max_length=2000, pattern=r"^https?://[^\s@]+$")]
-    event_types: Annotated[
-        list[
-            Literal[
-                "inbox.thread_created",
-                "inbox.thread_updated",
-                "inbox.reply_received",
-                "ask.opened",
-                "ask.answered",
-                "ask.declined",
-                "ask.expired",
-                "ask.cancelled",
-                "ask.revised",
-                "delivery.bounced",
-            ]
-        ],
-        Field(min_length=1, max_length=32),
-    ]
-    secret: Annotated[Text, Field(min_length=16, max_length=128)]
-    active: bool = True
-    description: Annotated[Text, Field(max_length=500)] = ""
-
-
-class SubscriptionBody(BaseModel):
-    """The secret stays where it is."""
-
-    subscription_id: str
-    owner_agent: str
-    callback_url: str
-    event_types: list[WebhookEvent]
-    active: bool
-    description: str
-    created_at: str
-
-    @classmethod
-    def of(cls, subscription: Subscription) -> SubscriptionBody:
-        return cls(
-            subscription_id=subscription.id,
-            owner_agent=subscription.owner_agent,
-            callback_url=subscription.callback_url,
-            event_types=list(subscription.event_types),
-            active=subscription.active,
-            description=subscription.description,
-            created_at=to_text(subscription.created_at_us),
-        )
-
-
-class SubscriptionAnswer(BaseModel):
-    ok: bool
-    subscription: SubscriptionBody
-
-
-class SubscriptionsAnswer(BaseModel):
-    ok: bool
-    subscriptions: list[SubscriptionBody]
-
-
-class MacroParameter(BaseModel):
-    name: str
-    kind: Literal["seconds", "count", "address", "addresses"]
-    description: str
-    default: Any
-    required: bool
-
-
-class MacroBody(BaseModel):
-    macro_id: str
-    description: str
-    parameters: list[MacroParameter]
-
-
-class MacrosAnswer(BaseModel):
-    ok: bool
-    macros: list[MacroBody]
-
-
-# What the gateway's doors need, and who is acting through them.
-
-
-class SubscriptionStore(Protocol):
-    async def save(self, subscription: Subscription) -> Subscription: ...
-
-    async def listed(self, owner_agent: str) -> Sequence[Subscription]: ...
-
-    async def delete(self, owner_agent: str, subscription_id: str) -> bool: ...
+# What the doors need, and who is acting through them.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayParts:
     intake: Intake
     threads: Threads
-    subscriptions: SubscriptionStore
+    subscriptions: StoredWebhooks
     agency: Agency
     signal: Signal
     clock: Clock
@@ -553,38 +129,7 @@ class GatewayParts:
         )
 
 
-# News of intents as server-sent events.
-
-
-_LOOK_AGAIN_SECONDS: Final = 2.0  # another process may have news that rings nothing here
-
-Fetch = Callable[[], Awaitable[tuple[Sequence[StreamEvent], bool]]]  # what is new, and whether nothing more will come
-
-
-def stream(fetch: Fetch, signal: Signal, clock: Clock, wait_seconds: float) -> StreamingResponse:
-    """News as it comes; `stream.end` when there can be no more, `stream.timeout` when the time is up."""
-
-    async def look(_: Signal) -> AsyncGenerator[StreamEvent | End, None]:
-        events, has_ended = await fetch()
-        for event in events:
-            yield event
-        if has_ended:
-            yield StreamEvent(name="stream.end", data={})
-            yield End()
-
-    return EventStream(
-        look=look,
-        listening=nullcontext(signal),
-        clock=clock,
-        life_seconds=wait_seconds,
-        pause_seconds=_LOOK_AGAIN_SECONDS,
-        last=StreamEvent(name="stream.timeout", data={}),
-        has_heartbeat=False,
-    ).response()
-
-
 # From a submitted body to an intent in the books.
-
 
 _REMINDERS = ("remind_after_seconds", "remind_interval_seconds", "max_reminders", "escalate_to")
 
@@ -628,8 +173,206 @@ def _envelope(parts: GatewayParts, sender: str, body: Mapping[str, Any]) -> dict
     return envelope | {name: value for name, value in optional.items() if value is not None}
 
 
-# The inbox of an agent over HTTP.
+# Intents: submit, look, follow, end.
 
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {name: {"type": "string"} for name in ("event", "data", "id")},
+}
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events, each of this shape", "content": {"text/event-stream": {"schema": _EVENT}}}
+}
+_PAGE = 500
+
+
+def intent_router(parts: GatewayParts) -> APIRouter:
+    router = APIRouter(route_class=JsonRoute, tags=["intents"], responses=REFUSALS)
+    _add_intents(router, parts)
+    _add_events(router, parts)
+    _add_ends(router, parts)
+    _add_agents(router, parts)
+    return router
+
+
+def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
+    @router.post(
+        "/v1/intents",
+        operation_id="submitIntent",
+        summary="Send an ask or a reply",
+        description="Accepted means stored. The same idempotency key and content answer with the first intent.",
+        response_model=SubmitAnswer,
+    )
+    async def submit_intent(body: SubmitRequest, caller: Caller, key: IdempotencyKey) -> dict[str, Any]:
+        envelope = body.model_dump() | {"idempotency_key": agreed_key(key, body.idempotency_key)}
+        intent = await submit(parts, caller, envelope)
+        return {"ok": True, **in_protocol_words(first_receipt(intent) if key else receipt(intent))}
+
+    @router.get(
+        "/v1/intents/{intent_id}",
+        operation_id="getIntent",
+        summary="What became of an intent",
+        response_model=IntentAnswer,
+    )
+    async def get(intent_id: Id, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
+        intent = await parts.threads.visible(parts.acting(caller, owner), intent_id)
+        return {"ok": True, "intent": intent_document(intent)}
+
+    @router.get(
+        "/v1/macros",
+        operation_id="listMacros",
+        summary="Ways to pursue an ask",
+        response_model=MacrosAnswer,
+    )
+    async def macros(_caller: Caller) -> dict[str, Any]:
+        return {"ok": True, "macros": [macro.document() for macro in MACROS.values()]}
+
+
+def _add_events(router: APIRouter, parts: GatewayParts) -> None:
+    @router.get(
+        "/v1/intents/{intent_id}/events",
+        operation_id="listIntentEvents",
+        summary="Everything that happened to an intent",
+        response_model=EventsAnswer,
+    )
+    async def events(intent_id: Id, caller: Caller, since: Since = 0, owner: _OwnAgent = None) -> dict[str, Any]:
+        await parts.threads.visible(parts.acting(caller, owner), intent_id)
+        found = await parts.threads.store.events(intent_id, since=since, limit=_PAGE)
+        return {"ok": True, "events": [event_document(event) for event in found]}
+
+    @router.get(
+        "/v1/intents/{intent_id}/events/stream",
+        operation_id="streamIntentEvents",
+        summary="The same, as it happens",
+        response_class=StreamingResponse,
+        responses=_STREAM,
+    )
+    async def follow(
+        intent_id: Id, caller: Caller, since: Since = 0, wait_seconds: Wait = 30.0, owner: _OwnAgent = None
+    ) -> StreamingResponse:
+        await parts.threads.visible(parts.acting(caller, owner), intent_id)
+        seen = since
+
+        async def fetch() -> tuple[list[StreamEvent], bool]:
+            nonlocal seen
+            found = await parts.threads.store.events(intent_id, since=seen, limit=_PAGE)
+            seen = found[-1].seq if found else seen
+            intent = await parts.threads.store.get(intent_id)
+            ended = intent is None or (not intent.is_open and seen >= intent.seq)
+            return [
+                StreamEvent(name=str(one.event_type), id=str(one.seq), data=event_document(one)) for one in found
+            ], ended
+
+        return stream(fetch, parts.signal, parts.clock, wait_seconds)
+
+
+def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
+    @router.post(
+        "/v1/intents/{intent_id}/resolve",
+        operation_id="resolveIntent",
+        summary="End an intent: completed or failed by whoever was asked, canceled by the sender",
+        response_model=ResolveIntentAnswer,
+    )
+    async def resolve(
+        intent_id: Id, body: ResolveIntentRequest, caller: Caller, owner: _OwnAgent = None
+    ) -> dict[str, Any]:
+        change = await parts.threads.resolve(
+            parts.acting(caller, owner), intent_id, IntentStatus(body.status), _outcome(body)
+        )
+        return {
+            "ok": True,
+            "intent": intent_document(change.intent),
+            "event": event_document(change.events[-1]),
+            "completion_delivery": completion_delivery(change.intent),
+        }
+
+    @router.post(
+        "/v1/intents/{intent_id}/resume",
+        operation_id="resumeIntent",
+        summary="Let a waiting intent go on, or end it with the result of a task",
+        response_model=IntentAnswer,
+    )
+    async def resume(intent_id: Id, body: ResumeRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
+        refuse(unsendable(body.task_result, "task_result"))
+        intent = await parts.threads.resume(parts.acting(caller, owner), intent_id, body.task_result)
+        return {"ok": True, "intent": intent_document(intent)}
+
+
+def _outcome(body: ResolveIntentRequest) -> dict[str, Any]:
+    refuse(unsendable(body.result, "result") + unsendable(body.error, "error"))
+    match body.status:
+        case "COMPLETED":
+            return body.result or {}
+        case "FAILED":
+            return {"error": body.error or {}, "reason": body.reason}
+        case "CANCELED":
+            return {"reason": body.reason}
+
+
+def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
+    @router.get(
+        "/v1/agents/{address:path}/intents/stream",
+        operation_id="streamAgentIntents",
+        summary="What is put to an agent, as it comes",
+        description="The address without agent://, for example household/owner. Reading an intent delivers it. `seq` "
+        "is its place in this stream. After one that was removed meanwhile, everything unanswered comes again.",
+        response_class=StreamingResponse,
+        responses=_STREAM,
+    )
+    async def incoming(
+        address: Annotated[str, Path(max_length=200)],
+        caller: Caller,
+        since: Place = None,
+        wait_seconds: Wait = 30.0,
+        status: _Statuses = None,
+    ) -> StreamingResponse:
+        agent = parts.agency.sender(caller, checked_address(f"agent://{address}", "address"), "address")
+        seen = _place_of(since)
+        wanted = {"statuses": _statuses_of(status)} if status else {}
+
+        async def fetch() -> tuple[list[StreamEvent], bool]:
+            nonlocal seen
+            found = await parts.threads.inbox.arrived(agent, after=seen, limit=_PAGE, **wanted)
+            seen = found[-1][0] if found else seen
+            delivered = [(place, await parts.threads.fetched(agent, one)) for place, one in found]
+            return [
+                StreamEvent(name="intent.submitted", id=one.id, data={**intent_document(one), "seq": place})
+                for place, one in delivered
+            ], False
+
+        return stream(fetch, parts.signal, parts.clock, wait_seconds)
+
+
+# News of them as server-sent events.
+
+_LOOK_AGAIN_SECONDS: Final = 2.0  # another process may have news that rings nothing here
+
+Fetch = Callable[[], Awaitable[tuple[Sequence[StreamEvent], bool]]]  # what is new, and whether nothing more will come
+
+
+def stream(fetch: Fetch, signal: Signal, clock: Clock, wait_seconds: float) -> StreamingResponse:
+    """News as it comes; `stream.end` when there can be no more, `stream.timeout` when the time is up."""
+
+    async def look(_: Signal) -> AsyncGenerator[StreamEvent | End, None]:
+        events, has_ended = await fetch()
+        for event in events:
+            yield event
+        if has_ended:
+            yield StreamEvent(name="stream.end", data={})
+            yield End()
+
+    return EventStream(
+        look=look,
+        listening=nullcontext(signal),
+        clock=clock,
+        life_seconds=wait_seconds,
+        pause_seconds=_LOOK_AGAIN_SECONDS,
+        last=StreamEvent(name="stream.timeout", data={}),
+        has_heartbeat=False,
+    ).response()
+
+
+# The inbox of an agent.
 
 Folder = Annotated[Literal["pending", "active", "done"] | None, Query()]
 
@@ -649,7 +392,7 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         response_model=InboxAnswer,
     )
     async def listed(
-        caller: Caller, owner: OwnAgent = None, status: Folder = None, cursor: Cursor = None, limit: Limit = 50
+        caller: Caller, owner: _OwnAgent = None, status: Folder = None, cursor: Cursor = None, limit: Limit = 50
     ) -> dict[str, Any]:
         agent = parts.acting(caller, owner).agent
         return {"ok": True, **await parts.threads.page(agent, status, cursor, limit)}
@@ -662,7 +405,7 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         response_model=ChangesAnswer,
     )
     async def changes(
-        caller: Caller, owner: OwnAgent = None, cursor: Cursor = None, limit: Limit = 100
+        caller: Caller, owner: _OwnAgent = None, cursor: Cursor = None, limit: Limit = 100
     ) -> dict[str, Any]:
         agent = parts.acting(caller, owner).agent
         return {"ok": True, **await parts.threads.changes(agent, cursor, limit)}
@@ -673,7 +416,7 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         summary="A thread with everything said and done in it",
         response_model=ThreadAnswer,
     )
-    async def thread(thread_id: Id, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def thread(thread_id: Id, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         return {"ok": True, "thread": await parts.threads.thread(parts.acting(caller, owner), thread_id)}
 
 
@@ -684,7 +427,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Answer what was asked",
         response_model=IntentAnswer,
     )
-    async def reply(thread_id: Id, body: ReplyRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def reply(thread_id: Id, body: ReplyRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         return _shown(await parts.threads.reply(parts.acting(caller, owner), thread_id, body.message))
 
     @router.post(
@@ -693,7 +436,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Say yes, as a person",
         response_model=IntentAnswer,
     )
-    async def approve(thread_id: Id, body: DecisionRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def approve(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         acting = parts.acting(caller, owner)
         return _shown(await parts.threads.decide(acting, thread_id, approve=True, comment=body.comment))
 
@@ -703,7 +446,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Say no, as a person",
         response_model=IntentAnswer,
     )
-    async def reject(thread_id: Id, body: DecisionRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def reject(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         acting = parts.acting(caller, owner)
         return _shown(await parts.threads.decide(acting, thread_id, approve=False, comment=body.comment))
 
@@ -713,7 +456,7 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         summary="Let somebody else answer",
         response_model=IntentAnswer,
     )
-    async def delegate(thread_id: Id, body: DelegateRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def delegate(thread_id: Id, body: DelegateRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
         to = checked_address(body.delegate_to, "delegate_to")
         return _shown(await parts.threads.delegate(parts.acting(caller, owner), thread_id, to, body.note))
 
@@ -722,15 +465,12 @@ def _shown(intent: AgentIntent) -> dict[str, Any]:
     return {"ok": True, "intent": intent_document(intent)}
 
 
-# Subscriptions to the news of an inbox over HTTP.
-
-
-_REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
+# Subscriptions to its news.
 
 
 def webhook_router(parts: GatewayParts) -> APIRouter:
     router = APIRouter(
-        route_class=JsonRoute, tags=["webhooks"], prefix="/v1/webhooks/subscriptions", responses=_REFUSALS
+        route_class=JsonRoute, tags=["webhooks"], prefix="/v1/webhooks/subscriptions", responses=REFUSALS
     )
 
     @router.post(
@@ -739,7 +479,7 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         summary="Be told of news at a URL; saving the same URL again changes it",
     )
     async def save(
-        body: SubscriptionRequest, caller: Caller, reserved_id: ReservedId, owner: OwnAgent = None
+        body: SubscriptionRequest, caller: Caller, reserved_id: ReservedId, owner: _OwnAgent = None
     ) -> SubscriptionAnswer:
         agent, now = _person(parts, caller, owner), parts.clock.now_us()
         _check_url(body.callback_url)
@@ -763,7 +503,7 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         operation_id="listSubscriptions",
         summary="Who is told",
     )
-    async def listed(caller: Caller, owner: OwnAgent = None) -> SubscriptionsAnswer:
+    async def listed(caller: Caller, owner: _OwnAgent = None) -> SubscriptionsAnswer:
         found = await parts.subscriptions.listed(_person(parts, caller, owner))
         return SubscriptionsAnswer(ok=True, subscriptions=[SubscriptionBody.of(one) for one in found])
 
@@ -772,7 +512,7 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         operation_id="deleteSubscription",
         summary="Be told no more",
     )
-    async def delete(subscription_id: Id, caller: Caller, owner: OwnAgent = None) -> Done:
+    async def delete(subscription_id: Id, caller: Caller, owner: _OwnAgent = None) -> Done:
         if not await parts.subscriptions.delete(_person(parts, caller, owner), subscription_id):
             raise Refused(Code.NOT_FOUND, "there is no such subscription")
         return Done(ok=True)

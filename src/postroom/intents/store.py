@@ -1,4 +1,4 @@
-"""Answers an intent in the transaction in which a question about it is answered."""
+"""Intents on disk: every change and its events in one commit."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from postroom.butlers.store import sessions
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.model import (
     ASK,
+    ORIGIN,
     TERMINAL,
     AgentIntent,
     IntentChange,
@@ -59,39 +60,223 @@ from postroom.questions.model import Attempt, Question, Subject, Verdict, Verdic
 from postroom.questions.store.steps import end_question, hold_questions
 from postroom.questions.store.tables import presentations, questions
 
-Rule = Callable[[AgentIntent, Question, Attempt, Verdict], IntentChange]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntentRide:
-    """`rule` says what the answer makes of the intent."""
-
-    record: StoredIntents
-    rule: Rule
-
-    def hold(self, connection: Connection, subject: Subject) -> None:
-        self.record.hold(connection, subject)
-
-    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
-        intent_id = question.subject.id if question.subject else ""
-        try:
-            self.record.change_within(
-                connection,
-                intent_id,
-                lambda intent: self.rule(intent, question, attempt, verdict),
-                but=question.id,
-            )
-        except Refused as refused:
-            return Verdict(kind=VerdictKind.LATE, code=str(refused.code), reason=refused.message)
-        return verdict
-
-
-# Intents on disk: every change and its events in one commit.
-
-
-ORIGIN = "intents"
-CARDS_ORIGIN = "questions"
+_CARDS_ORIGIN = "questions"
 _GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, however much else happens
+
+
+# The tables: intents, what happened to them, what was said, and whom to tell about it.
+
+_DUE = text("next_at IS NOT NULL")
+_CARRIED = text("carried")
+
+intents = Table(
+    "intents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("intent_type", Text, nullable=False),
+    Column("correlation_id", Text, nullable=False),
+    Column("from_agent", Text, nullable=False),
+    Column("to_agent", Text, nullable=False),
+    Column("handler", Text, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("idempotency_key", Text),
+    Column("fingerprint", Text, nullable=False),
+    Column("submitted_by", Text, nullable=False),
+    Column("reply_to", Text),
+    Column("deadline_at", BigInteger),
+    Column("macro_id", Text),
+    Column("status", Text, nullable=False),
+    Column("waiting_reason", Text),
+    Column("seq", Integer, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("next_at", BigInteger),
+    Column("carried", Boolean, nullable=False),
+    Column("result", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    UniqueConstraint("from_agent", "idempotency_key"),
+    CheckConstraint(one_of("status", IntentStatus), name="status"),
+    Index("ix_intents_correlation_id", "correlation_id"),
+    Index("ix_intents_from_agent_id", "from_agent", "id"),
+    Index("ix_intents_to_agent_id", "to_agent", "id"),
+    partial_index("ix_intents_next_at", "next_at", where=_DUE),
+    partial_index("ix_intents_carried", "updated_at", where=_CARRIED),
+    schema=SHARED,
+)
+
+intent_members = Table(
+    "intent_members",
+    metadata,
+    Column("agent", Text, primary_key=True),
+    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Index("ix_intent_members_agent_position", "agent", "position"),
+    schema=SHARED,
+)
+
+intent_events = Table(
+    "intent_events",
+    metadata,
+    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("seq", Integer, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("event_type", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", Text),
+    Column("waiting_reason", Text),
+    Column("payload", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    UniqueConstraint("id"),
+    CheckConstraint(one_of("status", IntentStatus), name="status"),
+    Index("ix_intent_events_position", "position", unique=True),
+    schema=SHARED,
+)
+
+intent_messages = Table(
+    "intent_messages",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), nullable=False),
+    Column("author", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_intent_messages_intent_id_id", "intent_id", "id"),
+    schema=SHARED,
+)
+
+inbound_offsets = Table(
+    "inbound_offsets",
+    metadata,
+    Column("source", Text, primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    schema=SHARED,
+)
+
+
+# One order for the events of all intents: that in which they are committed.
+
+_events = intent_events.alias()
+
+_LAST_POSITION: Final = select(func.max(_events.c.position)).scalar_subquery()
+_NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
+
+
+# Rows, and what they mean.
+
+
+def _intent_row(intent: AgentIntent) -> dict[str, Any]:
+    return {
+        "id": intent.id,
+        "intent_type": intent.intent_type,
+        "correlation_id": intent.correlation_id,
+        "from_agent": intent.from_agent,
+        "to_agent": intent.to_agent,
+        "payload": _text(intent.payload),
+        "metadata": _text(intent.metadata),
+        "idempotency_key": intent.idempotency_key,
+        "fingerprint": intent.fingerprint,
+        "submitted_by": intent.submitted_by,
+        "reply_to": intent.reply_to,
+        "deadline_at": intent.deadline_at_us,
+        "macro_id": intent.macro_id,
+        "created_at": intent.created_at_us,
+        **changing_columns(intent),
+    }
+
+
+def changing_columns(intent: AgentIntent) -> dict[str, Any]:
+    return {
+        "handler": intent.handler,
+        "status": str(intent.status),
+        "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
+        "seq": intent.seq,
+        "plan": json.dumps([[str(step.kind), step.at_us, step.to_agent] for step in intent.plan]),
+        "position": intent.position,
+        "next_at": intent.next_at_us,
+        "carried": intent.carried,
+        "result": _text(intent.result) if intent.result is not None else None,
+        "updated_at": intent.updated_at_us,
+    }
+
+
+def read_intent(row: Row[Any]) -> AgentIntent:
+    return read(
+        AgentIntent,
+        row,
+        payload=json.loads(row.payload),
+        metadata=json.loads(row._mapping["metadata"]),
+        plan=tuple(Step(StepKind(kind), at_us, to_agent) for kind, at_us, to_agent in json.loads(row.plan)),
+        result=json.loads(row.result) if row.result is not None else None,
+    )
+
+
+def _event_row(event: IntentEvent) -> dict[str, Any]:
+    return values(event, payload=_text(event.payload))
+
+
+def read_event(row: Row[Any]) -> IntentEvent:
+    return read(IntentEvent, row, payload=json.loads(row.payload))
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return strict_json(dict(document), separators=(",", ":"))
+
+
+# What those who want to hear of an intent are told.
+
+
+def _tell_subscribers(connection: Connection, change: IntentChange, mint: Callable[[int], str]) -> None:
+    """In the same commit as the change itself, so that no news is lost and none is invented."""
+    asked = select(webhook_subscriptions).where(
+        webhook_subscriptions.c.owner_agent.in_(sorted(change.intent.concerned)), webhook_subscriptions.c.active
+    )
+    rows = [
+        {
+            "id": mint(event.at_us),
+            "subscription_id": row.id,
+            "event_type": str(kind),
+            "body": _body(event, kind, row.owner_agent),
+            "status": "pending",
+            "attempts": 0,
+            "next_at": event.at_us,
+            "created_at": event.at_us,
+        }
+        for row in connection.execute(asked)
+        for event in change.events
+        if (kind := _kind(event, change)) in json.loads(row.event_types)
+    ]
+    if rows:
+        connection.execute(insert(webhook_deliveries), rows)
+
+
+def _kind(event: IntentEvent, change: IntentChange) -> WebhookEvent:
+    if event.event_type is IntentEventType.CREATED:
+        return WebhookEvent.THREAD_CREATED
+    answered = change.says is not None and event is change.events[-1]
+    return WebhookEvent.REPLY_RECEIVED if answered else WebhookEvent.THREAD_UPDATED
+
+
+def _body(event: IntentEvent, kind: WebhookEvent, owner_agent: str) -> str:
+    """What happened, never what was said: whoever may read it can ask."""
+    return json.dumps(
+        {
+            "event_id": event.id,
+            "event_type": str(kind),
+            "owner_agent": owner_agent,
+            "thread_id": event.intent_id,
+            "intent_event": str(event.event_type),
+            "lifecycle_status": str(event.status),
+            "seq": event.seq,
+            "at": to_text(event.at_us),
+        },
+        separators=(",", ":"),
+    )
+
+
+# The intents themselves.
 
 
 class StoredIntents:
@@ -106,7 +291,7 @@ class StoredIntents:
         def work(connection: Connection) -> tuple[AgentIntent, bool]:
             if known := _known(connection, change.intent):
                 return known, False
-            connection.execute(insert(intents), intent_row(change.intent))
+            connection.execute(insert(intents), _intent_row(change.intent))
             self._append(connection, change)
             return change.intent, True
 
@@ -155,7 +340,7 @@ class StoredIntents:
             near = intents.c.id.not_in(without) if without else true()
             due = select(intents).where(intents.c.next_at <= now_us, near).order_by(intents.c.next_at).limit(limit)
             unseen = intents.c.updated_at <= now_us - _GLANCE_US
-            carried = select(intents).where(CARRIED, unseen, near).order_by(intents.c.updated_at).limit(limit)
+            carried = select(intents).where(_CARRIED, unseen, near).order_by(intents.c.updated_at).limit(limit)
             later = select(intents.c.next_at).where(intents.c.next_at > now_us).order_by(intents.c.next_at).limit(1)
             bad: list[str] = []
             return Round(
@@ -182,7 +367,7 @@ class StoredIntents:
         about = questions.c.subject == str(subject_of(intent_id))
         cards = select(literal("ask:") + presentations.c.id).join(questions).where(about)
         own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
-        card = and_(table.request_id.in_(cards), table.origin_butler == CARDS_ORIGIN)
+        card = and_(table.request_id.in_(cards), table.origin_butler == _CARDS_ORIGIN)
         asked = (
             select(table.status, table.waiting_reason, table.terminal_error_class)
             .where(or_(own, card))
@@ -252,13 +437,13 @@ class StoredIntents:
         if change.says is not None:
             connection.execute(insert(intent_messages), self._message(change.intent, change.says))
         if change.events:
-            tell_subscribers(connection, change, self._mint)
+            _tell_subscribers(connection, change, self._mint)
             newcomers = _newcomers(connection, change.intent, before)
             wait_for_turn(connection)
-            events = [event_row(event) for event in change.events]
-            connection.execute(insert(intent_events).values(position=NEXT_POSITION), events)
+            events = [_event_row(event) for event in change.events]
+            connection.execute(insert(intent_events).values(position=_NEXT_POSITION), events)
             if newcomers:
-                connection.execute(insert(intent_members).values(position=LAST_POSITION), newcomers)
+                connection.execute(insert(intent_members).values(position=_LAST_POSITION), newcomers)
 
     def _message(self, intent: AgentIntent, says: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -310,214 +495,30 @@ def _newcomers(connection: Connection, intent: AgentIntent, before: AgentIntent 
     return [{"agent": agent, "intent_id": intent.id} for agent in sorted(new)]
 
 
-# Intents as rows, and rows as intents.
+# An intent answered in the transaction in which a question about it is answered.
+
+Rule = Callable[[AgentIntent, Question, Attempt, Verdict], IntentChange]
 
 
-def intent_row(intent: AgentIntent) -> dict[str, Any]:
-    return {
-        "id": intent.id,
-        "intent_type": intent.intent_type,
-        "correlation_id": intent.correlation_id,
-        "from_agent": intent.from_agent,
-        "to_agent": intent.to_agent,
-        "payload": _text(intent.payload),
-        "metadata": _text(intent.metadata),
-        "idempotency_key": intent.idempotency_key,
-        "fingerprint": intent.fingerprint,
-        "submitted_by": intent.submitted_by,
-        "reply_to": intent.reply_to,
-        "deadline_at": intent.deadline_at_us,
-        "macro_id": intent.macro_id,
-        "created_at": intent.created_at_us,
-        **changing_columns(intent),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentRide:
+    """`rule` says what the answer makes of the intent."""
 
+    record: StoredIntents
+    rule: Rule
 
-def changing_columns(intent: AgentIntent) -> dict[str, Any]:
-    return {
-        "handler": intent.handler,
-        "status": str(intent.status),
-        "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
-        "seq": intent.seq,
-        "plan": json.dumps([[str(step.kind), step.at_us, step.to_agent] for step in intent.plan]),
-        "position": intent.position,
-        "next_at": intent.next_at_us,
-        "carried": intent.carried,
-        "result": _text(intent.result) if intent.result is not None else None,
-        "updated_at": intent.updated_at_us,
-    }
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        self.record.hold(connection, subject)
 
-
-def read_intent(row: Row[Any]) -> AgentIntent:
-    return read(
-        AgentIntent,
-        row,
-        payload=json.loads(row.payload),
-        metadata=json.loads(row._mapping["metadata"]),
-        plan=tuple(Step(StepKind(kind), at_us, to_agent) for kind, at_us, to_agent in json.loads(row.plan)),
-        result=json.loads(row.result) if row.result is not None else None,
-    )
-
-
-def event_row(event: IntentEvent) -> dict[str, Any]:
-    return values(event, payload=_text(event.payload))
-
-
-def read_event(row: Row[Any]) -> IntentEvent:
-    return read(IntentEvent, row, payload=json.loads(row.payload))
-
-
-def _text(document: Mapping[str, Any]) -> str:
-    return strict_json(dict(document), separators=(",", ":"))
-
-
-# Intents, what happened to them, what was said, and whom to tell about it.
-
-
-_DUE = text("next_at IS NOT NULL")
-CARRIED = text("carried")
-
-intents = Table(
-    "intents",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("intent_type", Text, nullable=False),
-    Column("correlation_id", Text, nullable=False),
-    Column("from_agent", Text, nullable=False),
-    Column("to_agent", Text, nullable=False),
-    Column("handler", Text, nullable=False),
-    Column("payload", Text, nullable=False),
-    Column("metadata", Text, nullable=False),
-    Column("idempotency_key", Text),
-    Column("fingerprint", Text, nullable=False),
-    Column("submitted_by", Text, nullable=False),
-    Column("reply_to", Text),
-    Column("deadline_at", BigInteger),
-    Column("macro_id", Text),
-    Column("status", Text, nullable=False),
-    Column("waiting_reason", Text),
-    Column("seq", Integer, nullable=False),
-    Column("plan", Text, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("next_at", BigInteger),
-    Column("carried", Boolean, nullable=False),
-    Column("result", Text),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
-    UniqueConstraint("from_agent", "idempotency_key"),
-    CheckConstraint(one_of("status", IntentStatus), name="status"),
-    Index("ix_intents_correlation_id", "correlation_id"),
-    Index("ix_intents_from_agent_id", "from_agent", "id"),
-    Index("ix_intents_to_agent_id", "to_agent", "id"),
-    partial_index("ix_intents_next_at", "next_at", where=_DUE),
-    partial_index("ix_intents_carried", "updated_at", where=CARRIED),
-    schema=SHARED,
-)
-
-intent_members = Table(
-    "intent_members",
-    metadata,
-    Column("agent", Text, primary_key=True),
-    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), primary_key=True),
-    Column("position", BigInteger, nullable=False),
-    Index("ix_intent_members_agent_position", "agent", "position"),
-    schema=SHARED,
-)
-
-intent_events = Table(
-    "intent_events",
-    metadata,
-    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), primary_key=True),
-    Column("seq", Integer, primary_key=True),
-    Column("id", Text, nullable=False),
-    Column("event_type", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("actor", Text),
-    Column("waiting_reason", Text),
-    Column("payload", Text, nullable=False),
-    Column("position", BigInteger, nullable=False),
-    UniqueConstraint("id"),
-    CheckConstraint(one_of("status", IntentStatus), name="status"),
-    Index("ix_intent_events_position", "position", unique=True),
-    schema=SHARED,
-)
-
-intent_messages = Table(
-    "intent_messages",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), nullable=False),
-    Column("author", Text, nullable=False),
-    Column("message", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Index("ix_intent_messages_intent_id_id", "intent_id", "id"),
-    schema=SHARED,
-)
-
-
-inbound_offsets = Table(
-    "inbound_offsets",
-    metadata,
-    Column("source", Text, primary_key=True),
-    Column("position", BigInteger, nullable=False),
-    schema=SHARED,
-)
-
-# One order for the events of all intents: that in which they are committed.
-
-
-_events = intent_events.alias()
-
-LAST_POSITION: Final = select(func.max(_events.c.position)).scalar_subquery()
-NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
-
-# What those who want to hear of an intent are told.
-
-
-def tell_subscribers(connection: Connection, change: IntentChange, mint: Callable[[int], str]) -> None:
-    """In the same commit as the change itself, so that no news is lost and none is invented."""
-    asked = select(webhook_subscriptions).where(
-        webhook_subscriptions.c.owner_agent.in_(sorted(change.intent.concerned)), webhook_subscriptions.c.active
-    )
-    rows = [
-        {
-            "id": mint(event.at_us),
-            "subscription_id": row.id,
-            "event_type": str(kind),
-            "body": _body(event, kind, row.owner_agent),
-            "status": "pending",
-            "attempts": 0,
-            "next_at": event.at_us,
-            "created_at": event.at_us,
-        }
-        for row in connection.execute(asked)
-        for event in change.events
-        if (kind := _kind(event, change)) in json.loads(row.event_types)
-    ]
-    if rows:
-        connection.execute(insert(webhook_deliveries), rows)
-
-
-def _kind(event: IntentEvent, change: IntentChange) -> WebhookEvent:
-    if event.event_type is IntentEventType.CREATED:
-        return WebhookEvent.THREAD_CREATED
-    answered = change.says is not None and event is change.events[-1]
-    return WebhookEvent.REPLY_RECEIVED if answered else WebhookEvent.THREAD_UPDATED
-
-
-def _body(event: IntentEvent, kind: WebhookEvent, owner_agent: str) -> str:
-    """What happened, never what was said: whoever may read it can ask."""
-    return json.dumps(
-        {
-            "event_id": event.id,
-            "event_type": str(kind),
-            "owner_agent": owner_agent,
-            "thread_id": event.intent_id,
-            "intent_event": str(event.event_type),
-            "lifecycle_status": str(event.status),
-            "seq": event.seq,
-            "at": to_text(event.at_us),
-        },
-        separators=(",", ":"),
-    )
+    def decide(self, connection: Connection, question: Question, attempt: Attempt, verdict: Verdict) -> Verdict:
+        intent_id = question.subject.id if question.subject else ""
+        try:
+            self.record.change_within(
+                connection,
+                intent_id,
+                lambda intent: self.rule(intent, question, attempt, verdict),
+                but=question.id,
+            )
+        except Refused as refused:
+            return Verdict(kind=VerdictKind.LATE, code=str(refused.code), reason=refused.message)
+        return verdict

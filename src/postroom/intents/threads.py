@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, ScalarSelect, Select, and_, func, select
 
-from postroom.intents.adapt import Acting, Directory, check_may_answer, event_document, intent_document
+from postroom.intents.adapt import Acting, Directory, check_may_answer
+from postroom.intents.envelope import event_document, intent_document
 from postroom.intents.model import (
     APPROVAL,
     MAX_STEPS,
@@ -20,19 +21,16 @@ from postroom.intents.model import (
     Step,
     StepKind,
 )
-from postroom.intents.moves import (
-    InboxStore,
-    IntentStore,
-    MoveContext,
-    answer_payload,
-    answered,
-    decided,
-    moved,
-    noted,
-    said_after,
-    unchanged,
+from postroom.intents.moves import MoveContext, answer_payload, answered, decided, moved, noted, said_after, unchanged
+from postroom.intents.store import (
+    StoredIntents,
+    intent_events,
+    intent_members,
+    intent_messages,
+    intents,
+    read_event,
+    read_intent,
 )
-from postroom.intents.store import intent_events, intent_members, intent_messages, intents, read_event, read_intent
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
@@ -51,8 +49,8 @@ _MOST_EVENTS: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threads:
-    store: IntentStore
-    inbox: InboxStore
+    store: StoredIntents
+    inbox: StoredInbox
     directory: Directory
     signal: Signal
     clock: Clock
@@ -233,8 +231,7 @@ def _check_open(intent: AgentIntent) -> None:
         raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {intent.status} cannot change")
 
 
-# Threads as an agent's inbox shows them.
-
+# Threads as the store finds them.
 
 _UNANSWERED: Final = (IntentStatus.SUBMITTED, IntentStatus.DELIVERED, IntentStatus.ACKNOWLEDGED)
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.agents.coding.recorded import every, recorded
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
-from tests.programs.hook.recorded import every, recorded
 from tests.services.ports import free_port
 
 from postroom.agents.coding.hook import Hook, Moment, is_alone, parse

@@ -9,8 +9,8 @@ import pytest
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
 from pydantic import ValidationError
+from tests.butlers.calendar.google_server import Google, Trouble, at, google_server
 from tests.clock import FakeClock
-from tests.doors.butler.modules.calendar.google_server import Google, Trouble, at, google_server
 
 from postroom.butlers.calendar.calendar import ConflictPolicy
 from postroom.butlers.calendar.module import TOOL_NAMES, CalendarConfig, CalendarModule

@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import copy
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from tests.app.living import PORTS, started
+from tests.butlers.messenger.house import ANNA, BEN, CHATGPT, CI, HEALTH, MESSENGER, OWNER, SWITCHBOARD, House, opened
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
 
 from postroom.approvals.store.steps import ParkedDeliveries
-from postroom.butlers.messenger.server import Execute
+from postroom.butlers.messenger.server import (
+    APPROVAL_TOOL_NAMES,
+    CHANNEL_TOOL_NAMES,
+    READING_TOOL_NAMES,
+    REPAIRING_TOOL_NAMES,
+    Execute,
+    rules,
+)
 from postroom.butlers.messenger.tools import CorrectionDesk
 from postroom.butlers.wire import build_notify_route, build_status_route, document_within
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
+from postroom.household.wiring.console import RunningHousehold
+from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.markup import Button, Markup
 from postroom.message.outgoing import Outgoing
 from postroom.overview.story import StoredDeliveries
 from postroom.overview.why import SenderStatus
-
-SWITCHBOARD = Principal(Role.BUTLER, "switchboard")
+from postroom.settings import Settings
+from postroom.settings.peer import HttpPeer
 
 
 @pytest.fixture
@@ -136,3 +153,140 @@ async def test_a_switchboard_brings_the_buttons_of_its_household(world: World) -
 
     assert answer["status"] == "ok"
     assert [call.message.markup for call in world.telegram.calls] == [card.markup]
+
+
+# Who may call which tool.
+
+STRANGER = Principal(Role.USER, "without a token")
+ALLOWED = {
+    "route.execute": {SWITCHBOARD, OPERATOR},
+    **dict.fromkeys(CHANNEL_TOOL_NAMES, frozenset({MESSENGER, OPERATOR})),
+    **dict.fromkeys(READING_TOOL_NAMES, frozenset({MESSENGER, OPERATOR})),
+    **dict.fromkeys(REPAIRING_TOOL_NAMES, frozenset({OWNER, OPERATOR})),
+}
+
+
+async def is_let_in(house: House, tool: str, caller: Principal) -> bool:
+    try:
+        await house.client.call_tool(tool, {}, meta=house.meta(caller))
+    except MCPError as error:
+        assert f"may not call {tool}" in error.error.message
+        return False
+    return True
+
+
+@pytest.mark.requirement("messenger:messenger-channel-ownership", "messenger:channel-tool-surface")
+async def test_every_tool_answers_to_its_own_callers_and_to_nobody_else(settings: Settings) -> None:
+    async with opened(settings) as house:
+        for tool, allowed in ALLOWED.items():
+            for caller in (OPERATOR, MESSENGER, SWITCHBOARD, HEALTH, ANNA, BEN, OWNER, CI, CHATGPT, STRANGER):
+                assert await is_let_in(house, tool, caller) is (caller in allowed), (tool, str(caller))
+
+
+@pytest.mark.parametrize(
+    ("approvers", "allowed"),
+    [
+        ([], {OPERATOR, OWNER}),
+        (["anna"], {OPERATOR, OWNER, ANNA}),
+        (["ben", "anna"], {OPERATOR, OWNER, ANNA, BEN}),
+        (["somebody else", "chatgpt", "health"], {OPERATOR, OWNER}),
+    ],
+    ids=["none named", "one named", "two named", "others named"],
+)
+async def test_what_waits_is_shown_to_and_decided_by_those_who_are_named(
+    settings: Settings, approvers: list[str], allowed: set[Principal]
+) -> None:
+    chosen = settings.approvals.model_copy(update={"enabled": True, "approvers": approvers})
+    async with opened(settings.model_copy(update={"approvals": chosen})) as house:
+        for tool in APPROVAL_TOOL_NAMES:
+            for caller in (OPERATOR, MESSENGER, HEALTH, ANNA, BEN, OWNER, CI, CHATGPT):
+                assert await is_let_in(house, tool, caller) is (caller in allowed), (tool, str(caller))
+
+
+async def test_the_server_lists_exactly_the_tools_that_have_a_rule(settings: Settings) -> None:
+    gated = settings.model_copy(update={"approvals": settings.approvals.model_copy(update={"enabled": True})})
+    async with opened(gated) as house:
+        listed = (await house.client.list_tools()).tools
+
+        assert {tool.name for tool in listed} == set(rules(()))
+        assert len(READING_TOOL_NAMES) + len(REPAIRING_TOOL_NAMES) == 14
+
+
+async def test_every_tool_describes_itself_its_arguments_and_its_answer(settings: Settings) -> None:
+    async with opened(settings) as house:
+        for tool in (await house.client.list_tools()).tools:
+            assert len(tool.description or "") > 60, tool.name
+            assert "  " not in (tool.description or ""), tool.name
+            assert tool.output_schema is not None, tool.name
+            assert tool.annotations is not None, tool.name
+            if tool.name != "route.execute":
+                assert "error" in tool.output_schema["properties"], tool.name
+                for name, argument in tool.input_schema["properties"].items():
+                    assert {"type", "anyOf"} & set(argument), (tool.name, name)
+
+
+@pytest.mark.parametrize("tool", APPROVAL_TOOL_NAMES)
+async def test_while_approvals_are_off_their_tools_say_so(settings: Settings, tool: str) -> None:
+    async with opened(settings) as house:
+        with pytest.raises(MCPError, match=f"approvals are switched off .* so there is no {tool}"):
+            await house.client.call_tool(tool, {"action_id": "x"}, meta=house.meta(OPERATOR))
+
+
+# Over HTTP.
+
+
+def household(settings: Settings) -> AbstractAsyncContextManager[RunningHousehold]:
+    whole = settings.model_copy(update={"ports": settings.ports.model_copy(update=dict.fromkeys(PORTS, 0))})
+    return started(whole)
+
+
+def connected(url: str, token: str | None) -> Client:
+    headers = {"Authorization": f"Bearer {token}"}
+    return Client(streamable_http_client(url, http_client=httpx2.AsyncClient(headers=headers)))
+
+
+@pytest.mark.requirement("messenger:delivery-status-lookup", "messenger:messenger-channel-ownership")
+async def test_a_message_is_sent_and_looked_up_over_http(settings: Settings) -> None:
+    async with household(settings) as house:
+        tokens = TokenFile(settings.tokens_file)
+        url = house.addresses["messenger"]
+        async with connected(url, tokens.token_of(OPERATOR)) as client:
+            sent = await client.call_tool("telegram_send_message", {"chat_id": "1000", "text": "over http"})
+            told = await client.call_tool(
+                "messenger_delivery_status", {"delivery_id": sent.structured_content["delivery"]["delivery_id"]}
+            )
+            traced = await client.call_tool(
+                "messenger_delivery_trace", {"request_id": sent.structured_content["request_context"]["request_id"]}
+            )
+            stats = await client.call_tool("messenger_delivery_stats", {"group_by": "channel"})
+
+        assert told.structured_content["status"] == "delivered"
+        assert traced.structured_content["deliveries"][0]["message_content"] == "over http"
+        assert stats.structured_content["groups"]["telegram"]["success_rate"] == 1.0
+        peer = HttpPeer("messenger", url, tokens.token_of(Principal(Role.BUTLER, "health")) or "")
+        for tool in ("telegram_send_message", "messenger_delivery_search"):
+            with pytest.raises(TargetUnavailable, match="does not accept our token"):
+                await peer.call(tool, {"chat_id": "1000", "text": "past the switchboard"}, 10)
+        await peer.close()
+
+
+@pytest.mark.requirement("messenger:end-to-end-trace")
+async def test_a_butlers_notify_can_be_traced_through_switchboard_and_messenger(settings: Settings) -> None:
+    async with household(settings) as house:
+        tokens = TokenFile(settings.tokens_file)
+        async with connected(house.addresses["health"], tokens.token_of(Principal(Role.BUTLER, "health"))) as client:
+            answer = (
+                await client.call_tool("notify", {"channel": "telegram", "message": "take your pills"})
+            ).structured_content
+        async with connected(house.addresses["messenger"], tokens.token_of(OPERATOR)) as client:
+            traced = (
+                await client.call_tool(
+                    "messenger_delivery_trace", {"request_id": answer["request_context"]["request_id"]}
+                )
+            ).structured_content
+
+        assert answer["status"] == "ok"
+        assert [one["source_butler"] for one in traced["hops"]] == ["health"]
+        (stored,) = traced["deliveries"]
+        assert (stored["origin_butler"], stored["status"]) == ("health", "delivered")
+        assert len(stored["attempts"]) == len(stored["receipts"]) == 1

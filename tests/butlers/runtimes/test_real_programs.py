@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.butlers.butler_with_model import butler_with_model
 from tests.butlers.runtimes.model_server import ARGUMENTS, LAST_WORDS, model_server
-from tests.work.butlers.butler_with_model import butler_with_model
 
 from postroom.butlers.model import SessionStatus
 from postroom.butlers.sessions import SessionLimits

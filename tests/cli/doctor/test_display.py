@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.programs.desk.screen import Screen
+from tests.desk.screen import Screen
 
 from postroom.cli.doctor.doctor import look_at_display
 

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.programs.desk.caller import Caller, text_of
-from tests.programs.desk.conftest import ARTEFACTS
-from tests.programs.desk.screen import Screen
+from tests.desk.caller import Caller, text_of
+from tests.desk.conftest import ARTEFACTS
+from tests.desk.screen import Screen
 
-from postroom.desk import desk as drafts
-from postroom.desk import desk as turn
+from postroom.desk import drafts
 from postroom.desk.model import FormField, PopupOutcome, Sheet
 from postroom.desk.window.window import CLOSE, HANG_UP, HINT, Area, Sitting, centred, due_at, monitor_for, notice
 
@@ -106,7 +105,7 @@ class Room:
         self.commands: SimpleQueue[str] = SimpleQueue()
         self.draft = folder / "drafts" / "2.json"
         self.turn = folder / "turn"
-        turn.take(self.turn, "me")
+        drafts.take_turn(self.turn, "me")
         self.sitting = Sitting(
             Sheet(
                 **{"message": "Hi", "title": "T", "grace_seconds": 10.0}
@@ -206,7 +205,7 @@ def test_the_servers_word_and_the_servers_end(tmp_path: Path, waits: bool, comma
 def test_it_leaves_when_another_popup_takes_the_turn(tmp_path: Path) -> None:
     room = Room(tmp_path)
     assert room.sitting.pulse() is None
-    turn.take(room.turn, "someone else")
+    drafts.take_turn(room.turn, "someone else")
     room.now += 0.3
     assert room.sitting.pulse() is PopupOutcome.REPLACED
 
@@ -285,6 +284,6 @@ def test_a_form_is_handed_over_however_it_ends(tmp_path: Path) -> None:
 def test_the_screen_is_free_after_the_end_and_not_before(tmp_path: Path) -> None:
     room = Room(tmp_path)
     room.sitting.pulse()
-    assert not turn.is_free(room.turn)
+    assert not drafts.screen_is_free(room.turn)
     room.sitting.end(PopupOutcome.CANCELLED)
-    assert turn.is_free(room.turn)
+    assert drafts.screen_is_free(room.turn)

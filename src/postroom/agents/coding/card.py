@@ -1,4 +1,4 @@
-"""What a person's answer to a coding agent's card lets it do."""
+"""The words of a card about a coding agent, what an answer to it allows, and what a model should know about asking."""
 
 from __future__ import annotations
 
@@ -12,57 +12,14 @@ from typing import Any, Final
 from postroom.kernel.text.visible import masked
 from postroom.questions.model import ALLOW, DENY
 
-_CERTAIN: Final = ("channel", "signed_in")
-Ended = Mapping[str, Any]  # a question that was answered, as the doors show it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
-    """`why` is for the agent when it may not."""
-
-    allowed: bool
-    for_session: bool = False
-    why: str = ""
-
-
-def permission_of(ended: Ended) -> Permission | None:
-    """None when it says neither yes nor no."""
-    said, by = ended.get("answer") or {}, ended.get("answered_by") or {}
-    name = by.get("name") or "The person"
-    value = said.get("value")
-    if value in (ALLOW, ALLOW_SESSION):  # a mail that anyone could have written allows nothing
-        certain = by.get("assurance") in _CERTAIN
-        return Permission(allowed=True, for_session=value == ALLOW_SESSION) if certain else None
-    if value == DENY:
-        return Permission(allowed=False, why=f"{name} said no (via {by.get('channel')}).")
-    words = said.get("text")
-    return Permission(allowed=False, why=f"{name} says: {words}") if words else None
-
-
-def answers_of(tool_input: dict[str, Any], ended: Sequence[Ended]) -> dict[str, str] | None:
-    """By the client's own questions and labels; None unless each has an answer: the model would take an empty one."""
-    listed = listed_questions(tool_input)
-    words = {one["question"]: _words(one, answer) for one, answer in zip(listed, ended, strict=True)}
-    return words if words and all(words.values()) else None
-
-
-def _words(question: Mapping[str, Any], ended: Ended) -> str:
-    answer = ended.get("answer") or {}
-    labels = [str(one.get("label")) for one in question.get("options") or () if isinstance(one, dict)]
-    chosen = answer.get("selected") or ([answer["value"]] if answer.get("value") else [])
-    named = [labels[int(one)] for one in chosen if one.isdecimal() and int(one) < len(labels)]
-    return ", ".join(named) or str(answer.get("text") or "")
-
-
-# The words of a card about a coding agent: what it wants to do, whole and as it is, and nothing it says of itself.
-
+# What it wants to do, whole and as it is, and nothing it says of itself.
 
 Reveal = Callable[[str], str]  # names every character that cannot be seen
 
-ALLOW_SESSION: Final = "allow_session"
+_ALLOW_SESSION: Final = "allow_session"
 QUESTIONS: Final = "AskUserQuestion"
 PLAN: Final = "ExitPlanMode"
-MOST_SHOWN: Final = 20_000  # characters; more than that cannot be judged on a phone
+_MOST_SHOWN: Final = 20_000  # characters; more than that cannot be judged on a phone
 _MOST_LABEL: Final = 200
 _MOST_DESCRIPTION: Final = 1_000
 _MOST_QUESTION: Final = 3_500
@@ -87,12 +44,12 @@ class AgentWish:
 def permission(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
     """The body of one `ask`."""
     shown = reveal(masked("\n\n".join([_what(wish), *([_for_session(wish.lasting)] if wish.lasting else [])])))
-    if len(shown) > MOST_SHOWN:
+    if len(shown) > _MOST_SHOWN:
         raise TooLong
     does = "run a command" if wish.tool in _SHELLS else f"use {line(wish.tool, 80, reveal)}"
     options = [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}]
     if wish.lasting:
-        options.append({"value": ALLOW_SESSION, "label": "Allow for this session"})
+        options.append({"value": _ALLOW_SESSION, "label": "Allow for this session"})
     return {
         "question": f"{wish.who} wants to {does}.",
         "context": shown,
@@ -105,7 +62,7 @@ def permission(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
 def plan(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
     """Words of one's own send the plan back with them."""
     shown = reveal(masked(_value(wish.tool_input.get("plan"))))
-    if len(shown) > MOST_SHOWN:
+    if len(shown) > _MOST_SHOWN:
         raise TooLong
     return {
         "question": f"{wish.who} has a plan. May it begin? In words of your own you say what to change.",
@@ -118,10 +75,10 @@ def plan(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
 
 def questions(wish: AgentWish, reveal: Reveal) -> list[dict[str, Any]]:
     """One card for each; their options by number, because labels are the client's own words."""
-    return [_question(one, wish, reveal) for one in listed_questions(wish.tool_input)]
+    return [_question(one, wish, reveal) for one in _listed_questions(wish.tool_input)]
 
 
-def listed_questions(tool_input: dict[str, Any]) -> list[dict[str, Any]]:
+def _listed_questions(tool_input: dict[str, Any]) -> list[dict[str, Any]]:
     given = tool_input.get("questions")
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
@@ -197,7 +154,51 @@ def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
-# What a model should know about asking people, once: as a file for clients that read skills, and as ready prompts.
+# What a person's answer lets it do.
+
+_CERTAIN: Final = ("channel", "signed_in")
+Ended = Mapping[str, Any]  # a question that was answered, as the doors show it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """`why` is for the agent when it may not."""
+
+    allowed: bool
+    for_session: bool = False
+    why: str = ""
+
+
+def permission_of(ended: Ended) -> Permission | None:
+    """None when it says neither yes nor no."""
+    said, by = ended.get("answer") or {}, ended.get("answered_by") or {}
+    name = by.get("name") or "The person"
+    value = said.get("value")
+    if value in (ALLOW, _ALLOW_SESSION):  # a mail that anyone could have written allows nothing
+        certain = by.get("assurance") in _CERTAIN
+        return Permission(allowed=True, for_session=value == _ALLOW_SESSION) if certain else None
+    if value == DENY:
+        return Permission(allowed=False, why=f"{name} said no (via {by.get('channel')}).")
+    words = said.get("text")
+    return Permission(allowed=False, why=f"{name} says: {words}") if words else None
+
+
+def answers_of(tool_input: dict[str, Any], ended: Sequence[Ended]) -> dict[str, str] | None:
+    """By the client's own questions and labels; None unless each has an answer: the model would take an empty one."""
+    listed = _listed_questions(tool_input)
+    words = {one["question"]: _words(one, answer) for one, answer in zip(listed, ended, strict=True)}
+    return words if words and all(words.values()) else None
+
+
+def _words(question: Mapping[str, Any], ended: Ended) -> str:
+    answer = ended.get("answer") or {}
+    labels = [str(one.get("label")) for one in question.get("options") or () if isinstance(one, dict)]
+    chosen = answer.get("selected") or ([answer["value"]] if answer.get("value") else [])
+    named = [labels[int(one)] for one in chosen if one.isdecimal() and int(one) < len(labels)]
+    return ", ".join(named) or str(answer.get("text") or "")
+
+
+# Advice for models: as a file for clients that read skills, and as ready prompts.
 
 
 @cache

@@ -1,4 +1,4 @@
-"""`postroom bridge`: the face of it in the list of commands; `postroom.cli.quick` does the work."""
+"""`postroom hook`, `bridge` and `headless` in the list of commands; `coding.quick` does the work of the first two."""
 
 from __future__ import annotations
 
@@ -22,6 +22,30 @@ from postroom.kernel.values.errors import UserError
 from postroom.kernel.values.fields import did_you_mean
 from postroom.settings.connections import Caller, connection_of, home_of
 
+CLIENTS = ("claude", "codex", "gemini")
+
+
+def hook(
+    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"Who calls: {', '.join(CLIENTS)}.")],
+    payload: Annotated[str | None, typer.Argument(help="What Codex's notify adds; else standard input.")] = None,
+    wait_seconds: Annotated[
+        float, typer.Option("--wait-seconds", help="How long to wait for the person's answer.")
+    ] = quick.DEFAULT_WAIT_SECONDS,
+    finished: Annotated[bool, typer.Option("--finished", help="Also tell the person when a turn is over.")] = False,
+    defer: Annotated[bool, typer.Option("--defer", help="Do not wait: the headless agent is resumed later.")] = False,
+    home: Home = None,
+) -> None:
+    """Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt."""
+    if client not in CLIENTS:
+        raise UserError(
+            f"There are no hooks of '{client}'{did_you_mean(client, list(CLIENTS))} There are {', '.join(CLIENTS)}."
+        )
+    quick.run_hook(
+        quick.QuickCommand(
+            client=client, home=home, wait_seconds=wait_seconds, finished=finished, defer=defer, payload=payload
+        )
+    )
+
 
 def bridge(
     client: Annotated[str, typer.Argument(metavar="CLIENT", help="The client that was connected.")], home: Home = None
@@ -31,7 +55,6 @@ def bridge(
 
 
 # `postroom headless -- claude -p …`: the answer may take days, and the machine may restart meanwhile.
-
 
 CLIENT = "claude"
 ASKED = "Bash|PowerShell|Edit|Write|NotebookEdit|WebFetch|AskUserQuestion|ExitPlanMode|mcp__(?!postroom__).*"
@@ -85,31 +108,3 @@ def _typed(prompt: str | None) -> str:
     if not typed.strip():
         raise UserError("Say what to do directly after -p, or on standard input.")
     return typed
-
-
-# `postroom hook`: the face of it in the list of commands; `postroom.cli.quick` does the work.
-
-
-CLIENTS = ("claude", "codex", "gemini")
-
-
-def hook(
-    client: Annotated[str, typer.Argument(metavar="CLIENT", help=f"Who calls: {', '.join(CLIENTS)}.")],
-    payload: Annotated[str | None, typer.Argument(help="What Codex's notify adds; else standard input.")] = None,
-    wait_seconds: Annotated[
-        float, typer.Option("--wait-seconds", help="How long to wait for the person's answer.")
-    ] = quick.DEFAULT_WAIT_SECONDS,
-    finished: Annotated[bool, typer.Option("--finished", help="Also tell the person when a turn is over.")] = False,
-    defer: Annotated[bool, typer.Option("--defer", help="Do not wait: the headless agent is resumed later.")] = False,
-    home: Home = None,
-) -> None:
-    """Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt."""
-    if client not in CLIENTS:
-        raise UserError(
-            f"There are no hooks of '{client}'{did_you_mean(client, list(CLIENTS))} There are {', '.join(CLIENTS)}."
-        )
-    quick.run_hook(
-        quick.QuickCommand(
-            client=client, home=home, wait_seconds=wait_seconds, finished=finished, defer=defer, payload=payload
-        )
-    )

@@ -1,4 +1,4 @@
-"""What a client says to its hook: the same few things, however each client spells them."""
+"""One call of a coding agent's hook, from what the client says to what it hears; in every doubt it hears nothing."""
 
 from __future__ import annotations
 
@@ -18,30 +18,7 @@ from postroom.agents.coding.card import PLAN, QUESTIONS, AgentWish, Reveal, TooL
 from postroom.agents.coding.phone import LONGEST_DEADLINE, Ask, PersonAsker, Silent, Stopped
 from postroom.settings.connections import NoHousehold
 
-__all__ = [
-    "AGENT_WAIT_SECONDS",
-    "DEFER",
-    "PLAN",
-    "QUESTIONS",
-    "TITLES",
-    "Decision",
-    "Hook",
-    "HookCall",
-    "Moment",
-    "OpenCards",
-    "TooLong",
-    "allowed",
-    "deferred",
-    "denied",
-    "is_alone",
-    "notice",
-    "parse",
-    "permission",
-    "plan",
-    "questions",
-    "session_digest",
-    "written",
-]
+# What a client says: the same few things, however each client spells them.
 
 
 class Moment(StrEnum):
@@ -185,7 +162,7 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# The cards of a hook: the words are the same for every way a coding agent asks; here is who asks, and from where.
+# Its cards: the words are the same for every way a coding agent asks; here is who asks, and from where.
 
 TITLES: Final = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 _MOST_NOTICE: Final = 600
@@ -292,8 +269,113 @@ def _taken(file: Path) -> list[str]:
     return found
 
 
-# One call of a hook, from what the client says to what it hears; in every doubt it hears nothing.
+# An answer in the words of each client, with exactly the fields it takes: one too many, and it ignores all of it.
 
+DEFER: Final = "defer"
+
+
+def allowed(
+    call: HookCall, *, updated_input: dict[str, Any] | None = None, for_session: bool = False
+) -> dict[str, Any]:
+    if call.client == "gemini":
+        return {"decision": "allow"}
+    if call.moment is Moment.BEFORE_TOOL:
+        return _before_tool(call, "allow", None, updated_input)
+    decision: dict[str, Any] = {"behavior": "allow"}
+    if updated_input is not None and call.client == "claude":
+        decision["updatedInput"] = updated_input
+    if for_session and call.client == "claude":
+        decision["updatedPermissions"] = [{**one, "destination": "session"} for one in call.suggestions]
+    return _specific(call, {"decision": decision})
+
+
+def denied(call: HookCall, why: str) -> dict[str, Any]:
+    if call.client == "gemini":
+        return {"decision": "deny", "reason": why}
+    if call.moment is Moment.BEFORE_TOOL:
+        return _before_tool(call, "deny", why, None)
+    return _specific(call, {"decision": {"behavior": "deny", "message": why}})
+
+
+def deferred(call: HookCall) -> dict[str, Any]:
+    return _before_tool(call, DEFER, None, None)
+
+
+def written(answer: dict[str, Any] | None) -> str:
+    """Nothing at all is what makes a client go on as if there were no hook."""
+    return "" if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
+
+
+def _before_tool(
+    call: HookCall, decision: str, why: str | None, updated_input: dict[str, Any] | None
+) -> dict[str, Any]:
+    said: dict[str, Any] = {"permissionDecision": decision}
+    if why is not None:
+        said["permissionDecisionReason"] = why
+    if updated_input is not None:
+        said["updatedInput"] = updated_input
+    return _specific(call, said)
+
+
+def _specific(call: HookCall, said: dict[str, Any]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": call.event, **said}}
+
+
+# Whether a tool call is the only one of its message: Claude Code resumes one deferred call and forgets the others.
+
+_SECONDS: Final = 20.0
+_PAUSE_SECONDS: Final = 0.1
+
+
+def is_alone(
+    transcript: Path,
+    tool_use_id: str,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> bool:
+    """False, too, when the message does not appear in time: only a call that is seen to be alone may be deferred."""
+    until = now() + _SECONDS
+    while not (beside := _beside(transcript, tool_use_id)):
+        if now() >= until:
+            return False
+        pause(_PAUSE_SECONDS)
+    pause(_PAUSE_SECONDS)  # its parts are lines of their own
+    return _beside(transcript, tool_use_id) == beside == {tool_use_id}
+
+
+def _beside(transcript: Path, tool_use_id: str) -> set[str]:
+    """The calls of the message that holds this one; it is written when the message is complete."""
+    messages: dict[str, set[str]] = {}
+    for message in _messages(transcript):
+        calls = {part["id"] for part in message["content"] if _is_call(part)}
+        messages.setdefault(str(message.get("id")), set()).update(calls)
+    return next((calls for calls in messages.values() if tool_use_id in calls), set())
+
+
+def _messages(transcript: Path) -> list[dict[str, Any]]:
+    try:
+        lines = transcript.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    found = (_message(line) for line in lines if '"tool_use"' in line)
+    return [one for one in found if one is not None]
+
+
+def _message(line: str) -> dict[str, Any] | None:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    message = said.get("message") if isinstance(said, dict) else None
+    return message if isinstance(message, dict) and isinstance(message.get("content"), list) else None
+
+
+def _is_call(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "tool_use" and isinstance(part.get("id"), str)
+
+
+# The call.
 
 AGENT_WAIT_SECONDS: Final = 60.0  # a helper in the background shows its dialog only when its hooks have ended
 _AT_TERMINAL: Final = "answered at the terminal"
@@ -460,111 +542,3 @@ class Hook:
             return deferred(call)
         words = answers_of(call.tool_input, answers)
         return None if words is None else allowed(call, updated_input={**call.tool_input, "answers": words})
-
-
-# An answer in the words of each client, with exactly the fields it takes: one too many, and it ignores all of them.
-
-
-DEFER: Final = "defer"
-
-
-def allowed(
-    call: HookCall, *, updated_input: dict[str, Any] | None = None, for_session: bool = False
-) -> dict[str, Any]:
-    if call.client == "gemini":
-        return {"decision": "allow"}
-    if call.moment is Moment.BEFORE_TOOL:
-        return _before_tool(call, "allow", None, updated_input)
-    decision: dict[str, Any] = {"behavior": "allow"}
-    if updated_input is not None and call.client == "claude":
-        decision["updatedInput"] = updated_input
-    if for_session and call.client == "claude":
-        decision["updatedPermissions"] = [{**one, "destination": "session"} for one in call.suggestions]
-    return _specific(call, {"decision": decision})
-
-
-def denied(call: HookCall, why: str) -> dict[str, Any]:
-    if call.client == "gemini":
-        return {"decision": "deny", "reason": why}
-    if call.moment is Moment.BEFORE_TOOL:
-        return _before_tool(call, "deny", why, None)
-    return _specific(call, {"decision": {"behavior": "deny", "message": why}})
-
-
-def deferred(call: HookCall) -> dict[str, Any]:
-    return _before_tool(call, DEFER, None, None)
-
-
-def written(answer: dict[str, Any] | None) -> str:
-    """Nothing at all is what makes a client go on as if there were no hook."""
-    return "" if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
-
-
-def _before_tool(
-    call: HookCall, decision: str, why: str | None, updated_input: dict[str, Any] | None
-) -> dict[str, Any]:
-    said: dict[str, Any] = {"permissionDecision": decision}
-    if why is not None:
-        said["permissionDecisionReason"] = why
-    if updated_input is not None:
-        said["updatedInput"] = updated_input
-    return _specific(call, said)
-
-
-def _specific(call: HookCall, said: dict[str, Any]) -> dict[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": call.event, **said}}
-
-
-# Whether a tool call is the only one of its message: Claude Code resumes one deferred call and forgets the others.
-
-
-_SECONDS: Final = 20.0
-_PAUSE_SECONDS: Final = 0.1
-
-
-def is_alone(
-    transcript: Path,
-    tool_use_id: str,
-    *,
-    now: Callable[[], float] = time.monotonic,
-    pause: Callable[[float], None] = time.sleep,
-) -> bool:
-    """False, too, when the message does not appear in time: only a call that is seen to be alone may be deferred."""
-    until = now() + _SECONDS
-    while not (beside := _beside(transcript, tool_use_id)):
-        if now() >= until:
-            return False
-        pause(_PAUSE_SECONDS)
-    pause(_PAUSE_SECONDS)  # its parts are lines of their own
-    return _beside(transcript, tool_use_id) == beside == {tool_use_id}
-
-
-def _beside(transcript: Path, tool_use_id: str) -> set[str]:
-    """The calls of the message that holds this one; it is written when the message is complete."""
-    messages: dict[str, set[str]] = {}
-    for message in _messages(transcript):
-        calls = {part["id"] for part in message["content"] if _is_call(part)}
-        messages.setdefault(str(message.get("id")), set()).update(calls)
-    return next((calls for calls in messages.values() if tool_use_id in calls), set())
-
-
-def _messages(transcript: Path) -> list[dict[str, Any]]:
-    try:
-        lines = transcript.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
-    found = (_message(line) for line in lines if '"tool_use"' in line)
-    return [one for one in found if one is not None]
-
-
-def _message(line: str) -> dict[str, Any] | None:
-    try:
-        said = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    message = said.get("message") if isinstance(said, dict) else None
-    return message if isinstance(message, dict) and isinstance(message.get("content"), list) else None
-
-
-def _is_call(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "tool_use" and isinstance(part.get("id"), str)

@@ -54,7 +54,7 @@ def connect(
 ) -> None:
     """Connect a coding agent: its own files are shown, written and, with --remove, restored."""
     if list_all:
-        list_clients(_places(), home_of(os.environ, home), as_json=json)
+        _list_clients(_places(), home_of(os.environ, home), as_json=json)
         return
     if client is None:
         raise UserError(f"Name a client ({', '.join(CLIENTS)}), or say --list.")
@@ -198,7 +198,7 @@ class Row:
     problem: str | None
 
 
-def list_clients(places: Places, home: Path, *, as_json: bool) -> None:
+def _list_clients(places: Places, home: Path, *, as_json: bool) -> None:
     rows = [_row(client, places, home) for client in CLIENTS.values()]
     if as_json:
         say_json([asdict(one) for one in rows])

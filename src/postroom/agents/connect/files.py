@@ -1,4 +1,4 @@
-"""What connecting or removing does to one file: the text before, the text after, and nothing else."""
+"""Connecting or removing, file by file: what changes in a text, and how it is written."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from postroom.agents.connect.clients import ClientFile, FileKind, Scope
 from postroom.agents.connect.texts import NotReadable
 from postroom.kernel.values.errors import UserError
 from postroom.settings.connections import changing, read_all, replace_file
+
+# The text before, the text after, and nothing else.
 
 _OUR_HOOK: Final = re.compile(r"postroom['\"]? hook [a-z]+\b")
 _HOOKS: Final = "hooks"
@@ -140,8 +142,7 @@ def _missing(target: ClientFile, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys("/".join(way) for way in ways if json_text.json_value(text, way) is None))
 
 
-# Write a change: whole or not at all, with a copy of what was there, through links, with the mode it had.
-
+# Written whole or not at all, with a copy of what was there, through links, with the mode it had.
 
 _COPY: Final = ".postroom-backup"
 _NEW_MODES: Final = {Scope.USER: 0o600, Scope.PROJECT: 0o644}
@@ -176,7 +177,7 @@ class Keeping:
             return Change(path=target.path, before=None, after=None)
         note = _note_of(self.home, target.path)
         if note.get("after") == _digest(text):
-            copy = read_text(backup_of(target.path))
+            copy = read_text(_backup_of(target.path))
             if note.get("before") is None:
                 return Change(path=target.path, before=text, after=None)
             if copy is not None and note["before"] == _digest(copy):
@@ -192,7 +193,7 @@ class Keeping:
         else:
             replace_file(path, change.after.encode(), _mode(path, self.scope))
         if change.after is None or _digest(change.after) == note.get("before"):
-            backup_of(change.path).unlink(missing_ok=True)
+            _backup_of(change.path).unlink(missing_ok=True)
         with changing(self.home) as document:
             document["files"].pop(str(path), None)
 
@@ -207,7 +208,7 @@ class Keeping:
         else:
             before, made = None if change.before is None else _digest(change.before), list(change.made)
             if change.before is not None:
-                replace_file(backup_of(path), change.before.encode(), _mode(path, self.scope))
+                replace_file(_backup_of(path), change.before.encode(), _mode(path, self.scope))
         after = _digest(change.after or "")
         return {"client": self.client, "before": before, "after": after, "made": list(dict.fromkeys(made))}
 
@@ -243,7 +244,7 @@ def real(path: Path) -> Path:
         ) from None
 
 
-def backup_of(path: Path) -> Path:
+def _backup_of(path: Path) -> Path:
     at = real(path)
     return at.with_name(at.name + _COPY)
 

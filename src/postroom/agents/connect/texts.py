@@ -1,4 +1,4 @@
-"""Read JSON, also with comments and commas at the end, and remember where everything stands in the text."""
+"""Changes one value of a JSON text or one table of a TOML text, and leaves every other byte as it was."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postroom.kernel.values.errors import UserError
+
+
+class NotReadable(UserError):
+    """What is wrong with the text, and where."""
+
+    @classmethod
+    def at(cls, text: str, place: int, wrong: str) -> NotReadable:
+        return cls(f"line {text.count(chr(10), 0, place) + 1}: {wrong}")
+
+
+# JSON, also with comments and commas at the end, and where everything stands in the text.
 
 _TRIVIA: Final = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.S)
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
@@ -44,16 +55,16 @@ class Node:
 
 def scan(text: str) -> Node:
     """Raises NotReadable. A text without a value is an empty object."""
-    first = after_trivia(text, 0)
+    first = _after_trivia(text, 0)
     if first == len(text):
         return Node(begin=first, start=first, end=first, value={})
     node = _value(text, first, first, 0)
-    if (rest := after_trivia(text, node.end)) < len(text):
+    if (rest := _after_trivia(text, node.end)) < len(text):
         raise NotReadable.at(text, rest, "something follows the end of the document")
     return node
 
 
-def after_trivia(text: str, place: int) -> int:
+def _after_trivia(text: str, place: int) -> int:
     found = _TRIVIA.match(text, place)
     return found.end() if found else place
 
@@ -81,7 +92,7 @@ def _container(text: str, begin: int, start: int, depth: int) -> Node:
     close = "}" if is_object else "]"
     names: list[str] = []
     children: list[Node] = []
-    place = after_trivia(text, start + 1)
+    place = _after_trivia(text, start + 1)
     while not text.startswith(close, place):
         first = place
         if is_object:
@@ -98,23 +109,22 @@ def _name(text: str, place: int) -> tuple[str, int]:
     found = _STRING.match(text, place)
     if found is None:
         raise NotReadable.at(text, min(place, len(text)), "a name in quotation marks is missing")
-    colon = after_trivia(text, found.end())
+    colon = _after_trivia(text, found.end())
     if not text.startswith(":", colon):
         raise NotReadable.at(text, colon, "a colon is missing")
-    return str(_plain(text, found[0], place)), after_trivia(text, colon + 1)
+    return str(_plain(text, found[0], place)), _after_trivia(text, colon + 1)
 
 
 def _separated(text: str, end: int, close: str) -> int:
-    place = after_trivia(text, end)
+    place = _after_trivia(text, end)
     if text.startswith(",", place):
-        return after_trivia(text, place + 1)
+        return _after_trivia(text, place + 1)
     if not text.startswith(close, place):
         raise NotReadable.at(text, place, f"a comma or {close} is missing")
     return place
 
 
-# Change one value of a JSON text and leave every other byte as it was: order, comments, whitespace.
-
+# Changing JSON.
 
 _REST_OF_LINE: Final = re.compile(r"(?:[ \t]+|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
 _INDENT: Final = re.compile(r"\n([ \t]+)[^\s]")
@@ -145,7 +155,7 @@ def with_member(text: str, path: Path, value: Any) -> str:
     return _inserted(text, at, f"{json.dumps(path[done], ensure_ascii=False)}: ", value)
 
 
-def with_item(text: str, path: Path, value: Any) -> str:
+def _with_item(text: str, path: Path, value: Any) -> str:
     """One more item at the end of the array of that path."""
     there = _node(scan(text), path)
     if there is None:
@@ -175,7 +185,7 @@ def with_items_replaced(text: str, path: Path, ours: Callable[[Any], bool], valu
     array = _node(scan(text), path)
     first = next((one for one in array.children if ours(one.value)), None) if array and array.is_array else None
     if first is None:
-        return with_item(text, path, value)
+        return _with_item(text, path, value)
     text = _replaced(text, first, value)
     return without_items(text, path, lambda one: ours(one) and one != value)
 
@@ -217,7 +227,7 @@ def _inserted(text: str, parent: Node, name: str, value: Any) -> str:
     last = parent.children[-1]
     indent = _line_indent(text, last.begin)
     written = f"{_newline(text)}{indent}{name}{_written(text, value, indent)}"
-    comma = after_trivia(text, last.end)
+    comma = _after_trivia(text, last.end)
     if text.startswith(",", comma):
         place = _end_of_line(text, comma + 1)
         return text[:place] + written + text[place:]
@@ -238,12 +248,12 @@ def _removed(text: str, parent: Node, child: Node) -> str:
     start, end = child.begin, child.end
     while text[start - 1] in _SPACE:
         start -= 1
-    comma = after_trivia(text, end)
+    comma = _after_trivia(text, end)
     if text.startswith(",", comma):
         return _closed(text[:start] + text[end:comma] + text[comma + 1 :], parent.start)
     place = parent.children.index(child)
     if place:  # the comma before it has nothing to separate any more
-        before = after_trivia(text, parent.children[place - 1].end)
+        before = _after_trivia(text, parent.children[place - 1].end)
         return text[:before] + text[before + 1 : start] + text[end:]
     return _closed(text[:start] + text[end:], parent.start)
 
@@ -285,19 +295,7 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-# A file that is not what it should be is left alone.
-
-
-class NotReadable(UserError):
-    """What is wrong with the text, and where."""
-
-    @classmethod
-    def at(cls, text: str, place: int, wrong: str) -> NotReadable:
-        return cls(f"line {text.count(chr(10), 0, place) + 1}: {wrong}")
-
-
-# Change one table of a TOML text and leave every other byte as it was.
-
+# Changing TOML.
 
 _QUOTES: Final = ('"""', "'''", '"', "'")
 

@@ -1,4 +1,4 @@
-"""Access tokens from Google, refreshed before they run out."""
+"""Google Calendar: its access tokens, its REST interface, and what its answers mean."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.ids import seconds, to_datetime
 
+# Access tokens, refreshed before they run out.
+
 _MARGIN_SECONDS: Final = 60.0
 
 
@@ -39,7 +41,7 @@ class Credentials:
     refresh_token: Secret
 
 
-class AccessTokens:
+class _AccessTokens:
     """One refresh at a time; everybody who waits gets its result."""
 
     def __init__(self, credentials: Credentials, url: str, clock: Clock, timeout_seconds: float) -> None:
@@ -92,10 +94,61 @@ def _refused(status: int, reason: str) -> TargetUnavailable:
     return TargetUnavailable(f"Google's login answered {status}" + (f" ({reason})" if reason else ""))
 
 
-# Google Calendar's REST interface, version 3.
+# What Google's answers mean, by status and reason and never by words.
+
+_LIMITS: Final = frozenset(
+    {"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "calendarUsageLimitsExceeded"}
+)
+_REASON: Final = re.compile(r"[A-Za-z_]{1,60}")
 
 
-MAX_ATTEMPTS: Final = 3
+class NotNow(TargetUnavailable):
+    """Google turned the request away before it began with it."""
+
+
+class LoginExpired(TargetUnavailable):
+    """The access token is not accepted; a new one may be."""
+
+
+def reason_of(body: bytes) -> str:
+    """Google's own word for it, or nothing."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    error = document.get("error") if isinstance(document, Mapping) else None
+    if isinstance(error, str):  # the token endpoint
+        return error if _REASON.fullmatch(error) else ""
+    errors = error.get("errors") if isinstance(error, Mapping) else None
+    first: Any = errors[0] if isinstance(errors, list) and errors else {}
+    reason = first.get("reason") if isinstance(first, Mapping) else None
+    return reason if isinstance(reason, str) and _REASON.fullmatch(reason) else ""
+
+
+def refusal(status: int, reason: str, wait_seconds: float) -> PostroomError:
+    said = f"Google Calendar answered {status}" + (f" ({reason})" if reason else "")
+    if status == 429 or (status == 403 and reason in _LIMITS):
+        return ProviderThrottled(said, retry_after_seconds=wait_seconds)
+    match status:
+        case 401:
+            return LoginExpired(said)
+        case 404 | 410:
+            return EventMissing("there is no such event, or it was deleted")
+        case 409:
+            return EventExists("an event with this id exists already")
+        case 412:
+            return EventChanged("the event was changed by somebody else in the meantime; read it again")
+        case 503:
+            return NotNow(said, retry_after_seconds=wait_seconds)
+        case _ if 400 <= status < 500:
+            return ValidationError(said)
+        case _:
+            return TargetUnavailable(said, retry_after_seconds=wait_seconds)
+
+
+# Its REST interface, version 3.
+
+_MAX_ATTEMPTS: Final = 3
 LONGEST_WAIT_SECONDS: Final = 30.0
 _PAGE: Final = 250
 _MOST_PAGES: Final = 20
@@ -134,7 +187,7 @@ class GoogleCalendar:
         self._events = f"/calendars/{quote(account.calendar_id, safe='')}/events"
         self._zone = account.timezone.key
         self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
-        self._access = AccessTokens(account.credentials, account.token_url, clock, account.timeout_seconds)
+        self._access = _AccessTokens(account.credentials, account.token_url, clock, account.timeout_seconds)
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -191,7 +244,7 @@ class GoogleCalendar:
 
     async def _send(self, call: GoogleCall) -> dict[str, Any]:
         refused = ""
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
             token = await self._access.get(self._open(), refused=refused)
             try:
                 return await self._once(call, token)
@@ -200,7 +253,7 @@ class GoogleCalendar:
                     break
                 refused = token
             except (TargetUnavailable, OutcomeUncertain) as error:
-                if attempt == MAX_ATTEMPTS or not _may_repeat(call, error):
+                if attempt == _MAX_ATTEMPTS or not _may_repeat(call, error):
                     raise
                 await self._pause(attempt, error)
         raise TargetUnavailable("Google does not accept our credentials; connect the calendar again")
@@ -259,56 +312,3 @@ _QUIET: Final = {"sendUpdates": "none"}
 def _may_repeat(call: GoogleCall, error: PostroomError) -> bool:
     """Google has not begun with what it throttles or turns away as unavailable."""
     return isinstance(error, ProviderThrottled | NotNow) or (call.repeatable and not isinstance(error, EventChanged))
-
-
-# What Google's answers mean, by status and reason and never by words.
-
-
-_LIMITS: Final = frozenset(
-    {"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "calendarUsageLimitsExceeded"}
-)
-_REASON: Final = re.compile(r"[A-Za-z_]{1,60}")
-
-
-class NotNow(TargetUnavailable):
-    """Google turned the request away before it began with it."""
-
-
-class LoginExpired(TargetUnavailable):
-    """The access token is not accepted; a new one may be."""
-
-
-def reason_of(body: bytes) -> str:
-    """Google's own word for it, or nothing."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    error = document.get("error") if isinstance(document, Mapping) else None
-    if isinstance(error, str):  # the token endpoint
-        return error if _REASON.fullmatch(error) else ""
-    errors = error.get("errors") if isinstance(error, Mapping) else None
-    first: Any = errors[0] if isinstance(errors, list) and errors else {}
-    reason = first.get("reason") if isinstance(first, Mapping) else None
-    return reason if isinstance(reason, str) and _REASON.fullmatch(reason) else ""
-
-
-def refusal(status: int, reason: str, wait_seconds: float) -> PostroomError:
-    said = f"Google Calendar answered {status}" + (f" ({reason})" if reason else "")
-    if status == 429 or (status == 403 and reason in _LIMITS):
-        return ProviderThrottled(said, retry_after_seconds=wait_seconds)
-    match status:
-        case 401:
-            return LoginExpired(said)
-        case 404 | 410:
-            return EventMissing("there is no such event, or it was deleted")
-        case 409:
-            return EventExists("an event with this id exists already")
-        case 412:
-            return EventChanged("the event was changed by somebody else in the meantime; read it again")
-        case 503:
-            return NotNow(said, retry_after_seconds=wait_seconds)
-        case _ if 400 <= status < 500:
-            return ValidationError(said)
-        case _:
-            return TargetUnavailable(said, retry_after_seconds=wait_seconds)

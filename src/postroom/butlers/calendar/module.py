@@ -1,4 +1,4 @@
-"""The section `[modules.calendar]`."""
+"""The calendar as a module of a butler: its section `[modules.calendar]`, its life and its tools."""
 
 from __future__ import annotations
 
@@ -73,9 +73,6 @@ class CalendarConfig(ModuleConfig):
     """Of one call."""
 
 
-# The calendar as a module of a butler.
-
-
 class CalendarModule:
     """
     Starts without credentials too: its tools then say what is missing, because a
@@ -119,8 +116,7 @@ class CalendarModule:
         return self._calendar
 
 
-# The calendar's tools, as a model sees them.
-
+# The tools, as a model sees them.
 
 TOOL_NAMES: Final = (
     "calendar_list_events",
@@ -140,18 +136,18 @@ Moment = Annotated[
     str | None,
     Field(description="2026-05-01T10:00 in the time zone, 2026-05-01T10:00:00+02:00, or 2026-05-01 for whole days"),
 ]
-RequiredMoment = Annotated[
+_RequiredMoment = Annotated[
     str,
     Field(description="2026-05-01T10:00 in the time zone, 2026-05-01T10:00:00+02:00, or 2026-05-01 for whole days"),
 ]
-ZoneName = Annotated[str | None, Field(description="IANA name such as Europe/Paris; without it the calendar's own")]
+_ZoneName = Annotated[str | None, Field(description="IANA name such as Europe/Paris; without it the calendar's own")]
 Title = Annotated[str, Field(min_length=1, max_length=500)]
-OptionalTitle = Annotated[str | None, Field(min_length=1, max_length=500)]
+_OptionalTitle = Annotated[str | None, Field(min_length=1, max_length=500)]
 Text = Annotated[str | None, Field(max_length=8_000)]
 Key = Annotated[
     str | None, Field(max_length=_KEY_CHARACTERS, description="pass one when you may repeat the call: created once")
 ]
-Etag = Annotated[str | None, Field(max_length=200, description="change only this version of the event")]
+_Etag = Annotated[str | None, Field(max_length=200, description="change only this version of the event")]
 
 CalendarSource = Callable[[], Calendar]  # raises one of our errors while no calendar is connected
 
@@ -166,7 +162,7 @@ def _add_reading(server: MCPServer[Any], calendar: CalendarSource, own_zone: Zon
     async def calendar_list_events(
         start: Moment = None,
         end: Moment = None,
-        timezone: ZoneName = None,
+        timezone: _ZoneName = None,
         limit: Annotated[int, Field(ge=1, le=250)] = 50,
     ) -> dict[str, Any]:
         """List what is in the calendar between two moments, in order; by default the next seven days. \
@@ -174,15 +170,15 @@ When `complete` is false the calendar could not be read and may hold more than i
         return await calendar().list_events(start, end, _tools_zone(timezone, own_zone), limit)
 
     @answered(_unread(event=None))
-    async def calendar_get_event(event_id: str, timezone: ZoneName = None) -> dict[str, Any]:
+    async def calendar_get_event(event_id: str, timezone: _ZoneName = None) -> dict[str, Any]:
         """Read one event with its description and its `etag`, by which a change can be bound to what you have seen."""
         return await calendar().get_event(_id(event_id), _tools_zone(timezone, own_zone))
 
     @answered(_unread(conflicts=[], suggested_slots=[]))
     async def calendar_find_conflicts(
-        start: RequiredMoment,
-        end: RequiredMoment,
-        timezone: ZoneName = None,
+        start: _RequiredMoment,
+        end: _RequiredMoment,
+        timezone: _ZoneName = None,
         ignore_event_id: str | None = None,
     ) -> dict[str, Any]:
         """See what stands in the way of a time, and up to three free times of the same length nearby. \
@@ -199,9 +195,9 @@ def _add_writing(server: MCPServer[Any], calendar: CalendarSource, own_zone: Zon
     @answered(error_answer)
     async def calendar_create_event(
         title: Title,
-        start: RequiredMoment,
-        end: RequiredMoment,
-        timezone: ZoneName = None,
+        start: _RequiredMoment,
+        end: _RequiredMoment,
+        timezone: _ZoneName = None,
         description: Text = None,
         location: Text = None,
         idempotency_key: Key = None,
@@ -219,13 +215,13 @@ Nobody is invited or told; use `notify` for that."""
     @answered(error_answer)
     async def calendar_update_event(
         event_id: str,
-        title: OptionalTitle = None,
+        title: _OptionalTitle = None,
         start: Moment = None,
         end: Moment = None,
-        timezone: ZoneName = None,
+        timezone: _ZoneName = None,
         description: Text = None,
         location: Text = None,
-        etag: Etag = None,
+        etag: _Etag = None,
     ) -> dict[str, Any]:
         """Change an event; what is left out stays as it is, and a new start alone moves it with its length. \
 A time that is taken answers `status: conflict` as in calendar_create_event, and nothing was changed."""
@@ -241,7 +237,7 @@ A time that is taken answers `status: conflict` as in calendar_create_event, and
         )
 
     @answered(error_answer)
-    async def calendar_delete_event(event_id: str, etag: Etag = None) -> dict[str, Any]:
+    async def calendar_delete_event(event_id: str, etag: _Etag = None) -> dict[str, Any]:
         """Take an event out of the calendar. This cannot be undone here; nobody is told."""
         return await calendar().delete_event(_id(event_id), _etag(etag))
 

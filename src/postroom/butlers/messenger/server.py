@@ -1,4 +1,4 @@
-"""A call with a missing or an unknown argument is told which ones there are."""
+"""The messenger's MCP server: who may call which of its tools, and `route.execute`, by which messages reach it."""
 
 from __future__ import annotations
 
@@ -44,10 +44,111 @@ from postroom.message.wire import notify_error
 from postroom.overview.dry_run import DryRun
 from postroom.overview.why import SenderStatus
 
-# `route.execute` of the messenger: a route.v1 that carries a notify, delivered, or asks about one or corrects it.
-
+# Who may call which tool; the operator may call all of them.
+#
+# routing          the switchboard alone: it has checked who the sender is
+# channel tools    the messenger alone: no other butler reaches people past the switchboard
+# correcting       anyone: the tool itself knows only the caller's own deliveries, and for the owner all of them
+# reading          the messenger: what it shows is everybody's messages
+# deciding         the owner, and the people `approvals.approvers` names: no token that a model or a program holds
+#                  agrees to what a model wrote
+# repairing        the same: a replay reaches somebody again, a discard is for good
 
 _SWITCHBOARD: Final = "switchboard"
+
+_MESSENGER: Final = butler("messenger")
+
+CHANNEL_TOOL_NAMES: Final = (
+    "telegram_send_message",
+    "telegram_reply_to_message",
+    "telegram_react_to_message",
+    "email_send_message",
+    "email_reply_to_thread",
+)
+READING_TOOL_NAMES: Final = (
+    "messenger_delivery_status",
+    "messenger_delivery_search",
+    "messenger_delivery_attempts",
+    "messenger_delivery_trace",
+    "messenger_dead_letter_list",
+    "messenger_dead_letter_inspect",
+    "messenger_validate_notify",
+    "messenger_dry_run",
+    "messenger_circuit_status",
+    "messenger_rate_limit_status",
+    "messenger_queue_depth",
+    "messenger_delivery_stats",
+)
+_CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
+REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
+APPROVAL_TOOL_NAMES: Final = (
+    "list_pending_actions",
+    "show_pending_action",
+    "approve_action",
+    "reject_action",
+    "list_approval_rules",
+    "create_approval_rule",
+    "revoke_approval_rule",
+)
+
+
+def rules(approvers: Collection[str]) -> dict[str, Rule]:
+    return {
+        "route.execute": butler("switchboard"),
+        **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
+        **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
+        **dict.fromkeys(_CORRECTING_TOOL_NAMES, anyone),
+        **dict.fromkeys((*REPAIRING_TOOL_NAMES, *APPROVAL_TOOL_NAMES), approver(approvers)),
+    }
+
+
+# A call with a missing or an unknown argument is told which ones there are.
+
+_RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
+_CHECKED_TOOLS = _RECORD_TOOLS | {*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
+
+
+class _ArgumentNames:
+    """The framework drops arguments it does not know; a misspelt filter would find everything."""
+
+    def __init__(self) -> None:
+        self._server: MCPServer[Any] | None = None
+        self._schemas: dict[str, Mapping[str, Any]] = {}
+
+    def of(self, server: MCPServer[Any]) -> None:
+        """The server whose tools these are; it is built with us inside, so it comes later than we do."""
+        self._server = server
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        params = ctx.params or {}
+        name, given = str(params.get("name")), params.get("arguments")
+        if ctx.method == "tools/call" and name in _CHECKED_TOOLS:
+            if self._server and not self._schemas:
+                self._schemas = {tool.name: tool.input_schema for tool in await self._server.list_tools()}
+            problem = self._problem(name, given if isinstance(given, Mapping) else {})
+            if problem and name in _RECORD_TOOLS:
+                return _answer(error_sentence(ValidationError(problem)))
+            if problem:
+                return _answer(notify_error(ValidationError(problem)))
+        return await call_next(ctx)
+
+    def _problem(self, name: str, given: Mapping[str, Any]) -> str | None:
+        if name in APPROVAL_TOOL_NAMES and name not in self._schemas:
+            told = f"approvals are switched off in this household (approvals.enabled), so there is no {name}"
+            raise MCPError(code=INVALID_REQUEST, message=told)
+        schema = self._schemas.get(name, {})
+        allowed = list(schema.get("properties", {}))
+        missing = [one for one in schema.get("required", []) if one not in given]
+        if unknown := unknown_argument(given, allowed):
+            return unknown
+        return f"Missing argument {', '.join(missing)}" if missing else None
+
+
+def _answer(content: dict[str, Any]) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=strict_json(content))], structured_content=content)
+
+
+# `route.execute`: a route.v1 that carries a notify, delivered, or asks about one or corrects it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,107 +233,7 @@ def _check_lineage(sender: str, envelope: Mapping[str, Any]) -> None:
         raise ValidationError.of([FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")])
 
 
-# Who may call which tool of the messenger; the operator may call all of them.
-#
-# routing the switchboard alone: it has checked who the sender is channel tools the messenger alone: no other butler
-# reaches people past the switchboard correcting anyone: the tool itself knows only the caller's own deliveries, and
-# for the owner all of them reading the messenger: what it shows is everybody's messages deciding the owner, and the
-# people `approvals.approvers` names: no token that a model or a program holds agrees to what a model wrote repairing
-# the same: a replay reaches somebody again, a discard is for good
-
-
-_MESSENGER: Final = butler("messenger")
-
-CHANNEL_TOOL_NAMES: Final = (
-    "telegram_send_message",
-    "telegram_reply_to_message",
-    "telegram_react_to_message",
-    "email_send_message",
-    "email_reply_to_thread",
-)
-READING_TOOL_NAMES: Final = (
-    "messenger_delivery_status",
-    "messenger_delivery_search",
-    "messenger_delivery_attempts",
-    "messenger_delivery_trace",
-    "messenger_dead_letter_list",
-    "messenger_dead_letter_inspect",
-    "messenger_validate_notify",
-    "messenger_dry_run",
-    "messenger_circuit_status",
-    "messenger_rate_limit_status",
-    "messenger_queue_depth",
-    "messenger_delivery_stats",
-)
-CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
-REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
-APPROVAL_TOOL_NAMES: Final = (
-    "list_pending_actions",
-    "show_pending_action",
-    "approve_action",
-    "reject_action",
-    "list_approval_rules",
-    "create_approval_rule",
-    "revoke_approval_rule",
-)
-
-
-def rules(approvers: Collection[str]) -> dict[str, Rule]:
-    return {
-        "route.execute": butler("switchboard"),
-        **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
-        **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
-        **dict.fromkeys(CORRECTING_TOOL_NAMES, anyone),
-        **dict.fromkeys((*REPAIRING_TOOL_NAMES, *APPROVAL_TOOL_NAMES), approver(approvers)),
-    }
-
-
-_RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
-_CHECKED_TOOLS = _RECORD_TOOLS | {*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
-
-
-class ArgumentNames:
-    """The framework drops arguments it does not know; a misspelt filter would find everything."""
-
-    def __init__(self) -> None:
-        self._server: MCPServer[Any] | None = None
-        self._schemas: dict[str, Mapping[str, Any]] = {}
-
-    def of(self, server: MCPServer[Any]) -> None:
-        """The server whose tools these are; it is built with us inside, so it comes later than we do."""
-        self._server = server
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        params = ctx.params or {}
-        name, given = str(params.get("name")), params.get("arguments")
-        if ctx.method == "tools/call" and name in _CHECKED_TOOLS:
-            if self._server and not self._schemas:
-                self._schemas = {tool.name: tool.input_schema for tool in await self._server.list_tools()}
-            problem = self._problem(name, given if isinstance(given, Mapping) else {})
-            if problem and name in _RECORD_TOOLS:
-                return _answer(error_sentence(ValidationError(problem)))
-            if problem:
-                return _answer(notify_error(ValidationError(problem)))
-        return await call_next(ctx)
-
-    def _problem(self, name: str, given: Mapping[str, Any]) -> str | None:
-        if name in APPROVAL_TOOL_NAMES and name not in self._schemas:
-            told = f"approvals are switched off in this household (approvals.enabled), so there is no {name}"
-            raise MCPError(code=INVALID_REQUEST, message=told)
-        schema = self._schemas.get(name, {})
-        allowed = list(schema.get("properties", {}))
-        missing = [one for one in schema.get("required", []) if one not in given]
-        if unknown := unknown_argument(given, allowed):
-            return unknown
-        return f"Missing argument {', '.join(missing)}" if missing else None
-
-
-def _answer(content: dict[str, Any]) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=strict_json(content))], structured_content=content)
-
-
-# The messenger's MCP server.
-
+# The server.
 
 DESCRIPTION = "Outbound delivery execution plane for Telegram and Email"
 
@@ -254,7 +255,7 @@ class MessengerParts:
 
 def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
     """`more_rules` are those of tools that are added afterwards: what every butler has."""
-    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), ArgumentNames()
+    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), _ArgumentNames()
     server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
     _add_route_execute(server, parts)
     add_channel_tools(server, parts.channel_tools)
@@ -281,7 +282,7 @@ def _add_route_execute(server: MCPServer[Any], parts: MessengerParts) -> None:
     server.add_tool(route_execute, name="route.execute", annotations=ToolAnnotations(open_world_hint=True))
 
 
-# The messenger's own tools do not go round through the switchboard; its `notify` is the plane itself.
+# The messenger's own tools do not go round through the switchboard.
 
 
 class StraightToDelivery:

@@ -1,4 +1,4 @@
-"""What a program prints, bounded and without the secrets it was given."""
+"""Starts a program, gives it its prompt, and leaves nothing of it behind."""
 
 from __future__ import annotations
 
@@ -20,50 +20,8 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.ids import seconds
 
-_SHORTEST_SECRET: Final = 8  # anything shorter would tear holes into ordinary words
-HIDDEN: Final = "***"
-
-
-class Bounded:
-    """The beginning and the end; a program that prints without end loses the middle."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._half = most_bytes // 2
-        self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._tail_bytes = 0
-        self._dropped = False
-
-    def add(self, chunk: bytes) -> None:
-        room = self._half - len(self._head)
-        self._head += chunk[:room]
-        if rest := chunk[room:]:
-            self._tail.append(rest)
-            self._tail_bytes += len(rest)
-        while self._tail and self._tail_bytes - len(self._tail[0]) >= self._half:
-            self._tail_bytes -= len(self._tail.popleft())
-            self._dropped = True
-
-    def content(self) -> bytes:
-        """The seam is a line break, so that two halves of different lines are never read as one."""
-        tail = b"".join(self._tail)
-        cut = tail[-self._half :] if len(tail) > self._half else tail
-        seam = b"\n" if self._dropped or len(cut) < len(tail) else b""
-        return bytes(self._head) + seam + cut
-
-
-def without(secrets: Iterable[str], output: bytes) -> bytes:
-    for secret in secrets:
-        if len(secret) >= _SHORTEST_SECRET:
-            output = output.replace(secret.encode(), HIDDEN.encode())
-    return output
-
-
-# Start a program, give it its prompt, and leave nothing of it behind.
-
-
 MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
-MAX_COMPLAINT_BYTES: Final = 64 * 1024
+_MAX_COMPLAINT_BYTES: Final = 64 * 1024
 _CLOSE_SECONDS: Final = 5.0
 
 
@@ -154,7 +112,7 @@ class _Dialogue(asyncio.SubprocessProtocol):
 
     def __init__(self) -> None:
         self.stdout = Bounded(MAX_OUTPUT_BYTES)
-        self.stderr = Bounded(MAX_COMPLAINT_BYTES)
+        self.stderr = Bounded(_MAX_COMPLAINT_BYTES)
         self.exited = asyncio.Event()
         self.closed = asyncio.Event()
 
@@ -190,8 +148,48 @@ async def _end(transport: asyncio.SubprocessTransport, dialogue: _Dialogue, life
         transport.close()  # somebody may still hold a pipe; what was printed so far is what counts
 
 
-# The processes of a session, wherever they have gone.
+# What it prints, bounded and without the secrets it was given.
 
+_SHORTEST_SECRET: Final = 8  # anything shorter would tear holes into ordinary words
+HIDDEN: Final = "***"
+
+
+class Bounded:
+    """The beginning and the end; a program that prints without end loses the middle."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._half = most_bytes // 2
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._dropped = False
+
+    def add(self, chunk: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += chunk[:room]
+        if rest := chunk[room:]:
+            self._tail.append(rest)
+            self._tail_bytes += len(rest)
+        while self._tail and self._tail_bytes - len(self._tail[0]) >= self._half:
+            self._tail_bytes -= len(self._tail.popleft())
+            self._dropped = True
+
+    def content(self) -> bytes:
+        """The seam is a line break, so that two halves of different lines are never read as one."""
+        tail = b"".join(self._tail)
+        cut = tail[-self._half :] if len(tail) > self._half else tail
+        seam = b"\n" if self._dropped or len(cut) < len(tail) else b""
+        return bytes(self._head) + seam + cut
+
+
+def without(secrets: Iterable[str], output: bytes) -> bytes:
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            output = output.replace(secret.encode(), HIDDEN.encode())
+    return output
+
+
+# The processes of a session, wherever they have gone.
 
 _PROCESSES: Final = Path("/proc")
 _PASSES: Final = 20

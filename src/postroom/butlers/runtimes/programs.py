@@ -1,4 +1,4 @@
-"""The runtimes a butler's file can name."""
+"""The programs that can run a butler's model: their command lines, their settings and the events they print."""
 
 from __future__ import annotations
 
@@ -19,7 +19,44 @@ from postroom.butlers.model import (
     environment,
 )
 
-# Anthropic's `claude -p`: its command line and the events it prints.
+# Events, one per line, among lines that are not ours to understand.
+
+
+def events(output: bytes) -> Iterator[Mapping[str, Any]]:
+    """A line that is no JSON object, or was cut off, is passed over."""
+    for line in output.splitlines():
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, Mapping):
+            yield event
+
+
+def within(event: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """A nested object, or an empty one where the shape is another."""
+    found: Any = event
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def items(event: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]]:
+    found = within(event, *names[:-1]).get(names[-1])
+    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+
+
+def text_of(event: Mapping[str, Any], name: str) -> str:
+    value = event.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def number(event: Mapping[str, Any], name: str) -> int:
+    value = event.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+# Anthropic's `claude -p`.
 
 
 class Claude:
@@ -98,8 +135,7 @@ def _error(result: Mapping[str, Any]) -> str | None:
     return cut(words, MAX_ERROR_CHARACTERS)
 
 
-# OpenAI's `codex exec`: its command line and the events it prints.
-
+# OpenAI's `codex exec`.
 
 # A butler's model acts through its butler alone. Names an older program does not know are ignored by it.
 _OFF: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps", "plugins", "view_image", "skill_search")
@@ -181,8 +217,7 @@ def _words(event: Mapping[str, Any]) -> str:
     return cut(text_of(event, "message"), MAX_ERROR_CHARACTERS)
 
 
-# Google's `gemini`: its command line, its settings files and the events it prints.
-
+# Google's `gemini`.
 
 # The program's own tools read files and the web; a denied tool is not even shown to the model.
 _POLICY: Final = """\
@@ -281,43 +316,6 @@ def _gemini_error(result: Mapping[str, Any], trouble: str | None) -> str | None:
         return None
     words = text_of(within(result, "error"), "message") or trouble
     return cut(words, MAX_ERROR_CHARACTERS) if words else None
-
-
-# Events printed one per line, among lines that are not ours to understand.
-
-
-def events(output: bytes) -> Iterator[Mapping[str, Any]]:
-    """A line that is no JSON object, or was cut off, is passed over."""
-    for line in output.splitlines():
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, Mapping):
-            yield event
-
-
-def within(event: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """A nested object, or an empty one where the shape is another."""
-    found: Any = event
-    for name in names:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def items(event: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]]:
-    found = within(event, *names[:-1]).get(names[-1])
-    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
-
-
-def text_of(event: Mapping[str, Any], name: str) -> str:
-    value = event.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def number(event: Mapping[str, Any], name: str) -> int:
-    value = event.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 RUNTIMES: Final[Mapping[str, Runtime]] = {runtime.name: runtime for runtime in (Codex(), Claude(), Gemini())}

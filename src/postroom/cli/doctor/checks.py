@@ -13,8 +13,7 @@ import aiohttp
 from sqlalchemy import Connection
 from sqlalchemy.exc import ArgumentError
 
-from postroom.butlers import store as appointments
-from postroom.butlers import store as sessions
+from postroom.butlers.store import appointments_set_aside, sessions_set_aside
 from postroom.delivery.files.folder import FolderFiles
 from postroom.delivery.files.uploads import waiting_files
 from postroom.household.wiring.attention import attention_findings
@@ -417,8 +416,8 @@ async def look_at_butlers(settings: Settings) -> list[Finding]:
 
     def work(connection: Connection) -> list[str]:
         return [
-            *appointments.appointments_set_aside(connection, since_us),
-            *sessions.sessions_set_aside(connection, since_us),
+            *appointments_set_aside(connection, since_us),
+            *sessions_set_aside(connection, since_us),
         ]
 
     try:

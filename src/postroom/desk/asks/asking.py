@@ -1,4 +1,4 @@
-"""An open question as the household's API tells of it."""
+"""Which questions are open for the person at this desk, kept up to date from the household's API."""
 
 from __future__ import annotations
 
@@ -23,6 +23,51 @@ from postroom.kernel.values.ids import seconds
 from postroom.message.delivery import Format
 from postroom.questions.model import Option, QuestionKind, Wording
 from postroom.settings import Secret, Settings
+
+# Whose questions these are: a household, and the token of one person there.
+
+_PERSONS: Final = ("pr_person_", "pr_user_")  # how a person's token begins; no other one answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdAddress:
+    """`token` is a person's own: whose questions are shown, and in whose name they are answered."""
+
+    url: str
+    token: Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """What the command line says."""
+
+    url: str | None = None
+    token: str | None = None
+
+
+def whose_questions(
+    settings: Settings, named: Named, owners_token: Callable[[Settings], str | None]
+) -> HouseholdAddress | None:
+    """None when the desk works alone. What is named on the command line must be whole; the rest may be missing."""
+    if named.url is None and named.token is None:
+        return _known(settings, owners_token) if settings.desk.questions else None
+    url, token = named.url or settings.api_url, named.token or settings.token.reveal()
+    if not token:
+        raise SettingsError("--household needs the token of a person there: --token, or POSTROOM_TOKEN.")
+    if not url.startswith(("http://", "https://")):
+        raise SettingsError("--household must begin with http:// or https://.")
+    return HouseholdAddress(url=url.rstrip("/"), token=Secret(token))
+
+
+def _known(settings: Settings, owners_token: Callable[[Settings], str | None]) -> HouseholdAddress | None:
+    """The household that commands speak to, otherwise the one on this machine if its owner has a token."""
+    if settings.url and settings.token.reveal().startswith(_PERSONS):
+        return HouseholdAddress(url=settings.api_url, token=settings.token)
+    token = None if settings.url else owners_token(settings)
+    return HouseholdAddress(url=settings.api_url, token=Secret(token)) if token else None
+
+
+# A question as the API tells of it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,38 +113,7 @@ def _option(one: Mapping[str, Any]) -> Option:
     return Option(value=str(one["value"]), label=str(one["label"]), description=one.get("description"))
 
 
-# Which questions are open, and which of them this desk shows next.
-
-
-class Board:
-    """A question that was put aside stays so until its wording changes."""
-
-    def __init__(self) -> None:
-        self.changed = Signal()
-        self._open: dict[str, Ask] = {}
-        self._aside: dict[str, int] = {}
-
-    def put(self, asks: Iterable[Ask]) -> set[str]:
-        """All that are open now, the oldest first; answers with those that no longer are."""
-        before, self._open = set(self._open), {ask.id: ask for ask in asks}
-        self._aside = {id: revision for id, revision in self._aside.items() if id in self._open}
-        self.changed.ring()
-        return before - set(self._open)
-
-    def next(self) -> Ask | None:
-        return next((ask for ask in self._open.values() if self._aside.get(ask.id) != ask.revision), None)
-
-    def holds(self, ask: Ask) -> bool:
-        """Still open, in these words."""
-        held = self._open.get(ask.id)
-        return held is not None and held.revision == ask.revision
-
-    def put_aside(self, ask: Ask) -> None:
-        self._aside[ask.id] = ask.revision
-
-
-# The household's API as the desk calls it: which questions are open, that something changed, and an answer.
-
+# The API as the desk calls it: what is open, that something changed, and an answer.
 
 _PAGE: Final = 200
 _CALL: Final = aiohttp.ClientTimeout(total=30)
@@ -221,8 +235,82 @@ def _reason(body: dict[str, Any]) -> str:
     return "; ".join(str(one["error"]) for one in fields) if fields else str(error.get("message") or "")
 
 
-# Keeps the board up to date: looks at what is open, and again with every event.
+# Which questions are open, and which of them this desk shows next.
 
+
+class Board:
+    """A question that was put aside stays so until its wording changes."""
+
+    def __init__(self) -> None:
+        self.changed = Signal()
+        self._open: dict[str, Ask] = {}
+        self._aside: dict[str, int] = {}
+
+    def put(self, asks: Iterable[Ask]) -> set[str]:
+        """All that are open now, the oldest first; answers with those that no longer are."""
+        before, self._open = set(self._open), {ask.id: ask for ask in asks}
+        self._aside = {id: revision for id, revision in self._aside.items() if id in self._open}
+        self.changed.ring()
+        return before - set(self._open)
+
+    def next(self) -> Ask | None:
+        return next((ask for ask in self._open.values() if self._aside.get(ask.id) != ask.revision), None)
+
+    def holds(self, ask: Ask) -> bool:
+        """Still open, in these words."""
+        held = self._open.get(ask.id)
+        return held is not None and held.revision == ask.revision
+
+    def put_aside(self, ask: Ask) -> None:
+        self._aside[ask.id] = ask.revision
+
+
+# One of several desks that run for the same person on one machine, so that a question is on the screen once.
+
+
+class OnlyOne:
+    """Held until the process ends; a process that dies lets go of it."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._descriptor: int | None = None
+
+    def take(self) -> bool:
+        """True also where no file can be written: then there is no telling of others."""
+        if self._descriptor is not None:
+            return True
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return True
+        try:
+            _lock(descriptor)
+        except OSError:
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        return True
+
+    def release(self) -> None:
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+# Looks at what is open, and again with every event.
 
 logger = logging.getLogger(__name__)
 
@@ -290,92 +378,3 @@ class AskListener:
         if complaint != self._complaint:
             logger.warning("%s", complaint)
         self._complaint = complaint
-
-
-# One of several desks that run for the same person on one machine, so that a question is on the screen once.
-
-
-class OnlyOne:
-    """Held until the process ends; a process that dies lets go of it."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._descriptor: int | None = None
-
-    def take(self) -> bool:
-        """True also where no file can be written: then there is no telling of others."""
-        if self._descriptor is not None:
-            return True
-        try:
-            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError:
-            return True
-        try:
-            _lock(descriptor)
-        except OSError:
-            os.close(descriptor)
-            return False
-        self._descriptor = descriptor
-        return True
-
-    def release(self) -> None:
-        if self._descriptor is not None:
-            with contextlib.suppress(OSError):
-                os.close(self._descriptor)
-            self._descriptor = None
-
-
-def _lock(descriptor: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-# Whose questions this desk shows: a household, and the token of one person there.
-
-
-_PERSONS: Final = ("pr_person_", "pr_user_")  # how a person's token begins; no other one answers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HouseholdAddress:
-    """`token` is a person's own: whose questions are shown, and in whose name they are answered."""
-
-    url: str
-    token: Secret
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """What the command line says."""
-
-    url: str | None = None
-    token: str | None = None
-
-
-def whose_questions(
-    settings: Settings, named: Named, owners_token: Callable[[Settings], str | None]
-) -> HouseholdAddress | None:
-    """None when the desk works alone. What is named on the command line must be whole; the rest may be missing."""
-    if named.url is None and named.token is None:
-        return _known(settings, owners_token) if settings.desk.questions else None
-    url, token = named.url or settings.api_url, named.token or settings.token.reveal()
-    if not token:
-        raise SettingsError("--household needs the token of a person there: --token, or POSTROOM_TOKEN.")
-    if not url.startswith(("http://", "https://")):
-        raise SettingsError("--household must begin with http:// or https://.")
-    return HouseholdAddress(url=url.rstrip("/"), token=Secret(token))
-
-
-def _known(settings: Settings, owners_token: Callable[[Settings], str | None]) -> HouseholdAddress | None:
-    """The household that commands speak to, otherwise the one on this machine if its owner has a token."""
-    if settings.url and settings.token.reveal().startswith(_PERSONS):
-        return HouseholdAddress(url=settings.api_url, token=settings.token)
-    token = None if settings.url else owners_token(settings)
-    return HouseholdAddress(url=settings.api_url, token=Secret(token)) if token else None

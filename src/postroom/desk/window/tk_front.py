@@ -7,10 +7,21 @@ import sys
 import tkinter as tk
 from tkinter import font as tkfont
 
-from postroom.desk.look import PALETTES, Who
+from postroom.desk.history import Who
+from postroom.desk.look import PALETTES
 from postroom.desk.model import PopupOutcome
-from postroom.desk.window.tk_input import TkForm, TkFormHands, TkNoInput, TkReplyInput, TkSecretInput
-from postroom.desk.window.tk_parts import FlatButton, Scrolled, TkChoices, rows_needed, style_scrollbars
+from postroom.desk.window.tk_widgets import (
+    FlatButton,
+    Scrolled,
+    TkChoices,
+    TkForm,
+    TkFormHands,
+    TkNoInput,
+    TkReplyInput,
+    TkSecretInput,
+    rows_needed,
+    style_scrollbars,
+)
 from postroom.desk.window.window import (
     LINGER_SECONDS,
     PULSE_MILLISECONDS,
@@ -22,10 +33,10 @@ from postroom.desk.window.window import (
 )
 
 WIDTH = 560
-PADDING = 14
-INSIDE = WIDTH - 2 * PADDING
-HISTORY_ROWS = 8
-MESSAGE_ROWS = 16
+_PADDING = 14
+INSIDE = WIDTH - 2 * _PADDING
+_HISTORY_ROWS = 8
+_MESSAGE_ROWS = 16
 _FOCUS_CHECK_MILLISECONDS = 500
 _SHIFT = 0x1
 _LINGER_CHECK_MILLISECONDS = 500
@@ -65,7 +76,7 @@ class TkWindow:
         style_scrollbars(root, self._palette)
         root.configure(bg=self._palette.background)
         root.title(" ".join(self._sheet.title.split()))
-        self._body = tk.Frame(root, bg=self._palette.background, padx=PADDING, pady=PADDING)
+        self._body = tk.Frame(root, bg=self._palette.background, padx=_PADDING, pady=_PADDING)
         self._body.pack(fill="both", expand=True)
         self._build()
         self._bind()
@@ -141,8 +152,8 @@ class TkWindow:
 
     def _history(self) -> Scrolled:
         lines = "\n".join(text for _, text in self._sheet.history)
-        rows = rows_needed(lines, self._small, WIDTH - 60, HISTORY_ROWS) + len(self._sheet.history)
-        area = Scrolled(self._body, self._palette, rows=min(rows, HISTORY_ROWS), font=self._small, name="history")
+        rows = rows_needed(lines, self._small, WIDTH - 60, _HISTORY_ROWS) + len(self._sheet.history)
+        area = Scrolled(self._body, self._palette, rows=min(rows, _HISTORY_ROWS), font=self._small, name="history")
         text = area.text
         text.configure(fg=self._palette.muted, bg=self._palette.background, spacing3=2)
         text.tag_configure("who", font=self._bold, foreground=self._palette.accent)
@@ -155,7 +166,7 @@ class TkWindow:
         return area
 
     def _message(self) -> Scrolled:
-        rows = rows_needed(self._sheet.message, self._font, WIDTH - 60, MESSAGE_ROWS)
+        rows = rows_needed(self._sheet.message, self._font, WIDTH - 60, _MESSAGE_ROWS)
         area = Scrolled(self._body, self._palette, rows=max(2, rows), font=self._font, name="message")
         area.text.configure(spacing2=2, spacing3=2)
         area.text.insert("end", self._sheet.message)

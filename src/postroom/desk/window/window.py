@@ -1,4 +1,4 @@
-"""When a popup gives up waiting."""
+"""One popup from appearing to its end, whatever draws it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from postroom.desk import desk as drafts
-from postroom.desk import desk as turn
+from postroom.desk import drafts
 from postroom.desk.model import PopupOutcome, Sheet
-
-
-def due_at(*, opened: float, timeout: float | None, active: float | None, grace: float) -> float | None:
-    """Not before the timeout, and not while the person is at it: `grace` seconds after the last sign of that."""
-    if timeout is None:
-        return None
-    due = opened + timeout
-    return due if active is None else max(due, active + grace)
-
-
-def notice(*, opened: float, timeout: float | None, due: float | None, now: float) -> str:
-    if timeout is None or due is None:
-        return ""
-    if now >= opened + timeout:
-        return "Waiting while you type"
-    seconds = math.ceil(opened + timeout - now)
-    minutes, seconds = divmod(seconds, 60)
-    return f"Closes in {minutes}:{seconds:02d}" if minutes else f"Closes in {seconds} s"
-
 
 # The monitors of this desktop, the primary one first.
 
@@ -118,8 +98,7 @@ def _windows() -> list[Area]:
 
 # Where on the screens the window goes.
 
-
-MARGIN = 24
+_MARGIN = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +119,7 @@ def monitor_for(monitors: Sequence[Area], pointer: tuple[int, int]) -> Area:
 
 def centred(monitor: Area, width: int, height: int) -> Area:
     """In the middle, and never larger than the monitor."""
-    width, height = min(width, monitor.width - 2 * MARGIN), min(height, monitor.height - 2 * MARGIN)
+    width, height = min(width, monitor.width - 2 * _MARGIN), min(height, monitor.height - 2 * _MARGIN)
     return Area(
         x=monitor.x + (monitor.width - width) // 2,
         y=monitor.y + (monitor.height - height) // 2,
@@ -149,14 +128,34 @@ def centred(monitor: Area, width: int, height: int) -> Area:
     )
 
 
-# One popup from appearing to its end, whatever draws it.
+# When a popup gives up waiting.
 
+
+def due_at(*, opened: float, timeout: float | None, active: float | None, grace: float) -> float | None:
+    """Not before the timeout, and not while the person is at it: `grace` seconds after the last sign of that."""
+    if timeout is None:
+        return None
+    due = opened + timeout
+    return due if active is None else max(due, active + grace)
+
+
+def notice(*, opened: float, timeout: float | None, due: float | None, now: float) -> str:
+    if timeout is None or due is None:
+        return ""
+    if now >= opened + timeout:
+        return "Waiting while you type"
+    seconds = math.ceil(opened + timeout - now)
+    minutes, seconds = divmod(seconds, 60)
+    return f"Closes in {minutes}:{seconds:02d}" if minutes else f"Closes in {seconds} s"
+
+
+# The sitting.
 
 PULSE_MILLISECONDS = 50
-TICK_SECONDS = 1.0
-TURN_SECONDS = 0.2
-COUNT_FROM = 9_000
-PREVIEW_LENGTH = 40
+_TICK_SECONDS = 1.0
+_TURN_SECONDS = 0.2
+_COUNT_FROM = 9_000
+_PREVIEW_LENGTH = 40
 HINT = "Enter submits, Shift+Enter breaks the line"
 LINGER_SECONDS = 600.0
 """How long a closed window stays around, unseen, because text was copied from it."""
@@ -256,7 +255,7 @@ class Sitting:
         """What stood in a form is handed over however it ends: it has no draft."""
         if not self.over:
             self.over = True
-            turn.give_back(Path(self.sheet.turn_file), self.sheet.turn_token)
+            drafts.give_turn_back(Path(self.sheet.turn_file), self.sheet.turn_token)
             ended = {"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)}
             self._emit(ended | {"fields": {name: list(values) for name, values in fields.items()}})
 
@@ -264,8 +263,8 @@ class Sitting:
         """Called some twenty times a second; how the popup must end now, if it must."""
         now = self._clock()
         if now >= self._next_tick:
-            self._next_tick = now + TICK_SECONDS
-            turn.keep(Path(self.sheet.turn_file), self.sheet.turn_token)
+            self._next_tick = now + _TICK_SECONDS
+            drafts.keep_turn(Path(self.sheet.turn_file), self.sheet.turn_token)
             self._emit({"event": "tick"})
         due = self._due()
         if due is not None and now >= due:
@@ -279,7 +278,7 @@ class Sitting:
             return f"{self._length:,} of {limit:,} characters: too long to submit", True
         if self._refusal:
             return self._refusal, True
-        if self._length > COUNT_FROM:
+        if self._length > _COUNT_FROM:
             return f"{self._length:,} of {limit:,} characters", False
         if not self.sheet.wait_for_response:
             return "", False
@@ -297,7 +296,7 @@ class Sitting:
         if offer is None:
             return ""
         preview, more = " ".join(offer[0].split()), offer[1]
-        shown = preview if len(preview) <= PREVIEW_LENGTH else preview[: PREVIEW_LENGTH - 1] + "…"
+        shown = preview if len(preview) <= _PREVIEW_LENGTH else preview[: _PREVIEW_LENGTH - 1] + "…"
         return f"Unsent: “{shown}”" + (f" (+{more})" if more else "")
 
     def take_offer(self) -> None:
@@ -326,8 +325,8 @@ class Sitting:
     def _turn_is_over(self, now: float) -> bool:
         if now < self._next_turn:
             return False
-        self._next_turn = now + TURN_SECONDS
-        return turn.is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
+        self._next_turn = now + _TURN_SECONDS
+        return drafts.turn_is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
 
     def _other_drafts(self) -> list[drafts.ReplyDraft]:
         own = Path(self.sheet.draft_file)

@@ -12,7 +12,8 @@ from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from starlette.types import ASGIApp
 
-from postroom.connectors.app import DirectHousehold, HouseholdClient, adapter_app, adapter_parts, agency_of
+from postroom.connectors.app import adapter_app, adapter_parts, agency_of
+from postroom.connectors.household import DirectHousehold, HouseholdClient
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
 from postroom.conversations.acts import history_router
@@ -41,9 +42,10 @@ from postroom.household.wiring.people import build_pairing, histories, pairing_h
 from postroom.household.wiring.questions import AskingParts, QuestionEar, following
 from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore
 from postroom.intents.adapt import Directory
+from postroom.intents.courier import ButlerRoutes, Courier, QuestionCards
 from postroom.intents.gateway import Intake, IntentReplies
 from postroom.intents.routes import GatewayParts, inbox_router, intent_router, webhook_router
-from postroom.intents.runner import ButlerRoutes, Courier, QuestionCards, Runner
+from postroom.intents.runner import Runner
 from postroom.intents.store import StoredIntents
 from postroom.intents.threads import StoredInbox, Threads
 from postroom.kernel.guard.http import Verifier

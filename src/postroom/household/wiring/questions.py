@@ -31,7 +31,7 @@ from postroom.delivery.plane import Plane
 from postroom.delivery.rules.policy import caller_key
 from postroom.household.wiring.channels import known_channels, usable_channels
 from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore, approval_policy, approval_ride
-from postroom.intents.runner import answer_by
+from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide, StoredIntents
 from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.http import Verifier
