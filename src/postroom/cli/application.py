@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import os
 import re
@@ -21,18 +20,21 @@ from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.running.terminal import Home, Json, failure, say
 from postroom.kernel.values.errors import PostroomError, UserError
 from postroom.kernel.values.principal import OPERATOR
-from postroom.settings import Settings
 
 if TYPE_CHECKING:
     from typer._click import Command, Context
     from typer._click.core import Parameter
     from typer._click.formatting import HelpFormatter
 
+    from postroom.settings import Settings
+
 # Acts of commands that change the household without its API: written down for the audit.
 
 
 def noted(settings: Settings, kind: AuditKind, act: str, *, subject: str = "", detail: str = "") -> None:
     """In the name of the owner: who may read the household's files is."""
+    import asyncio
+
     from postroom.household.command_audit import note_command
 
     entry = NewAudit(actor=str(OPERATOR), kind=kind, act=act, subject=subject, detail=detail, door="command")
