@@ -11,8 +11,8 @@ from typing import Any
 
 import aiohttp
 from playwright.async_api import async_playwright
-from tests.app.living import LIFTED, Living, settings_for
-from tests.app.talking import reply, script
+from tests.household.living import LIFTED, Living, settings_for
+from tests.household.talking import reply, script
 from tests.butlers.runtimes.installed import install
 from tests.console.browser import CHROMIUM, Site
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
-from tests.app.living import LIFTED, QUICK, living
+from tests.household.living import LIFTED, QUICK, living
 from tests.console.browser import CHROMIUM, Site
 from tests.programs.connect.fake_models import fake_model
 from tests.programs.connect.terminal import Terminal, terminal

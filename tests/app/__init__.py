@@ -1,0 +1,1 @@
+"""Names of `tests.household`, for those who still import them from here."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from postroom.settings.model import Ports
-from tests.app.living import Living
+from tests.household.living import Living
 from tests.architecture.tree import ROOT
 from tests.docs.commands import RECORDED, check
 from tests.services import warm_process

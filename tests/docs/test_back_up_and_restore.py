@@ -16,7 +16,7 @@ import pytest
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings.reach import HttpPeer
-from tests.app.processes import environment, part
+from tests.household.processes import environment, part
 from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks
 

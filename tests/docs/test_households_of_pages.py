@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.processes import environment, wait_for
+from tests.household.processes import environment, wait_for
 from tests.architecture.tree import ROOT, shown
 from tests.contract.beeper import BeeperGateway
 from tests.docs.pages import Block, blocks, pages

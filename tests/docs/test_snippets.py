@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.living import LIFTED, QUICK, living
+from tests.household.living import LIFTED, QUICK, living
 from tests.architecture.tree import ROOT, shown
 from tests.docs.commands import check, command_lines, parse_postroom
 from tests.docs.documents import READERS

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.living import Living, living
-from tests.app.processes import environment
+from tests.household.living import Living, living
+from tests.household.processes import environment
 from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks
 from tests.docs.test_households_of_pages import Reader

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.asked_household import until
-from tests.app.test_two_accounts import has_address
+from tests.household.asked_household import has_address
 from tests.fakes.accounts import accounts_at
 from tests.fakes.server import serve
 from tests.museum.house import House, open_house

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from sqlalchemy import text
-from tests.app.living import settings_for
+from tests.household.living import settings_for
 from tests.contract.bot_api import BotApi, refused, reply
 from tests.contract.mail_server import MailServer, Script
 from tests.world.store.delivery_rows import request_row, write

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.living import PORTS
+from tests.household.living import PORTS
 from tests.cli.command import postroom
 
 

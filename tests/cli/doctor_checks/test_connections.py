@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from postroom.cli.doctor.checks import Finding, look_at_connections, look_at_database
-from tests.app.living import settings_for
+from tests.household.living import settings_for
 
 
 async def connections(home: Path, url: str, **postgres: Any) -> Finding:
