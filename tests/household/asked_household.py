@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from postroom.household.wiring.questions import AskingParts
-from postroom.kernel.values.principal import Principal, Role
+from postroom.household.wiring.store import HouseholdAsked
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
+from postroom.people.model import NewPerson, Person, PersonAddress
 from postroom.questions.model import PresentationStatus
 from postroom.questions.rules.request import check
 from postroom.questions.waiting import QuestionView
@@ -17,6 +20,7 @@ from tests.household.living import Living
 HEALTH = Principal(Role.BUTLER, "health")
 OWNER_CHAT = "1000"
 SECONDS = 20.0
+OWNERS = {"slack": "U0OWNER01", "discord": "user:100000000000000001", "ntfy": "owners-topic"}
 Found = TypeVar("Found")
 
 
@@ -35,6 +39,18 @@ async def until(look: Callable[[], Awaitable[Found | None]]) -> Found:
         while not (found := await look()):
             await asyncio.sleep(0.02)
         return found
+
+
+async def has_address(house: Living, channel: str, rank: int, address: str = OWNER_CHAT) -> None:
+    people = parts(house).planning.people
+    assert isinstance(people, HouseholdAsked)
+
+    def more(person: Person) -> NewPerson:
+        place = PersonAddress(channel=channel, address=address, rank=rank, verified_at_us=1)
+        others = [replace(one, rank=one.rank + 1) for one in person.addresses]
+        return replace(person.as_written, addresses=(place, *others))
+
+    await people.book.change(HOUSEHOLD_OWNER, "owner", more, now_us=parts(house).clock.now_us())
 
 
 async def phone(house: Living, words: str) -> dict[str, Any]:

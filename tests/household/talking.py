@@ -15,10 +15,10 @@ import aiohttp
 from postroom.household.wiring.store import shipped
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig, RuntimeKind
-from tests.household.living import LIFTED, QUICK, Living, settings_for, started
 from tests.butlers.runtimes.installed import install
 from tests.fakes.accounts import accounts_at
 from tests.fakes.server import Fakes
+from tests.household.living import LIFTED, QUICK, Living, settings_for, started
 
 SECONDS = 30.0
 CHATS = [{"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2031)]

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.patience import PATIENCE_SECONDS
-from tests.telephone import CHATGPT, Answer, Telephone, settings_for, telephone
 
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
@@ -17,6 +15,8 @@ from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import parse_text, seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings.reach import HttpPeer
+from tests.patience import PATIENCE_SECONDS
+from tests.telephone import CHATGPT, Answer, Telephone, settings_for, telephone
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.household.living import QUICK, Living, living, settings_for
-from tests.architecture.tree import ROOT
-from tests.patience import PATIENCE_SECONDS
 
 from postroom.channels.capabilities import KINDS
 from postroom.cli.doctor.checks import look_at_channels, look_at_owner
@@ -34,6 +31,9 @@ from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import UNDECLARED, AccountHealth, Capabilities, Channel
 from postroom.settings import Settings
 from postroom.settings.model import SHIPPED
+from tests.architecture.tree import ROOT
+from tests.household.living import QUICK, Living, living, settings_for
+from tests.patience import PATIENCE_SECONDS
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "telegram": {"token": "1:a"},

@@ -1,4 +1,4 @@
-"""A channel that the settings name carries messages like the shipped ones."""
+"""A channel of one's own: its file, its options, the form of its addresses."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.household.living import QUICK, living, settings_for
+
+from postroom.household.wiring.channels import address_forms, build_channels, known_channels
+from postroom.household.wiring.people import opened_people
+from postroom.kernel.values.errors import Refused, SettingsError
+from postroom.message.channel import UNDECLARED, Capabilities, Listen, Probe
+from postroom.message.delivery import Intent, Message, Receipt
+from postroom.people.model import DraftAddress, PersonDraft
+from postroom.settings import Settings
 from tests.architecture.tree import ROOT
 from tests.console.http import calling
 from tests.contract.beeper import BeeperGateway
-from tests.household.test_household import client
-
-from postroom.household.wiring.channels import build_channels, known_channels
-from postroom.kernel.values.errors import SettingsError
-from postroom.message.channel import UNDECLARED, Capabilities, Listen, Probe
-from postroom.message.delivery import Intent, Message, Receipt
-from postroom.settings import Settings
+from tests.household.calling import client
+from tests.household.living import QUICK, living, settings_for
 
 
+# A channel that the settings name carries messages like the shipped ones.
 def with_channel(name: str = "beeper", factory: str = "beeper_channel:Beeper", **options: str) -> dict[str, Any]:
     return {"channels": {name: {"factory": factory, "options": options}}}
 
@@ -216,3 +219,26 @@ async def test_the_console_offers_it_for_a_standing_rule(home: Path) -> None:
         "beeper",
         "telegram",
     ]
+
+
+# What is an address on each channel the settings know, a channel of one's own included.
+OWN = {"beeper": {"factory": "beeper_channel:Beeper", "options": {"url": "http://127.0.0.1:9"}}}
+
+
+def test_the_shipped_channels_are_known_without_credentials(home: Path) -> None:
+    forms = address_forms(Settings(home=home))
+
+    assert sorted(forms) == ["email", "telegram"]
+    assert (forms["telegram"]("@Bob_Miller"), forms["email"]("b@Example.ORG")) == ("@bob_miller", "b@example.org")
+
+
+async def test_a_person_has_an_address_on_a_channel_of_ones_own(home: Path) -> None:
+    settings = Settings.model_validate({"home": home, "channels": OWN})
+    async with opened_people(settings) as people:
+        topic = DraftAddress(channel="beeper", address="kitchen")
+        made = await people.create(PersonDraft(name="Cook", addresses=(topic,)), source="test")
+        with pytest.raises(Refused) as error:
+            await people.change(made.id, addresses=(DraftAddress(channel="beeper", address="no such topic!"),))
+
+    assert made.address_on("beeper") == "kitchen"
+    assert [one.field for one in error.value.fields] == ["addresses.0.address"]

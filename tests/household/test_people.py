@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.household.living import LIFTED, QUICK, Living, living
-from tests.console.asked import ANNA, admit, ask, now
-from tests.console.browser import Site
-from tests.console.http import Caller, calling
-from tests.world.channels.webpush.browser_side import BrowserSide
-from tests.world.channels.webpush.push_service import Pushed, PushService, push_service
 
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.questions.model import QuestionStatus
+from tests.console.asked import ANNA, admit, ask, now
+from tests.console.browser import Site
+from tests.console.http import Caller, calling
+from tests.household.living import LIFTED, QUICK, Living, living
+from tests.world.channels.webpush.browser_side import BrowserSide
+from tests.world.channels.webpush.push_service import Pushed, PushService, push_service
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 PUSH = {"kind": "webpush", "contact": "mailto:us@example.org", "allow_private": True}

@@ -1,15 +1,31 @@
-"""When approvals are on, and what the settings make of them."""
+"""Questions in a living household, and when approvals are on."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from postroom.cli.doctor.doctor import look_at_models
+from postroom.household.wiring.butlers import cannot_answer
+from postroom.household.wiring.channels import SandboxAddress, build_channels
+from postroom.household.wiring.people import household_people, keep_in_step
+from postroom.household.wiring.questions import build_gate, deciders_of
+from postroom.household.wiring.store import HouseholdAsked, approval_policy, open_store
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import OPERATOR
+from postroom.message.wishes import Risk
+from postroom.people.model import DraftAddress, PersonDraft
+from postroom.people.people import HouseholdPeople
+from postroom.questions.model import PresentationStatus, QuestionStatus
+from postroom.settings.load import load
+from tests.butlers.runtimes.installed import install
+from tests.clock import FakeClock
+from tests.console.http import calling
 from tests.household.asked_household import (
     HEALTH,
     SECONDS,
@@ -23,21 +39,10 @@ from tests.household.asked_household import (
     until,
     write,
 )
-from tests.household.living import LIFTED, QUICK, Living, living
-from tests.clock import FakeClock
+from tests.household.living import LIFTED, QUICK, Living, living, settings_for
+from tests.household.talking import roster_of, script, talking
 
-from postroom.household.wiring.channels import SandboxAddress, build_channels
-from postroom.household.wiring.people import household_people, keep_in_step
-from postroom.household.wiring.questions import build_gate, deciders_of
-from postroom.household.wiring.store import HouseholdAsked, approval_policy, open_store
-from postroom.kernel.values.ids import IdMint
-from postroom.kernel.values.principal import OPERATOR
-from postroom.message.wishes import Risk
-from postroom.people.model import DraftAddress, PersonDraft
-from postroom.people.people import HouseholdPeople
-from postroom.questions.model import PresentationStatus, QuestionStatus
-from postroom.settings.load import load
-
+# When approvals are on, and what the settings make of them.
 REAL = {"BUTLER_TELEGRAM_TOKEN": "1:token", "POSTROOM_OWNER__TELEGRAM_CHAT_ID": "1000"}
 
 
@@ -114,21 +119,6 @@ def test_every_number_comes_from_the_settings(tmp_path: Path) -> None:
     assert (policy.expiry_us, policy.replies_pass) == (7_200_000_000, False)
     assert (policy.risk.of_channel("telegram"), policy.risk.of_channel("email")) == (Risk.LOW, Risk.CRITICAL)
     assert (policy.most_pending_per_origin, policy.sweep_seconds, policy.phone) == (3, 5.0, None)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def house(home: Path, request: pytest.FixtureRequest) -> AsyncIterator[Living]:
-    more: dict[str, Any] = {}
-    if request.param == "postgres":
-        more["database_url"] = request.getfixturevalue("postgres_url")
-    async with living(home, LIFTED, QUICK, more) as one:
-        yield one
-
-
-@pytest.fixture
-async def small(home: Path) -> AsyncIterator[Living]:
-    async with living(home, LIFTED, QUICK) as one:
-        yield one
 
 
 @pytest.mark.requirement("ask:closed-everywhere")
@@ -359,3 +349,55 @@ async def test_after_a_restart_the_sandboxs_phone_shows_what_it_showed_and_open_
         assert (card["message_id"], labels(card)[:2]) == (shown, ["yes", "no"])
         await press(after, card, "yes")
         assert (await phone(after, "✅ yes: answered by"))["message_id"] == shown
+
+
+# No model is set up: whoever writes is told so and how to change it, and so is whoever looks after the household.
+@pytest.mark.requirement("talk:no-model")
+async def test_a_program_that_is_not_installed_is_named_with_what_to_do(home: Path, tmp_path: Path) -> None:
+    async with talking(home, tmp_path, models=["general"]) as house:
+        (tmp_path / "bin" / "codex").unlink()
+        await write(house, "What is on today?")
+
+        told = await phone(house, "no model is set up for it: the program 'codex' is not installed")
+        assert "postroom doctor" in told["text"] and "Please try again" not in told["text"]
+
+
+@pytest.mark.requirement("talk:no-model")
+@pytest.mark.parametrize(
+    ("complaint", "told"),
+    [
+        ("Invalid API key. Please run /login", "none of CODEX_API_KEY, OPENAI_API_KEY, CODEX_HOME is set"),
+        ("The disk is full", "could not answer this. Please try again."),
+    ],
+)
+async def test_a_program_that_wants_a_login_it_was_not_given_is_told_apart_from_one_that_fails(
+    home: Path, tmp_path: Path, complaint: str, told: str
+) -> None:
+    async with talking(home, tmp_path, models=["general"]) as house:
+        program = tmp_path / "bin" / "codex"
+        program.unlink()
+        program.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{complaint}' >&2\nexit 1\n")
+        program.chmod(0o755)
+        await write(house, script(say="Never."))
+
+        await phone(house, told)
+
+
+@pytest.mark.requirement("talk:no-model")
+async def test_today_health_and_doctor_say_that_no_butler_can_answer(home: Path, tmp_path: Path) -> None:
+    environment = {"PATH": install(tmp_path / "bin", ["gemini"])}
+    settings = settings_for(home, LIFTED, QUICK)
+    roster = roster_of(settings, ["general"])
+    why = cannot_answer(roster, environment)
+    assert "general: the program 'codex' is not installed" in why and "health: its butler.toml names no" in why
+    assert look_at_models(roster, environment).detail == why
+    assert look_at_models(roster, {"PATH": install(tmp_path / "all", ["codex"]), "CODEX_API_KEY": "k"}).advice == ""
+
+    async with (
+        talking(home, tmp_path, models=["general"], path=str(tmp_path / "empty")) as house,
+        calling(house) as caller,
+    ):
+        assert house.household.sign_in is not None
+        worn = await caller.sign_in(await house.household.sign_in())
+        for page in ("/console/", "/console/health"):
+            assert "No butler can answer: general: the program" in (await caller.get(page, worn)).text

@@ -1,21 +1,37 @@
-"""The wiring: break each stage in turn, and what `notify` answers must change accordingly."""
+"""Each stage of the way out and of the way back is broken in turn, and the public result changes."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
+from postroom.butlers.wire import build_notify_route
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.kernel.database import sqlite
-from tests.household.living import LIFTED, QUICK, living
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
+from postroom.people.model import NewPerson, Person
+from postroom.questions.model import PresentationStatus
+from postroom.questions.shapes import document
+from postroom.questions.waiting import QuestionView
+from tests.architecture.tree import ROOT, SOURCE
+from tests.household.asked_household import HEALTH, SECONDS, ask, parts, phone, press, shown, until
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 
 
+# The wiring: break each stage in turn, and what `notify` answers must change accordingly.
 def error(answer: dict[str, Any]) -> tuple[str, str, bool, str | None]:
     told = answer["error"]
     return answer["status"], told["class"], told["retryable"], told.get("limit_type") or told.get("type")
@@ -254,3 +270,194 @@ async def test_a_crash_during_the_first_call_cannot_be_taken_for_one_before_it(t
 
         [row] = home.rows("delivery_requests")
         assert (row["status"], row["sending"], row["fence"]) == ("in_progress", 1, 1)
+
+
+# The wiring of the way back: break each stage in turn, and what the asker hears must change accordingly.
+async def heard(house: Living, view: QuestionView, wait_seconds: float = SECONDS) -> dict[str, Any]:
+    return document(
+        await parts(house).asking.wait(HEALTH, ask_id=view.question.id, key=None, wait_seconds=wait_seconds)
+    )
+
+
+def cards(answer: dict[str, Any]) -> list[tuple[str, str, str | None]]:
+    return [(one["channel"], one["status"], one.get("reason")) for one in answer["presentations"]]
+
+
+async def test_with_nothing_broken_the_asker_has_the_answer_and_the_card_is_closed(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        view = await ask(house)
+        await press(house, await phone(house, "Ship it?"), "yes")
+
+        answer = await heard(house, view)
+
+        assert (answer["status"], answer["answer"]["value"]) == ("answered", "yes")
+        await shown(house, view, PresentationStatus.CLOSED)
+
+
+async def test_a_store_that_cannot_be_written_to_takes_no_answer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_PATIENCE_SECONDS", 0.1)
+    async with living(home, LIFTED, QUICK) as house:
+        holder = sqlite3.connect(home / "postroom.db", isolation_level=None)
+        try:
+            holder.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable):
+                await ask(house)
+        finally:
+            holder.close()
+
+        assert house.rows("questions") == []
+        assert await house.texts() == []
+
+
+async def test_a_person_without_an_address(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        made = NewPerson(name="Anna")
+        await house_people(house).create(HOUSEHOLD_OWNER, made, source="api", now_us=parts(house).clock.now_us())
+
+        answer = document(await ask(house, to="Anna"))
+
+        assert cards(answer) == [("telegram", "not_shown", "no address on telegram")]
+        assert await house.texts() == []
+
+
+async def test_a_provider_that_refuses_the_card(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        await house.fault(channel="telegram", times=1, status=400)
+        view = await ask(house)
+        await shown(house, view, PresentationStatus.FAILED)
+
+        answer = await heard(house, view, wait_seconds=0)
+
+        assert [one[:2] for one in cards(answer)] == [("telegram", "not_shown")]
+        assert answer["status"] == "open"
+
+
+async def test_an_address_that_is_no_longer_verified(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        view = await ask(house)
+        card = await phone(house, "Ship it?")
+        await house_people(house).change(HOUSEHOLD_OWNER, OWNER, unverified, now_us=parts(house).clock.now_us())
+        await press(house, card, "yes")
+
+        async def tried() -> bool:
+            return len(await parts(house).store.attempts(view.question.id)) == 1
+
+        await until(tried)
+        assert (await heard(house, view, wait_seconds=0))["status"] == "open"
+
+
+async def test_a_provider_that_refuses_the_edit(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        view = await ask(house)
+        card = await phone(house, "Ship it?")
+        await shown(house, view, PresentationStatus.SHOWN)
+        await house.fault(channel="telegram", times=2, status=400)  # the answer to the press, and the edit
+        await press(house, card, "yes")
+
+        answer = await heard(house, view)
+        await shown(house, view, PresentationStatus.LEFT)
+
+        assert (answer["status"], answer["answer"]["value"]) == ("answered", "yes")
+        assert [one[:2] for one in cards(await heard(house, view, wait_seconds=0))] == [("telegram", "left")]
+
+
+def house_people(house: Living) -> Any:
+    return parts(house).planning.people.book  # type: ignore[attr-defined]
+
+
+def unverified(person: Person) -> NewPerson:
+    addresses = tuple(replace(one, verified_at_us=None) for one in person.addresses)
+    return replace(person.as_written, addresses=addresses)
+
+
+# Who called which part for a request, and when: a trace tells it from what every call leaves anyway.
+@pytest_asyncio.fixture
+async def alive(home: Path) -> AsyncIterator[Living]:
+    async with living(home, LIFTED, QUICK) as household:
+        yield household
+
+
+def hop_shown(hop: dict[str, Any]) -> tuple[Any, ...]:
+    return hop["source_butler"], hop["part"], hop["channel"], hop["intent"], hop["status"], hop["error_message"]
+
+
+def context(request_id: str, thread: str) -> dict[str, str]:
+    return {
+        "request_id": request_id,
+        "source_channel": "telegram",
+        "source_endpoint_identity": "bot",
+        "source_sender_identity": "1000",
+        "source_thread_identity": thread,
+    }
+
+
+@pytest.mark.requirement("messenger:end-to-end-trace")
+async def test_every_call_for_one_request_is_shown_also_those_that_led_to_nothing(alive: Living) -> None:
+    first = await alive.notify(message="A question?")
+    asked = context("inbound-of-hops", f"1000:{first['delivery']['provider_delivery_id']}")
+    await alive.notify(intent="reply", message="So it is", request_context=asked)
+    refused = await alive.notify(intent="react", message=None, emoji=None, request_context=asked)
+
+    traced = await alive.traced("inbound-of-hops")
+
+    assert [hop_shown(hop) for hop in traced["hops"]] == [
+        ("health", "switchboard", "telegram", "reply", "ok", None),
+        ("health", "switchboard", "telegram", "react", "error", refused["error_message"]),
+    ]
+    assert traced["hops"][0]["delivery_id"] == traced["deliveries"][0]["id"]
+    assert traced["refusals"] == []  # no limit had a word in it
+
+
+async def test_a_route_that_came_over_a_wire_shows_the_same_hop(alive: Living) -> None:
+    delivery = {"intent": "send", "channel": "telegram", "message": "By wire"}
+    envelope = {"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery}
+    route = build_notify_route(request_id="by-wire", received_at="2026-01-01T00:00:00Z", envelope=envelope)
+
+    await alive.call("messenger", "route.execute", {"route": route}, caller="switchboard")
+
+    [hop] = (await alive.traced("by-wire"))["hops"]
+    assert hop_shown(hop) == ("health", "switchboard", "telegram", "send", "ok", None)
+
+
+async def test_what_the_messenger_says_itself_has_no_hop(alive: Living) -> None:
+    answer = await alive.call("messenger", "notify", {"channel": "telegram", "message": "Mine"}, caller="messenger")
+
+    traced = await alive.traced(answer["request_context"]["request_id"])
+
+    assert (len(traced["deliveries"]), traced["hops"]) == (1, [])
+
+
+# CONTRIBUTING lists the files one message passes: here a real one passes them, in that order.
+LISTED = re.compile(r"^\d+\. `([\w/]+\.py)`:", re.MULTILINE)
+
+
+def listed() -> list[str]:
+    return LISTED.findall((ROOT / "CONTRIBUTING.md").read_text())
+
+
+def following(passed: list[str]) -> Callable[[FrameType, str, Any], None]:
+    """Notes each file of ours whenever a function in it is called."""
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(str(SOURCE)) and frame.f_code.co_name != "<lambda>":
+            passed.append(Path(path).relative_to(SOURCE).as_posix())
+
+    return note
+
+
+@pytest.mark.requirement("house:one-message")
+async def test_a_message_passes_the_files_that_contributing_lists_in_that_order(tmp_path: Path) -> None:
+    passed: list[str] = []
+    async with living(tmp_path, LIFTED, QUICK) as home:
+        await home.notify(message="so that nothing is done for the first time")
+        sys.setprofile(following(passed))
+        try:
+            answer = await home.notify()
+        finally:
+            sys.setprofile(None)
+
+    assert answer["status"] == "ok"
+    assert len(listed()) == 10
+    on_the_way = iter(passed)
+    assert [place for place in listed() if place not in on_the_way] == []  # each after the one before it

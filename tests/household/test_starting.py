@@ -1,4 +1,4 @@
-"""`postroom up` as a real process: first message, orderly stop, next start, and what it says when it cannot start."""
+"""A household starts and says how."""
 
 from __future__ import annotations
 
@@ -22,14 +22,18 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from postroom.household.wiring.store import shipped
 from postroom.kernel.guard.tokens import TokenFile
+from postroom.settings.roster import SwitchboardPlace
+from tests.household.living import Living, started
+from tests.household.living import settings_for as settings_of
 from tests.household.processes import command, environment, part, wait_for
 from tests.patience import PATIENCE_SECONDS
+from tests.services.ports import free_port
 from tests.services.warm_process import WarmProcess, run
 
+# `postroom up` as a real process: first message, orderly stop, next start, and what it says when it cannot start.
 STOP_SECONDS = 10.0
-
-pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -87,6 +91,7 @@ def stop(process: WarmProcess) -> tuple[int, float]:
     return code, time.monotonic() - told
 
 
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("channel", ["telegram", "email"])
 @pytest.mark.requirement("notify:successful-delivery-response")
 async def test_a_first_message_arrives_once_and_its_trace_tells_the_whole_way(
@@ -110,6 +115,7 @@ async def test_a_first_message_arrives_once_and_its_trace_tells_the_whole_way(
     assert request_id in shown and "attempt 1: success" in shown and "delivered" in shown
 
 
+@pytest.mark.timeout(180)
 def test_a_journal_gets_neither_a_token_nor_a_link(home: Path) -> None:
     variables = environment(home)
     with part(variables) as process:
@@ -123,6 +129,7 @@ def test_a_journal_gets_neither_a_token_nor_a_link(home: Path) -> None:
         assert connection.execute("SELECT count(*) FROM console_links").fetchone() == (0,)
 
 
+@pytest.mark.timeout(180)
 def test_a_terminal_shows_a_token_and_a_link(home: Path) -> None:
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "postroom", "up"]
@@ -152,6 +159,7 @@ def _secrets(home: Path, said: str) -> list[str]:
     return [one.token for one in TokenFile(home / "tokens.json").held() if one.token in said]
 
 
+@pytest.mark.timeout(180)
 async def test_a_second_start_on_the_same_data_continues_where_the_first_stopped(variables: dict[str, str]) -> None:
     variables["POSTROOM_RETRY__BASE_SECONDS"] = "2"
     with part(variables) as first:
@@ -166,6 +174,7 @@ async def test_a_second_start_on_the_same_data_continues_where_the_first_stopped
     assert told["deliveries"][0]["possible_duplicate"] in (False, 0)
 
 
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 def test_a_household_that_a_script_started_in_the_background_stops_all_the_same(
     home: Path, number: signal.Signals
@@ -184,6 +193,7 @@ def test_a_household_that_a_script_started_in_the_background_stops_all_the_same(
     assert (process.returncode, said.splitlines()[-1]) == (0, "Stopped.")
 
 
+@pytest.mark.timeout(180)
 async def test_a_stop_lets_the_call_that_is_being_made_finish(variables: dict[str, str]) -> None:
     with part(variables) as process:
         await sandbox(variables, "POST", "faults", {"channel": "telegram", "times": 1, "delay_seconds": 1.5})
@@ -200,6 +210,7 @@ async def test_a_stop_lets_the_call_that_is_being_made_finish(variables: dict[st
     assert [attempt["outcome"] for attempt in told["deliveries"][0]["attempts"]] == ["success"]
 
 
+@pytest.mark.timeout(180)
 async def test_a_stop_takes_ten_seconds_at_most_whoever_is_waiting(home: Path) -> None:
     """Callers at every butler, and a provider that never answers."""
     variables = environment(home)
@@ -232,6 +243,7 @@ def _sending(variables: Mapping[str, str]) -> int:
         return int(connection.execute("select count(*) from delivery_requests where sending").fetchone()[0])
 
 
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize("taken", ["health", "api", "sandbox", "sandbox_smtp", "sandbox_imap"])
 def test_a_taken_port_gives_one_clear_sentence(home: Path, taken: str) -> None:
     variables = environment(home)
@@ -249,6 +261,7 @@ def test_a_taken_port_gives_one_clear_sentence(home: Path, taken: str) -> None:
     assert variables[name] in sentence and name in sentence
 
 
+@pytest.mark.timeout(180)
 def test_two_households_on_one_sqlite_file_are_refused(home: Path) -> None:
     first = environment(home)
     with part(first):
@@ -259,6 +272,7 @@ def test_two_households_on_one_sqlite_file_are_refused(home: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.timeout(180)
 def test_a_database_that_is_not_there_gives_one_clear_sentence(home: Path, free_port: int) -> None:
     url = f"postgresql://postgres@127.0.0.1:{free_port}/butlers"
 
@@ -269,6 +283,7 @@ def test_a_database_that_is_not_there_gives_one_clear_sentence(home: Path, free_
     assert "the store is not available" in done.stderr
 
 
+@pytest.mark.timeout(180)
 async def test_a_worker_beside_a_household_sends_what_the_household_only_stored(
     home: Path, new_postgres_url: str
 ) -> None:
@@ -279,3 +294,38 @@ async def test_a_worker_beside_a_household_sends_what_the_household_only_stored(
         code, seconds = stop(worker)
 
     assert (code, seconds < STOP_SECONDS) == (0, True)
+
+
+# A butler whose file says where its switchboard is calls that one and no other.
+@asynccontextmanager
+async def watched(home: Path, url_of_switchboard: str, port: int) -> AsyncIterator[Living]:
+    settings = settings_of(home, {"ports": {"switchboard": port}})
+    place = SwitchboardPlace(url=url_of_switchboard)
+    roster = [
+        one.model_copy(update={"butler": one.butler.model_copy(update={"switchboard": place})})
+        if one.name == "health"
+        else one
+        for one in shipped(settings)
+    ]
+    async with started(settings, roster=roster) as living, aiohttp.ClientSession() as session:
+        yield Living(settings, living, session)
+
+
+async def notify_over(living: Living, butler: str) -> dict[str, Any]:
+    return await living.notify(butler=butler, message=butler)
+
+
+async def test_it_is_called_there_even_if_another_one_lives_here(home: Path, free_port: int) -> None:
+    async with watched(home, f"http://127.0.0.1:{free_port}/mcp", 0) as living:
+        lost, fine = await notify_over(living, "health"), await notify_over(living, "general")
+
+    assert (lost["status"], lost["error_class"]) == ("error", "target_unavailable")
+    assert fine["status"] == "ok"
+
+
+async def test_it_is_reached_over_http_when_it_is_this_household_s_own(home: Path) -> None:
+    port = free_port()
+    async with watched(home, f"http://127.0.0.1:{port}/mcp", port) as living:
+        answer = await notify_over(living, "health")
+
+    assert answer["status"] == "ok"
