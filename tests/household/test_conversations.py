@@ -478,7 +478,8 @@ async def answered(filing_house: Talking, ask_id: str) -> dict[str, Any]:
 
 async def over_http(filing_house: Talking, ask_id: str) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer {filing_house.token('health')}"}
-    async with filing_house.http.get(f"{filing_house.household.addresses['api']}/v1/asks/{ask_id}", headers=headers) as answer:
+    url = f"{filing_house.household.addresses['api']}/v1/asks/{ask_id}"
+    async with filing_house.http.get(url, headers=headers) as answer:
         seen: dict[str, Any] = await answer.json()
         return seen
 
