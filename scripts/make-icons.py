@@ -8,7 +8,7 @@ from typing import Final
 
 from playwright.async_api import Browser, async_playwright
 
-STATIC: Final = Path(__file__).parents[1] / "src/postroom/doors/console/static"
+STATIC: Final = Path(__file__).parents[1] / "src/postroom/console/static"
 CHROMIUM: Final = "/usr/bin/chromium-headless-shell"
 ACCENT: Final = "#1f6f5c"
 ICONS: Final = {"icon-192.png": 192, "icon-512.png": 512}
