@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
-from tests.household.living import LIFTED, QUICK, living
 from tests.console.browser import CHROMIUM, Site
+from tests.household.living import LIFTED, QUICK, living
 from tests.programs.connect.fake_models import fake_model
 from tests.programs.connect.terminal import Terminal, terminal
 from tests.services.ports import free_port

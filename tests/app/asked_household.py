@@ -1,3 +1,3 @@
 """What is in `tests.household.asked_household` now."""
 
-from tests.household.asked_household import *
+from tests.household.asked_household import *  # noqa: F403

@@ -1,3 +1,3 @@
 """What is in `tests.household.courier` now."""
 
-from tests.household.courier import *
+from tests.household.courier import *  # noqa: F403

@@ -1,3 +1,3 @@
 """What is in `tests.household.living` now."""
 
-from tests.household.living import *
+from tests.household.living import *  # noqa: F403

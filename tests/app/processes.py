@@ -1,3 +1,3 @@
 """What is in `tests.household.processes` now."""
 
-from tests.household.processes import *
+from tests.household.processes import *  # noqa: F403

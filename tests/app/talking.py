@@ -1,3 +1,3 @@
 """What is in `tests.household.talking` now."""
 
-from tests.household.talking import *
+from tests.household.talking import *  # noqa: F403

@@ -34,56 +34,58 @@ ANN = Principal(Role.PERSON, "ann")
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
+async def correcting(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     async with living(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         yield one
 
 
 async def post(
-    home: Living, who: Principal, path: str, body: dict[str, Any], key: str | None = None
+    correcting: Living, who: Principal, path: str, body: dict[str, Any], key: str | None = None
 ) -> tuple[int, dict[str, Any]]:
-    token = home.tokens.token_of(who) or home.tokens.create(who)
+    token = correcting.tokens.token_of(who) or correcting.tokens.create(who)
     headers = {"Authorization": f"Bearer {token}"} | ({"Idempotency-Key": key} if key else {})
-    url = home.household.addresses["api"].rstrip("/") + path
-    async with home.http.post(url, json=body, headers=headers) as response:
+    url = correcting.household.addresses["api"].rstrip("/") + path
+    async with correcting.http.post(url, json=body, headers=headers) as response:
         answer: dict[str, Any] = await response.json()
         return response.status, answer
 
 
-async def sent(home: Living, text: str, who: Principal = SCRIPT, **more: Any) -> str:
-    status, answer = await post(home, who, "/v1/notify", {"message": text, **more})
+async def sent(correcting: Living, text: str, who: Principal = SCRIPT, **more: Any) -> str:
+    status, answer = await post(correcting, who, "/v1/notify", {"message": text, **more})
     assert status == 200, answer
     return str(answer["delivery"]["delivery_id"])
 
 
-async def shown(home: Living, about: str) -> list[tuple[str, bool]]:
-    return [(one["text"], one["is_deleted"]) for one in await home.received() if about in one["text"]]
+async def shown(correcting: Living, about: str) -> list[tuple[str, bool]]:
+    return [(one["text"], one["is_deleted"]) for one in await correcting.received() if about in one["text"]]
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
-async def test_a_program_revises_and_recalls_its_own_message(home: Living) -> None:
-    delivery_id = await sent(home, "Backup fialed")
+async def test_a_program_revises_and_recalls_its_own_message(correcting: Living) -> None:
+    delivery_id = await sent(correcting, "Backup fialed")
 
-    status, revised = await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "Backup failed"})
-    again = await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "Backup failed"})
-    after_edit = await shown(home, "Backup")
-    gone, recalled = await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/recall", {"reason": "a test"})
-    late = await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "Backup done"})
+    status, revised = await post(
+        correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "Backup failed"}
+    )
+    again = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "Backup failed"})
+    after_edit = await shown(correcting, "Backup")
+    gone, recalled = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/recall", {"reason": "a test"})
+    late = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "Backup done"})
 
     assert (status, revised["status"], revised["how"]) == (200, "revised", "edit")
     assert again == (200, revised)
     assert after_edit == [("Backup failed", False)]
     assert (gone, recalled["status"], recalled["how"]) == (200, "recalled", "delete")
     assert (late[0], late[1]["status"]) == (409, "too_late")
-    assert await shown(home, "Backup") == [("Backup failed", True)]
+    assert await shown(correcting, "Backup") == [("Backup failed", True)]
 
 
 LONG = "\n".join(f"line {number:04} of the report" for number in range(1, 501))  # three messages on Telegram
 
 
-async def standing(home: Living, channel: str) -> list[dict[str, Any]]:
-    return [one for one in await home.received(channel) if not (one.get("is_deleted") or one.get("deleted"))]
+async def standing(correcting: Living, channel: str) -> list[dict[str, Any]]:
+    return [one for one in await correcting.received(channel) if not (one.get("is_deleted") or one.get("deleted"))]
 
 
 def lines(messages: list[dict[str, Any]]) -> str:
@@ -118,65 +120,65 @@ async def test_a_longer_text_goes_on_in_answers_and_a_shorter_one_leaves_nothing
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_what_a_revision_adds_answers_the_message(home: Living) -> None:
-    delivery_id = await sent(home, "Report")
-    await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": LONG, "wait_seconds": 30})
+async def test_what_a_revision_adds_answers_the_message(correcting: Living) -> None:
+    delivery_id = await sent(correcting, "Report")
+    await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": LONG, "wait_seconds": 30})
 
-    first, *more = [one for one in await home.received() if "of the report" in one["text"]]
+    first, *more = [one for one in await correcting.received() if "of the report" in one["text"]]
 
     assert [one["reply_to_message_id"] for one in more] == [first["message_id"]] * 2
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("content:a-correction-is-made-once")
-async def test_a_key_stands_for_one_correction(home: Living) -> None:
-    delivery_id = await sent(home, "Keyed one")
+async def test_a_key_stands_for_one_correction(correcting: Living) -> None:
+    delivery_id = await sent(correcting, "Keyed one")
     path = f"/v1/deliveries/{delivery_id}/revise"
 
-    first = await post(home, SCRIPT, path, {"message": "Keyed two"}, "correct-1")
-    again = await post(home, SCRIPT, path, {"message": "Keyed two"}, "correct-1")
-    other = await post(home, SCRIPT, path, {"message": "Keyed three"}, "correct-1")
+    first = await post(correcting, SCRIPT, path, {"message": "Keyed two"}, "correct-1")
+    again = await post(correcting, SCRIPT, path, {"message": "Keyed two"}, "correct-1")
+    other = await post(correcting, SCRIPT, path, {"message": "Keyed three"}, "correct-1")
 
     assert again == first
     assert other[0] == 409
-    assert await shown(home, "Keyed") == [("Keyed two", False)]
+    assert await shown(correcting, "Keyed") == [("Keyed two", False)]
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("content:only-its-sender-corrects-a-message")
 @pytest.mark.parametrize("who", [OTHER, ANN], ids=str)
-async def test_for_others_it_does_not_exist(home: Living, who: Principal) -> None:
-    delivery_id = await sent(home, f"Private {who}")
+async def test_for_others_it_does_not_exist(correcting: Living, who: Principal) -> None:
+    delivery_id = await sent(correcting, f"Private {who}")
 
     answers = [
-        await post(home, who, f"/v1/deliveries/{delivery_id}/revise", {"message": "Mine"}),
-        await post(home, who, f"/v1/deliveries/{delivery_id}/recall", {}),
-        await post(home, who, "/v1/deliveries/00000000-0000-7000-8000-000000000000/recall", {}),
+        await post(correcting, who, f"/v1/deliveries/{delivery_id}/revise", {"message": "Mine"}),
+        await post(correcting, who, f"/v1/deliveries/{delivery_id}/recall", {}),
+        await post(correcting, who, "/v1/deliveries/00000000-0000-7000-8000-000000000000/recall", {}),
     ]
 
     assert [status for status, _ in answers] == [404] * 3
     assert len({answer["error_message"] for _, answer in answers}) == 1
-    assert await shown(home, f"Private {who}") == [(f"Private {who}", False)]
+    assert await shown(correcting, f"Private {who}") == [(f"Private {who}", False)]
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("content:only-its-sender-corrects-a-message")
 @pytest.mark.parametrize("who", [OWNER, OPERATOR], ids=str)
-async def test_the_owner_and_the_operator_may(home: Living, who: Principal) -> None:
-    delivery_id = await sent(home, f"Careless for {who}")
+async def test_the_owner_and_the_operator_may(correcting: Living, who: Principal) -> None:
+    delivery_id = await sent(correcting, f"Careless for {who}")
 
-    status, answer = await post(home, who, f"/v1/deliveries/{delivery_id}/recall", {})
+    status, answer = await post(correcting, who, f"/v1/deliveries/{delivery_id}/recall", {})
 
     assert (status, answer["status"]) == (200, "recalled")
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.requirement("content:a-correction-in-the-thread")
-async def test_an_email_is_corrected_by_a_reply_in_its_thread(home: Living) -> None:
-    delivery_id = await sent(home, "At 8", channel="email", subject="Dinner")
+async def test_an_email_is_corrected_by_a_reply_in_its_thread(correcting: Living) -> None:
+    delivery_id = await sent(correcting, "At 8", channel="email", subject="Dinner")
 
-    _, revised = await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "At 9"})
-    first, second = await home.received("email")
+    _, revised = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", {"message": "At 9"})
+    first, second = await correcting.received("email")
 
     assert (revised["status"], revised["how"]) == ("corrected", "correction")
     assert second["subject"] == "Re: Dinner"
@@ -185,17 +187,17 @@ async def test_an_email_is_corrected_by_a_reply_in_its_thread(home: Living) -> N
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_butler_revises_and_recalls_with_its_tools_and_only_its_own(home: Living) -> None:
-    delivery_id = (await home.notify(message="Walk at 5"))["delivery"]["delivery_id"]
+async def test_a_butler_revises_and_recalls_with_its_tools_and_only_its_own(correcting: Living) -> None:
+    delivery_id = (await correcting.notify(message="Walk at 5"))["delivery"]["delivery_id"]
 
-    foreign = await home.call("general", "recall", {"delivery_id": delivery_id})
-    revised = await home.call("health", "revise", {"delivery_id": delivery_id, "message": "Walk at 6"})
-    recalled = await home.call("health", "recall", {"delivery_id": delivery_id})
-    wrong = await home.call("health", "recall", {"delivery_id": "yesterday's"})
+    foreign = await correcting.call("general", "recall", {"delivery_id": delivery_id})
+    revised = await correcting.call("health", "revise", {"delivery_id": delivery_id, "message": "Walk at 6"})
+    recalled = await correcting.call("health", "recall", {"delivery_id": delivery_id})
+    wrong = await correcting.call("health", "recall", {"delivery_id": "yesterday's"})
 
     assert (foreign["status"], foreign["error"]["fields"][0]["code"]) == ("error", "unknown_delivery")
     assert [revised["status"], recalled["status"], wrong["status"]] == ["revised", "recalled", "error"]
-    assert await shown(home, "Walk") == [("Walk at 6", True)]
+    assert await shown(correcting, "Walk") == [("Walk at 6", True)]
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -208,17 +210,17 @@ async def test_a_butler_revises_and_recalls_with_its_tools_and_only_its_own(home
         ({"message": "x", "format": "html"}, 400),
     ],
 )
-async def test_bad_input_is_refused_and_nothing_is_changed(home: Living, body: dict[str, Any], code: int) -> None:
-    delivery_id = await sent(home, "Untouched")
+async def test_bad_input_is_refused_and_nothing_is_changed(correcting: Living, body: dict[str, Any], code: int) -> None:
+    delivery_id = await sent(correcting, "Untouched")
 
-    status, _ = await post(home, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", body)
+    status, _ = await post(correcting, SCRIPT, f"/v1/deliveries/{delivery_id}/revise", body)
 
     assert status == code
-    assert not any(row["delivery_id"] == delivery_id for row in corrections(home))
+    assert not any(row["delivery_id"] == delivery_id for row in corrections(correcting))
 
 
-def corrections(home: Living) -> list[dict[str, Any]]:
-    with sqlite3.connect(home.settings.home / "postroom.db") as connection:
+def corrections(correcting: Living) -> list[dict[str, Any]]:
+    with sqlite3.connect(correcting.settings.home / "postroom.db") as connection:
         connection.row_factory = sqlite3.Row
         return [dict(row) for row in connection.execute("SELECT * FROM delivery_corrections")]
 

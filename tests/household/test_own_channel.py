@@ -184,7 +184,7 @@ def test_a_function_may_speak_for_the_channel_it_makes(home: Path) -> None:
 
 
 def test_capabilities_of_another_shape_are_refused(home: Path) -> None:
-    with pytest.raises(SettingsError, match=r"channels\.pager: capabilities must be a postroom\.domain\.capabilities"):
+    with pytest.raises(SettingsError, match=r"channels\.pager: capabilities must be a postroom\.message\.channel"):
         build_channels(settings_for(home, pager("BoastfulPager")), None)
 
 
