@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Protocol
-
-from rapidfuzz.distance import OSA
 
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.address import folded
@@ -186,10 +185,18 @@ def _aligned(query: list[str], alias: list[str]) -> tuple[float, float, float]:
     return total / weight, covered, used
 
 
+@cache
+def _similarity() -> Callable[[str, str], float]:
+    """Loaded for the first name that is looked for."""
+    from rapidfuzz.distance import OSA
+
+    return OSA.normalized_similarity
+
+
 def _word_similarity(mine: str, other: str) -> float:
     if mine == other:
         return 1.0
-    score: float = OSA.normalized_similarity(mine, other)
+    score: float = _similarity()(mine, other)
     return min(score, _SHORT_CAP) if min(len(mine), len(other)) <= 2 else score
 
 
@@ -201,7 +208,7 @@ def _glued(words: list[str], alias: str) -> float:
         longest = max(len(text), len(alias))
         if not longest:
             continue
-        score: float = OSA.normalized_similarity(text, alias)
+        score: float = _similarity()(text, alias)
         if longest <= 3 and score < 1:
             score = min(score, 0.6)
         best = max(best, score - (_ROTATED if start else 0.0))

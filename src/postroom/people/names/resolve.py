@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from rapidfuzz import fuzz, process
-
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import seconds, to_text
@@ -110,6 +108,8 @@ class Book:
     def _from_comparison(self, query: Keys) -> set[int]:
         bones, folded = _in_order(_bones(query)), _in_order(query.folded)
         by_letters, by_bones, as_written = _SHARES
+        from rapidfuzz import fuzz, process  # for the first name that is looked for
+
         found = process.extract(query.latin, self._latin, scorer=fuzz.WRatio, limit=by_letters)
         found += process.extract(bones, self._bones, scorer=fuzz.ratio, limit=by_bones)
         found += process.extract(folded, self._folded, scorer=fuzz.ratio, limit=as_written)
