@@ -17,16 +17,16 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
 
-from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.running.terminal import Home, Json, failure, say
 from postroom.kernel.values.errors import PostroomError, UserError
-from postroom.kernel.values.principal import OPERATOR
-from postroom.settings import Settings
 
 if TYPE_CHECKING:
     from typer._click import Command, Context
     from typer._click.core import Parameter
     from typer._click.formatting import HelpFormatter
+
+    from postroom.kernel.audit import AuditKind
+    from postroom.settings import Settings
 
 # Acts of commands that change the household without its API: written down for the audit.
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 def noted(settings: Settings, kind: AuditKind, act: str, *, subject: str = "", detail: str = "") -> None:
     """In the name of the owner: who may read the household's files is."""
     from postroom.household.command_audit import note_command
+    from postroom.kernel.audit import NewAudit
+    from postroom.kernel.values.principal import OPERATOR
 
     entry = NewAudit(actor=str(OPERATOR), kind=kind, act=act, subject=subject, detail=detail, door="command")
     asyncio.run(note_command(settings, entry))
