@@ -32,7 +32,7 @@ chaos: $(VENV)/.dev-installed ## break everything on purpose and write what was 
 	@sh scripts/debian-packages.sh
 	@exec $(BIN)/python -m chaos --write $(ARGS)
 
-check: $(VENV)/.dev-installed ## style, types and layers, without running anything
+check: $(VENV)/.dev-installed ## style, types and imports, without running anything
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy

@@ -11,8 +11,8 @@ from pathlib import Path
 import aiohttp
 import uvloop
 from sqlalchemy import Connection
-from tests.app.living import Living, living
 from tests.console.http import Caller
+from tests.household.living import Living, living
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 

@@ -15,8 +15,8 @@ from typing import Final
 import aiohttp
 import uvloop
 from chaos.described import machine
-from tests.app.living import Living, living
 from tests.console.http import Caller
+from tests.household.living import Living, living
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.app.processes import environment, wait_for  # noqa: E402 - the line above finds it
+from tests.household.processes import environment, wait_for  # noqa: E402 - the line above finds it
 
 SECONDS: dict[str, float] = {}
 

@@ -16,7 +16,7 @@ from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig
-from tests.app import living
+from tests.household import living
 from tests.patience import PATIENCE_SECONDS
 
 OWNER = "agent://household/owner"

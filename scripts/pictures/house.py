@@ -11,10 +11,10 @@ from typing import Any
 
 import aiohttp
 from playwright.async_api import async_playwright
-from tests.app.living import LIFTED, Living, settings_for
-from tests.app.talking import reply, script
 from tests.butlers.runtimes.installed import install
 from tests.console.browser import CHROMIUM, Site
+from tests.household.living import LIFTED, Living, settings_for
+from tests.household.talking import reply, script
 
 from postroom.household.household import running
 from postroom.household.wiring.store import parts_of, shipped

@@ -14,8 +14,8 @@ from pathlib import Path
 from playwright.async_api import Page, async_playwright
 from tests.agents.connect.fake_models import fake_model
 from tests.agents.connect.terminal import Terminal, terminal
-from tests.app.living import LIFTED, QUICK, living
 from tests.console.browser import CHROMIUM, Site
+from tests.household.living import LIFTED, QUICK, living
 from tests.services.ports import free_port
 
 ROWS, COLUMNS = 30, 58

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from tests.app.living import Living
+from tests.household.living import Living
 
 from postroom.inbox.rules import Request
 

@@ -31,6 +31,20 @@ _CLASSES = {
     ErrorClass.TIMEOUT: "nobody answered in time",
     ErrorClass.INTERNAL: "a fault of ours",
 }
+_RAISED: dict[type[PostroomError], str] = {
+    errors.ValidationError: "the request can never succeed as written",
+    errors.OverloadRejected: "our own limits refuse for now",
+    errors.TargetUnavailable: "the provider refused, or could not be reached: not sent",
+    errors.ProviderThrottled: "it told us to wait (429)",
+    errors.CredentialsRefused: "it does not accept us: only a change of the settings helps",
+    errors.ProviderFailed: "it broke while answering (500, 502, 504): believed, but not sworn to",
+    errors.CircuitOpenError: "we did not even try",
+    errors.StoreUnavailable: "our own database; nothing was accepted",
+    errors.OutOfDescriptors: "this process can open nothing more; nothing left it",
+    errors.DeliveryTimeout: "nothing was handed over before the deadline",
+    errors.OutcomeUncertain: "handed over, no answer: it may have been sent",
+    errors.InternalError: "our bug",
+}
 _GATE = [
     ("401", "no token, or one that nobody has", "no"),
     ("403", "this caller has no business at this port, or the page's origin is not allowed", "no"),
@@ -70,25 +84,12 @@ def errors_page() -> str:
 
 
 def _raised() -> Iterator[tuple[str, str, str, str]]:
-    """In the order they are written, which is that of the tree."""
-    known = [one for _, one in inspect.getmembers(errors, inspect.isclass) if issubclass(one, PostroomError)]
-    told = dict(_tree())
-    for one in sorted(known, key=lambda one: list(told).index(one.__name__)):
-        if one not in (PostroomError, Refused):  # what is refused has a table of its own
-            yield (
-                code(one.__name__),
-                code(one.error_class),
-                _yes(one.error_class in errors.RETRYABLE),
-                told[one.__name__],
-            )
-
-
-def _tree() -> Iterator[tuple[str, str]]:
-    """The drawing in the module's own docstring."""
-    for line in (errors.__doc__ or "").splitlines():
-        name, _, meaning = line.strip(" │├└─").partition("  ")
-        if name.isidentifier() and meaning.strip():
-            yield name, meaning.strip()
+    """In the order of the tree; what is refused has a table of its own."""
+    known = {one for _, one in inspect.getmembers(errors, inspect.isclass) if issubclass(one, PostroomError)}
+    if missing := known - {PostroomError, Refused, *_RAISED}:
+        raise LookupError(f"no meaning for {', '.join(sorted(one.__name__ for one in missing))}")
+    for one, meaning in _RAISED.items():
+        yield code(one.__name__), code(one.error_class), _yes(one.error_class in errors.RETRYABLE), meaning
 
 
 def _yes(value: bool) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.app.asked_household import phone, press, write
-from tests.app.living import QUICK, Living, living
+from tests.household.asked_household import phone, press, write
+from tests.household.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.agents.asks import AskRefused, HouseholdAsks, Unanswered, key_of, to_answer, to_approve

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.agents.messages_api import messages_api, silent_api
 from tests.agents.test_examples import ROOT, interpreter
-from tests.app.asked_household import phone, press, until
-from tests.app.living import QUICK, Living, living
+from tests.household.asked_household import phone, press, until
+from tests.household.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 BASH = {"command": "echo release-17 >> deployed.txt", "description": "Deploy"}

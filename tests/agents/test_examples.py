@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.agents.messages_api import messages_api
-from tests.app.living import QUICK, living
+from tests.household.living import QUICK, living
 from tests.inbox.api import Api, running_api
 
 from postroom.inbox.model import NotificationQuery

@@ -14,8 +14,8 @@ import pytest
 from agents.testing import ScriptedModel, assistant_message, function_call
 from agents.tool_context import ToolContext
 from structlog.testing import capture_logs
-from tests.app.asked_household import press, until
-from tests.app.living import QUICK, Living, living
+from tests.household.asked_household import press, until
+from tests.household.living import QUICK, Living, living
 from tests.inbox.api import Api
 from tests.patience import PATIENCE_SECONDS
 

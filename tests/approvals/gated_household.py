@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from tests.app.living import living
+from tests.household.living import living
 
 from postroom.household.wiring.console import RunningHousehold
 from postroom.kernel.guard.tokens import TokenFile

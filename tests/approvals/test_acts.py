@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import QUICK, Living, living
 from tests.approvals.gated_household import Gated, gated_household
 from tests.cli.command import Done, postroom_beside
+from tests.household.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 

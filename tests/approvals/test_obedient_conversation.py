@@ -11,13 +11,13 @@ from typing import Any
 import aiohttp
 import pytest
 import pytest_asyncio
-from tests.app.living import LIFTED, QUICK, settings_for, started
-from tests.app.talking import PEOPLE, Talking, roster_of
 from tests.approvals.injected_conversations import CARRIERS, ORDER, Carrier, orders, packed, written
 from tests.approvals.injected_instructions import Loot
 from tests.butlers.calendar.google_server import Google, google_server
 from tests.butlers.runtimes import obedient
 from tests.butlers.runtimes.installed import install
+from tests.household.living import LIFTED, QUICK, settings_for, started
+from tests.household.talking import PEOPLE, Talking, roster_of
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(240)]
 GOOGLE = {

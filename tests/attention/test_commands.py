@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import Done, postroom, postroom_beside
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 QUIET = ("--quiet", "00:00-12:00", "--quiet", "12:00-00:00", "--zone", "UTC")

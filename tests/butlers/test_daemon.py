@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.app.living import LIFTED, QUICK, Living, living
+from tests.household.living import LIFTED, QUICK, Living, living
 
 from postroom.butlers.daemon import notify_status
 from postroom.kernel.values.errors import DeliveryTimeout, PostroomError, TargetUnavailable

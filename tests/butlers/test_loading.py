@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import settings_for
+from tests.household.living import settings_for
 
 from postroom.butlers.loading import MODULES, credentials_by_name, with_credentials
 from postroom.household.wiring.channels import build_channels

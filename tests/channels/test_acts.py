@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.living import QUICK, living
 from tests.cli.command import postroom, postroom_beside
+from tests.household.living import QUICK, living
 from tests.services.ports import free_port
 
 

@@ -18,8 +18,8 @@ from typer.models import CommandInfo
 from postroom.cli.application import Group, Single, app
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR
-from tests.app.living import PORTS, QUICK, living
 from tests.cli.command import postroom, postroom_beside
+from tests.household.living import PORTS, QUICK, living
 from tests.services.ports import free_port
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from scripts.reference.json_shapes import SHAPES, WITHOUT, Shape
 
-from tests.app.living import PORTS, QUICK, living
 from tests.cli.command import postroom_beside
 from tests.cli.walk import commands, options_of
+from tests.household.living import PORTS, QUICK, living
 from tests.services import warm_process
 from tests.services.ports import free_port
 

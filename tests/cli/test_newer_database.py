@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.living import PORTS
 from tests.cli.command import postroom
+from tests.household.living import PORTS
 from tests.services.ready_file import ready_file
 from tests.support.spans import recording
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import QUICK, Living, living
 from tests.architecture.tree import ROOT
+from tests.household.living import QUICK, Living, living
 from tests.questions.wire import post
 
 from postroom.connectors.profile import llms_text

@@ -10,7 +10,7 @@ from postroom.people.model import PersonRole
 from postroom.questions.model import Question
 from postroom.questions.questions import Asking
 from postroom.questions.rules.request import check
-from tests.app.living import Living
+from tests.household.living import Living
 
 HEALTH = Principal(Role.BUTLER, "health")
 ANNA = Principal(Role.PERSON, "anna")

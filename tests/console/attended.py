@@ -13,8 +13,8 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.outgoing import Outcome
 from postroom.message.wire import parse_notify
 from postroom.people.model import NewPerson, PersonAddress, PersonRole
-from tests.app.living import Living
 from tests.delivery.world import envelope
+from tests.household.living import Living
 
 ALWAYS_QUIET = {
     "zone": "Europe/Vienna",

@@ -17,8 +17,8 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.people.signing_in.rules import sign_in_link
 from postroom.people.signing_in.store import StoredConsoleSessions
-from tests.app.living import Living, living
 from tests.console.http import calling
+from tests.household.living import Living, living
 from tests.patience import PATIENCE_SECONDS
 
 CHROMIUM = "/usr/bin/chromium-headless-shell"

@@ -13,8 +13,8 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
-from tests.app.living import Living
 from tests.console.http import Caller
+from tests.household.living import Living
 
 
 @asynccontextmanager

@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from tests.app.living import LIFTED, QUICK
 from tests.console.browser import Site, console_site, launched
+from tests.household.living import LIFTED, QUICK
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="package")

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 
-from tests.app.living import Living
+from tests.household.living import Living
 
 _TOKEN = re.compile(r'name="form_token" value="([0-9a-f]+)"')
 

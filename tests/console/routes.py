@@ -12,7 +12,7 @@ from postroom.household.wiring.console_world import ConsoleWorld
 from postroom.household.wiring.store import connect_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint
-from tests.app.living import Living
+from tests.household.living import Living
 from tests.support.counted import CountedLoops
 
 

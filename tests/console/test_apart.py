@@ -13,8 +13,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.app.processes import environment, part
 from tests.console.http import Caller
+from tests.household.processes import environment, part
 from tests.patience import PATIENCE_SECONDS
 from tests.services import warm_process
 

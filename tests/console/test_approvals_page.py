@@ -10,9 +10,9 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from postroom.kernel.values.principal import Principal, Role
-from tests.app.living import LIFTED, QUICK
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.browser import Site, console_site
+from tests.household.living import LIFTED, QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 

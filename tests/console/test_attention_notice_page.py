@@ -11,11 +11,11 @@ from playwright.async_api import Browser, Page, expect
 
 from postroom.attention.model import NoticeState
 from postroom.kernel.values.principal import OPERATOR, Principal
-from tests.app.living import LIFTED, QUICK
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
 from tests.console.browser import Site, console_site, tab_to
+from tests.household.living import LIFTED, QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 

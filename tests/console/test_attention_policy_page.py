@@ -11,11 +11,11 @@ from playwright.async_api import Browser, expect
 
 from postroom.attention.model import Preset, policy_mapping
 from postroom.attention.rules.policy import parse_policy
-from tests.app.living import LIFTED, QUICK
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ANNA, BEN
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
 from tests.console.browser import Site, console_site
+from tests.household.living import LIFTED, QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 

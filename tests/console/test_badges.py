@@ -13,10 +13,10 @@ from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.overview.counts import WhatWaits
 from postroom.overview.today import Badges
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.console.asked import ANNA, admit, ask
 from tests.console.browser import link_for
 from tests.console.http import Caller, calling
+from tests.household.living import LIFTED, QUICK, Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 _SECTIONS = ("questions", "approvals", "inbox")

@@ -12,11 +12,11 @@ from playwright.async_api import Browser, expect
 
 from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.rules.reading import Given
-from tests.app.living import LIFTED, QUICK
-from tests.app.talking import PEOPLE
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN, admit, ask, asking
 from tests.console.browser import PHONE, Site, console_site
+from tests.household.living import LIFTED, QUICK
+from tests.household.talking import PEOPLE
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.console.http import Caller
+from tests.household.living import LIFTED, QUICK, Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,9 +10,9 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from postroom.kernel.values.principal import Principal, Role
-from tests.app.living import LIFTED, QUICK
 from tests.console.appearance import looks_right
 from tests.console.browser import Site, console_site, path_of, violations
+from tests.household.living import LIFTED, QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 OPEN_AFTER_FOUR = {"breaker": {"failure_threshold": 4, "recovery_seconds": 600}}

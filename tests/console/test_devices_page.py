@@ -14,11 +14,11 @@ import pytest_asyncio
 from playwright.async_api import Page, Worker, expect
 
 from postroom.questions.model import QuestionStatus
-from tests.app.living import LIFTED, QUICK
 from tests.channels.webpush.push_service import PushService, push_service
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ask, now
 from tests.console.browser import INSTALLED, PHONE, Site, console_site, launched
+from tests.household.living import LIFTED, QUICK
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]

@@ -8,9 +8,9 @@ import pytest
 import pytest_asyncio
 
 from postroom.overview.audit import BEFORE_SIGN_IN
-from tests.app.living import Living, living
 from tests.console.http import Caller, calling
 from tests.console.routes import filled, routes
+from tests.household.living import Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,12 +10,12 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from postroom.inbox.rules import Request
-from tests.app.living import LIFTED, QUICK, Living
 from tests.console.appearance import THEMED, seen_as
 from tests.console.asked import ask
 from tests.console.attended import ALWAYS_QUIET, say, wish
 from tests.console.browser import DESKTOP, PHONE, Site, console_site, is_wider_than_the_window, violations
 from tests.console.every_page import every_page
+from tests.household.living import LIFTED, QUICK, Living
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
 

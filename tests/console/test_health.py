@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
-from tests.app.living import QUICK
 from tests.console.appearance import looks_right
 from tests.console.browser import Site, console_site
+from tests.household.living import QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.app.asked_household import until
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.console.http import calling
+from tests.household.asked_household import until
+from tests.household.living import LIFTED, QUICK, Living, living
 
 ON = {"approvals": {"enabled": True, "ask_owner": False}}
 STRANGER = "4711"

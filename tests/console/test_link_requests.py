@@ -16,9 +16,9 @@ from postroom.people.model import PersonRole
 from postroom.people.signing_in.rules import MOST_OF_PERSON, MOST_OF_SENDER, MOST_OPEN
 from postroom.people.signing_in.store import console_links
 from postroom.people.store.tables import sign_in_attempts
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.console.comers import admissions, invitation, person
 from tests.console.http import Answer, Caller, calling
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

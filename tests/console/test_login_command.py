@@ -11,8 +11,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.app.processes import environment, part
 from tests.console.http import Caller
+from tests.household.processes import environment, part
 from tests.services import warm_process
 
 pytestmark = pytest.mark.timeout(180)

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, CDPSession, Page, expect
 
-from tests.app.living import LIFTED, QUICK
 from tests.console.browser import PHONE, Site, console_site, is_wider_than_the_window, violations
 from tests.console.comers import admissions, invitation, person
+from tests.household.living import LIFTED, QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 _DEVICE = {

@@ -9,11 +9,11 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from postroom.kernel.values.principal import OPERATOR, Principal
-from tests.app.living import LIFTED, QUICK
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN, admit, ask
 from tests.console.browser import PHONE, Site, console_site
 from tests.console.http import Answer, Caller, calling
+from tests.household.living import LIFTED, QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 

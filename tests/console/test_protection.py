@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 
 from postroom.kernel.values.principal import OPERATOR
-from tests.app.living import Living, living
 from tests.console.http import Caller, calling, key_of
+from tests.household.living import Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

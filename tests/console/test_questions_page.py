@@ -15,11 +15,11 @@ from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.message.inbound import Assurance
 from postroom.questions.model import QuestionStatus
 from postroom.questions.rules.reading import Given
-from tests.app.living import LIFTED, QUICK
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ANNA, BEN, HEALTH, admit, ask, asking, now
 from tests.console.browser import PHONE, Site, console_site, path_of, tab_to
 from tests.console.http import calling
+from tests.household.living import LIFTED, QUICK
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
 

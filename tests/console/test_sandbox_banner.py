@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from postroom.console.visit import Templates
-from tests.app.living import Living, living
 from tests.console.http import calling
+from tests.household.living import Living, living
 
 
 @pytest.mark.requirement("side:sandbox-said")

@@ -13,9 +13,9 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import Person, PersonRole
 from postroom.people.signing_in.rules import principal_of
 from postroom.people.signing_in.store import StoredConsoleSessions
-from tests.app.living import Living, living
 from tests.console.comers import admissions, change_role, invitation, let_in, person
 from tests.console.http import Caller, calling, key_of
+from tests.household.living import Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

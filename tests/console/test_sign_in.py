@@ -18,8 +18,8 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.people.signing_in.rules import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS, sign_in_link
 from postroom.people.signing_in.store import StoredConsoleSessions
-from tests.app.living import Living, living
 from tests.console.http import Caller, calling, key_of
+from tests.household.living import Living, living
 from tests.opened_database import KINDS, opened_database
 from tests.patience import PATIENCE_SECONDS
 

@@ -20,12 +20,12 @@ from postroom.inbox.rules import Request
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
 from postroom.questions.rules.reading import Given
-from tests.app.living import LIFTED, QUICK, Living
 from tests.console.asked import ANNA, admit, ask, asking
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, wish
 from tests.console.browser import Site, console_site
 from tests.console.payloads import PAYLOADS, WATCH
 from tests.console.routes import pattern, routes
+from tests.household.living import LIFTED, QUICK, Living
 from tests.support.delivery_rows import NOON_US, new_id
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
@@ -43,7 +43,7 @@ _PROGRESS = (  # nothing is going on that they could show; a sandbox notifies no
     "/devices/messages/",
     _MOVED,
 )
-_FILES = {  # no pages: what they send is never shown as one, see tests/app/test_file_approvals.py
+_FILES = {  # no pages: what they send is never shown as one, see tests/household/test_file_approvals.py
     "/approvals/{id}/files/{number}",
     "/deliveries/{id}/files/{number}",
 }

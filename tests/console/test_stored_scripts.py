@@ -15,9 +15,9 @@ from postroom.delivery.store.tables import delivery_attempts, delivery_dead_lett
 from postroom.household.wiring.store import connect_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint
-from tests.app.living import LIFTED, QUICK
 from tests.console.browser import Site, console_site
 from tests.console.payloads import PAYLOADS, WATCH
+from tests.household.living import LIFTED, QUICK
 from tests.support.delivery_rows import attempt_row, request_row
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]

@@ -9,10 +9,10 @@ import pytest
 import pytest_asyncio
 
 from postroom.people.model import PersonRole
-from tests.app.living import Living, living
 from tests.console.comers import change_role, let_in, person
 from tests.console.http import Caller, calling
 from tests.console.routes import filled, routes
+from tests.household.living import Living, living
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.app.asked_household import ask, parts, phone, press, until
-from tests.app.talking import talking
 from tests.clock import FakeClock
 from tests.conversations.test_routing import ADA
 from tests.conversations.test_strangers import Post
+from tests.household.asked_household import ask, parts, phone, press, until
+from tests.household.talking import talking
 
 from postroom.conversations.inbound import Flood
 from postroom.conversations.texts import ENGLISH

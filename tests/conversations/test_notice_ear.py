@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.app.asked_household import labels, phone, press, until, write
-from tests.app.living import LIFTED, QUICK, Living, living
+from tests.household.asked_household import labels, phone, press, until, write
+from tests.household.living import LIFTED, QUICK, Living, living
 
 from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.clock import FakeClock
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.conversations.model import InboundStatus, KeptMessage, RoutedMessage, RouteKind, SentBefore

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import QUICK, Living, living
 from tests.cli.command import postroom, postroom_beside
+from tests.household.living import QUICK, Living, living
 
 from postroom.delivery import commands as command
 

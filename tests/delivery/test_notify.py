@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.app.living import LIFTED, QUICK, Living, living
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.support.envelopes import CONTEXT
 
 from postroom.butlers.tools import CORE_TOOL_NAMES

@@ -16,9 +16,9 @@ import pytest
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import Principal, Role
 from postroom.settings.peer import HttpPeer
-from tests.app.processes import environment, part
 from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks
+from tests.household.processes import environment, part
 
 PAGE = ROOT / "docs" / "how-to" / "back-up-and-restore.md"
 SCRIPTS = {file: block.text for block in blocks(PAGE) if (file := block.told("file"))}

@@ -20,7 +20,7 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
     (
         README,
         "without credentials nothing leaves it",
-        "household/wiring/test_channels.py::test_in_the_sandbox_every_account",
+        "household/test_channels.py::test_in_the_sandbox_every_account",
     ),
     (
         README,
@@ -48,12 +48,12 @@ CLAIMS: tuple[tuple[str, str, str], ...] = (
     (README, "The question outlives the agent, the server and the channel", "docs/explanation/reliability.md"),
     (README, "are in [`examples/`](examples) and run in the tests", "agents/test_examples.py::test_an_example_leaves"),
     (README, "tries the credentials without sending anything", "cli/doctor/test_checks.py"),
-    (README, "every part can run alone", "app/test_apart.py::test_four_processes_deliver_one_message_once"),
+    (README, "every part can run alone", "household/test_processes.py::test_four_processes_deliver_one_message_once"),
     (README, "it survives `kill -9` at every step", "docs/explanation/reliability.md"),
     (
         README,
         "a person agrees before strangers are written",
-        "household/wiring/test_own_channel.py::test_a_stranger_on_it_waits",
+        "household/test_own_channel.py::test_a_stranger_on_it_waits",
     ),
     (INDEX, "a question with its answer", "docs/test_tutorial.py::test_every_step_has_something_that_is_run"),
     (INDEX, "Written from the code, so it cannot be out of date", "docs/test_reference.py::test_the_pages_are_what"),

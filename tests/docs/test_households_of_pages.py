@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.processes import environment, wait_for
 from tests.architecture.tree import ROOT, shown
 from tests.contract.beeper import BeeperGateway
 from tests.docs.pages import Block, blocks, pages
+from tests.household.processes import environment, wait_for
 from tests.services import warm_process
 from tests.services.ports import free_port
 

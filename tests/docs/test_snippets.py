@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from tests.app.living import LIFTED, QUICK, living
 from tests.architecture.tree import ROOT, shown
 from tests.docs.commands import check, command_lines, parse_postroom
 from tests.docs.documents import READERS
 from tests.docs.pages import Block, blocks, fence_count, household_settings, inline_commands, links, pages
 from tests.docs.shell import Shell
+from tests.household.living import LIFTED, QUICK, living
 
 RUN = frozenset({"sh", "console", "python"})
 PAGES = pytest.mark.parametrize("page", pages(), ids=shown)

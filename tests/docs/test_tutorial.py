@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.living import Living, living
-from tests.app.processes import environment
 from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks
 from tests.docs.test_households_of_pages import Reader
+from tests.household.living import Living, living
+from tests.household.processes import environment
 from tests.services import warm_process
 
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-household.md"

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from croniter import croniter
 
-from tests.app.living import QUICK, Living, living
 from tests.architecture.tree import ROOT
 from tests.docs.commands import check
 from tests.docs.shell import Shell
+from tests.household.living import QUICK, Living, living
 
 SCRIPT = "examples/backup_and_tell.sh"
 

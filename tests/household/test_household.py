@@ -1,29 +1,45 @@
-"""A household in one process, spoken to by a real MCP client over HTTP."""
+"""A whole household in one process, and what it imports."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import httpx2
+import asyncpg
 import pytest
 from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
+from postroom.butlers.runtimes.programs import RUNTIMES
+from postroom.butlers.store import StoredSessions
 from postroom.butlers.tools import CORE_TOOL_NAMES
+from postroom.cli.doctor.checks import look_at_loops
+from postroom.household import household as wiring
 from postroom.household.household import running
+from postroom.household.wiring.butlers import credentials_of
 from postroom.household.wiring.console import RunningHousehold
-from postroom.household.wiring.store import parts_of
+from postroom.household.wiring.store import parts_of, shipped
+from postroom.kernel.running.loop import Look, Loop, Loops
+from postroom.kernel.values.errors import StoreUnavailable
 from postroom.settings import Settings
 from postroom.settings.load import load
+from postroom.settings.roster import parse_butler
+from tests.household.calling import client
+from tests.household.living import LIFTED, PORTS, QUICK, Living, living
+from tests.household.talking import reply, script, talking
+from tests.patience import PATIENCE_SECONDS
+from tests.services.ports import free_port
 
+# A household in one process, spoken to by a real MCP client over HTTP.
 FREE_PORTS = {f"POSTROOM_PORTS__{part}": "0" for part in Settings.model_fields["ports"].annotation.model_fields}  # type: ignore[union-attr]
 
 
@@ -42,16 +58,6 @@ async def household(home: Path, **more: str) -> AsyncIterator[RunningHousehold]:
 
 def tokens(home: Path) -> dict[str, Any]:
     return json.loads((home / "tokens.json").read_text())
-
-
-@asynccontextmanager
-async def client(url: str, token: str, mode: str = "auto") -> AsyncIterator[Client]:
-    headers = {"Authorization": f"Bearer {token}"}
-    async with (
-        httpx2.AsyncClient(headers=headers) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode) as one,
-    ):
-        yield one
 
 
 async def sandbox(one: RunningHousehold, path: str) -> list[dict[str, Any]]:
@@ -222,3 +228,199 @@ async def error_of(caller: Client, tool: str, arguments: dict[str, Any]) -> str:
     except MCPError as error:  # who may not call it at all
         return "Unknown argument no_such" if "may not call" in str(error) else str(error)
     return " ".join(one.text for one in answer.content)
+
+
+# What a household may never need is not in its memory: it is imported for its first use.
+PROGRAM = """
+import sys
+import postroom.household.household
+print(*sys.modules)
+"""
+FOR_THEIR_FIRST_USE = {
+    *(
+        "alembic",
+        "apprise",
+        "asyncpg",
+        "croniter",
+        "jinja2",
+        "markdown_it",
+        "rapidfuzz",
+        "sqlalchemy.dialects.postgresql",
+    ),
+    *("postroom.channels.webpush.channel", "postroom.channels.apprise.channel"),
+}
+
+
+def test_a_household_on_sqlite_loads_nothing_of_postgres_schedules_markdown_or_web_push() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True, text=True, timeout=60)
+
+    loaded = set(done.stdout.split())
+    assert "sqlalchemy.dialects.sqlite" in loaded
+    assert loaded & FOR_THEIR_FIRST_USE == set()
+
+
+# Every loop of a running household goes on after a failure, and health and doctor say which one fails.
+_BUTLERS = ("general", "health", "messenger", "switchboard")
+APPROVALS = {"approvals": {"enabled": True, "ask_owner": False}}
+LOOPS = {
+    "approvals",
+    "attention",
+    "attention_audit",
+    "clock",
+    "console_changes",
+    "dispatcher",
+    "conversations",
+    "inbound:email",
+    "inbound:forgotten",
+    "inbound:telegram",
+    "inbox_emails",
+    "inbox_feed",
+    "intents",
+    "last_use",
+    "notices",
+    "people",
+    "question_news",
+    "sign_in_links",
+    "question_times",
+    "questions",
+    "worker:pulse",
+    *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),
+    *(f"resume:{name}" for name in _BUTLERS),
+    *(f"scheduler:{name}" for name in _BUTLERS if name != "messenger"),
+    *(f"sessions:{name}" for name in _BUTLERS),
+}
+
+
+class StumblingLoops(Loops):
+    """The first look of each loop fails, whichever loops there are; `looks` counts those after it."""
+
+    looks: dict[str, int]
+
+    def running(self, name: str, look: Look, **options: Any) -> AbstractAsyncContextManager[Loop]:
+        self.looks = {**getattr(self, "looks", {}), name: -1}
+
+        async def stumble() -> int | None:
+            self.looks[name] += 1
+            if not self.looks[name]:
+                raise LookupError("on purpose")
+            return await look()
+
+        return super().running(name, stumble, **options)
+
+
+@pytest.mark.requirement("house:one-loop")
+async def test_a_failure_in_any_loop_of_a_household_ends_none_of_them(
+    home: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wiring, "Loops", StumblingLoops)
+    async with living(home, LIFTED, QUICK, APPROVALS, {"database_url": postgres_url}) as alive:
+        loops = alive.household.loops
+        assert isinstance(loops, StumblingLoops)
+        assert {loop.name for loop in loops.all} == LOOPS
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not all(looks >= 1 for looks in loops.looks.values()):
+                await asyncio.sleep(0.02)
+
+        assert (await alive.notify())["status"] == "ok"
+        figures = await _get(alive, "/metrics")
+        assert {name for name in LOOPS if f'kind="LookupError",loop="{name}"' in figures} == LOOPS
+
+
+async def test_health_and_doctor_name_the_loop_that_fails_until_it_works_again(home: Path, postgres_url: str) -> None:
+    ports = {name: free_port() for name in PORTS}
+    async with living(home, LIFTED, QUICK, {"database_url": postgres_url, "ports": ports}) as alive:
+        roster = shipped(alive.settings)
+        assert (await _health(alive, "api"), await look_at_loops(alive.settings, roster)) == (
+            {"status": "ok", "part": "api", "household": alive.settings.household_id},
+            [],
+        )
+        async with _without_emails(postgres_url):
+            _wake(alive, "inbox_emails")
+            told = await _until(alive, "degraded")
+
+            [loop] = told["loops"]
+            assert (loop["loop"], loop["error"]) == ("inbox_emails", "UndefinedTableError")
+            assert loop["failures"] >= 1 and loop["since"].endswith("Z")
+            assert (await _health(alive, "health"))["status"] == "degraded"
+            [finding] = await look_at_loops(alive.settings, roster)
+            assert (finding.subject, finding.ok) == ("loop inbox_emails", False)
+            assert "(UndefinedTableError)" in finding.detail
+            assert ", first just now" in finding.detail or " ago (" in finding.detail
+
+        assert await _until(alive, "ok") == {
+            "status": "ok",
+            "part": "api",
+            "household": alive.settings.household_id,
+        }
+
+
+@asynccontextmanager
+async def _without_emails(url: str) -> AsyncIterator[None]:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("alter table shared.deferred_emails rename to elsewhere")
+        yield
+    finally:
+        await connection.execute("alter table if exists shared.elsewhere rename to deferred_emails")
+        await connection.close()
+
+
+def _wake(alive: Living, name: str) -> None:
+    [loop] = [one for one in alive.household.loops.all if one.name == name]
+    loop.wake.ring()
+
+
+async def _until(alive: Living, status: str) -> dict[str, Any]:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (told := await _health(alive, "api"))["status"] != status:
+            await asyncio.sleep(0.02)
+        return told
+
+
+async def _health(alive: Living, part: str) -> dict[str, Any]:
+    url = alive.household.addresses[part].removesuffix("/mcp")
+    async with alive.http.get(f"{url}/health") as response:
+        assert response.status == 200
+        told: dict[str, Any] = await response.json()
+        return told
+
+
+async def _get(alive: Living, path: str) -> str:
+    async with alive.http.get(alive.household.addresses["api"] + path) as response:
+        return await response.text()
+
+
+# Sessions of models: what their programs log in with, and how they begin.
+GENERAL = {"butler": {"name": "general", "port": 0, "db": {"name": "butlers", "schema": "general"}}}
+
+
+def test_a_key_in_the_households_environment_reaches_the_program_it_is_for() -> None:
+    config = parse_butler(GENERAL, {}, file="general/butler.toml")
+    everything = {
+        "ANTHROPIC_API_KEY": "k",
+        "ANTHROPIC_BASE_URL": "",
+        "OPENAI_API_KEY": "o",
+        "BUTLER_TELEGRAM_TOKEN": "t",
+    }
+
+    assert credentials_of(config, RUNTIMES["claude"], everything) == {"ANTHROPIC_API_KEY": "k"}
+    assert credentials_of(config, RUNTIMES["codex"], everything) == {"OPENAI_API_KEY": "o"}
+
+
+async def test_a_store_that_is_away_for_a_moment_when_the_doors_have_opened_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recover, tries = StoredSessions.recover, list[str]()
+
+    async def away_at_first(store: StoredSessions, butler: str, *, now_us: int) -> Any:
+        tries.append(butler)
+        if tries.count(butler) == 1:
+            raise StoreUnavailable("ConnectionRefusedError")
+        return await recover(store, butler, now_us=now_us)
+
+    monkeypatch.setattr(StoredSessions, "recover", away_at_first)
+    async with talking(tmp_path / "home", tmp_path, models=["general"]) as house:
+        await house.write(2001, script(reply("I am here.")))
+        said = await house.said(2001)
+
+    assert [one["text"] for one in said] == ["I am here."] and tries == ["general", "general"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from tests.app.living import started
+from tests.household.living import started
 
 from postroom.household.wiring.console import RunningHousehold
 from postroom.household.wiring.inbox import Inbox

@@ -16,8 +16,8 @@ from subprocess import Popen
 
 import pytest
 from sqlalchemy import func, select, update
-from tests.app.processes import environment, part
 from tests.clock import FakeClock
+from tests.household.processes import environment, part
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 from tests.inbox.workshop import Workshop, workshop
 from tests.opened_database import KINDS, opened_database

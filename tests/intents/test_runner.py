@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import update
-from tests.app.living import LIFTED, QUICK
-from tests.app.living import settings_for as whole_settings
 from tests.butlers.runtimes.installed import install
+from tests.household.living import LIFTED, QUICK
+from tests.household.living import settings_for as whole_settings
 from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, settings_for, telephone
 

@@ -11,8 +11,8 @@ from typing import Any
 from unittest.mock import patch
 
 from postroom.questions import timekeeper
-from tests.app.asked_household import until
-from tests.app.living import LIFTED, QUICK, Living, living
+from tests.household.asked_household import until
+from tests.household.living import LIFTED, QUICK, Living, living
 
 
 class House(Living):

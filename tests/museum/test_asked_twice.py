@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.app.asked_household import labels, press, until
+from tests.household.asked_household import labels, press, until
 from tests.museum.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

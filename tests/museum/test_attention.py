@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Fact
-from tests.app.asked_household import until
 from tests.attention.sample import accepted, at, book, empty
+from tests.household.asked_household import until
 from tests.museum.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

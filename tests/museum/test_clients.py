@@ -11,7 +11,7 @@ from mcp_types import ElicitResult
 
 from postroom.kernel.values.principal import OPERATOR
 from postroom.questions import telling
-from tests.app.asked_household import press, press_beside
+from tests.household.asked_household import press, press_beside
 from tests.museum.house import House
 from tests.patience import PATIENCE_SECONDS
 from tests.questions.askers import LEGACY, MODERN, Askers, structured

@@ -12,7 +12,7 @@ import pytest_asyncio
 from postroom.kernel.values.principal import Principal, Role
 from tests.agents.coding.recorded import recorded
 from tests.agents.coding.test_hook import all_wait, hook, join
-from tests.app.asked_household import labels, press, until
+from tests.household.asked_household import labels, press, until
 from tests.museum.house import House
 from tests.patience import PATIENCE_SECONDS
 

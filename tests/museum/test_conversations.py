@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.app.talking import Talking, talking
+from tests.household.talking import Talking, talking
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANN = 2001

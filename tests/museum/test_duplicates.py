@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.asked_household import until
-from tests.app.test_two_accounts import has_address
 from tests.fakes.accounts import accounts_at
 from tests.fakes.server import serve
+from tests.household.asked_household import has_address, until
 from tests.museum.house import House, open_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.asked_household import labels, press, until, write
+from tests.household.asked_household import labels, press, until, write
 from tests.museum.house import House, given_up, open_house
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

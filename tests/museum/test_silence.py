@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.app.asked_household import labels, press, until
+from tests.household.asked_household import labels, press, until
 from tests.museum.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.app.asked_household import press
+from tests.household.asked_household import press
 from tests.museum.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

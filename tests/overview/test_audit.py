@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.app.living import Living, living
 from tests.console.comers import let_in, person
 from tests.console.http import Caller, calling
 from tests.console.routes import routes
+from tests.household.living import Living, living
 
 from postroom.kernel.audit import Noted
 from postroom.kernel.values.principal import Principal, Role

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import QUICK, Living, living
 from tests.cli.command import Done, postroom, postroom_beside
+from tests.household.living import QUICK, Living, living
 from tests.services.ports import free_port
 
 from postroom.kernel.values.principal import Principal, Role

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import BigInteger, Boolean, Connection, Float, Integer, SmallInteger, Table, func, insert, select
-from tests.app.living import LIFTED, QUICK, living
+from tests.household.living import LIFTED, QUICK, living
 from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.services import warm_process
 from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_row, write

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from tests.agents.coding.test_quick import HEAVY, imported
-from tests.app.living import QUICK, Living, living
 from tests.cli.command import postroom, postroom_beside
 from tests.docs.commands import parse_postroom
+from tests.household.living import QUICK, Living, living
 from tests.services.ports import free_port
 
 from postroom.kernel.values.principal import OWNER, Principal, Role

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.processes import environment, wait_for
 from tests.architecture.tree import ROOT
+from tests.household.processes import environment, wait_for
 from tests.packaging.installers import UV, install
 
 pytestmark = pytest.mark.timeout(300)

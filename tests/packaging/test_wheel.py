@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.processes import environment, wait_for
 from tests.architecture.tree import ROOT, SOURCE
+from tests.household.processes import environment, wait_for
 
 pytestmark = pytest.mark.timeout(180)
 

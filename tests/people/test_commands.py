@@ -11,9 +11,9 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import Done, postroom, postroom_beside
 from tests.contract.bot_api import BotApi, refused
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.services.ports import free_port
 
 from postroom.sandbox.server import Sandbox, SandboxOptions

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from tests.app.living import LIFTED, QUICK, settings_for
+from tests.household.living import LIFTED, QUICK, settings_for
 from tests.patience import PATIENCE_SECONDS
 from tests.telephone import Answer, Telephone, telephone
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import typer
 from structlog.testing import capture_logs
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import postroom, postroom_beside
 from tests.console.asked import ANNA, HEALTH, admit, asking
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.values.principal import OPERATOR

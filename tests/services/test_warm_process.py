@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.app.processes import command, environment
+from tests.household.processes import command, environment
 from tests.services import warm_process
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import QUICK, Living, living
 from tests.cli.command import postroom_beside
+from tests.household.living import QUICK, Living, living
 
 
 def with_courier(folder: Path) -> dict[str, Any]:
     return {
-        "channels": {"courier": {"factory": "tests.app.courier:Courier", "options": {"folder": str(folder)}}},
+        "channels": {"courier": {"factory": "tests.household.courier:Courier", "options": {"folder": str(folder)}}},
         "approvals": {"enabled": False},
     }
 
@@ -64,7 +64,5 @@ def write_settings(here: Living, door: Path) -> None:
     )
     port = here.household.addresses["health"].rsplit(":", 1)[1].split("/")[0]
     ports = ports.replace("health = 0", f"health = {port}")
-    courier = (
-        f'[channels.courier]\nfactory = "tests.app.courier:Courier"\n[channels.courier.options]\nfolder = "{door}"\n'
-    )
+    courier = f'[channels.courier]\nfactory = "tests.household.courier:Courier"\n[channels.courier.options]\nfolder = "{door}"\n'
     (here.settings.home / "postroom.toml").write_text(f"{courier}[ports]\n{ports}")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.app.living import QUICK, Living, living
 from tests.cli.command import postroom, postroom_beside
 from tests.contract.pieces import Piecemeal
+from tests.household.living import QUICK, Living, living
 from tests.services.ports import free_port
 
 from postroom.kernel.values.errors import (

@@ -12,7 +12,13 @@ from postroom.channels.ntfy.building import address as ntfy_address
 from postroom.channels.slack.web_api import address as slack_address
 from postroom.channels.telegram.channel import address as telegram_address
 from postroom.channels.webhook.channel import address as webhook_address
-from postroom.channels.webpush.channel import address as webpush_address
+
+
+def _webpush_address(text: str) -> str | None:
+    from postroom.channels.webpush.channel import address  # and what is encrypted for a browser with
+
+    return address(text)
+
 
 ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "telegram": telegram_address,
@@ -21,6 +27,6 @@ ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "discord": discord_address,
     "ntfy": ntfy_address,
     "webhook": webhook_address,
-    "webpush": webpush_address,
+    "webpush": _webpush_address,
     "apprise": apprise_address,
 }

@@ -16,7 +16,6 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
 
-from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.running.terminal import Home, Json, failure, say
 from postroom.kernel.values.errors import PostroomError, UserError
 from postroom.kernel.values.principal import OPERATOR
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from typer._click.core import Parameter
     from typer._click.formatting import HelpFormatter
 
+    from postroom.kernel.audit import AuditKind
     from postroom.settings import Settings
 
 # Acts of commands that change the household without its API: written down for the audit.
@@ -36,6 +36,7 @@ def noted(settings: Settings, kind: AuditKind, act: str, *, subject: str = "", d
     import asyncio
 
     from postroom.household.command_audit import note_command
+    from postroom.kernel.audit import NewAudit
 
     entry = NewAudit(actor=str(OPERATOR), kind=kind, act=act, subject=subject, detail=detail, door="command")
     asyncio.run(note_command(settings, entry))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from tests.app.living import LIFTED, QUICK, living
+from tests.household.living import LIFTED, QUICK, living
 from tests.services.ports import free_port
 
 from postroom.kernel.values.principal import Principal, Role

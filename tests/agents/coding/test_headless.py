@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.agents.coding import fake_claude
 from tests.agents.coding.test_hook import cards, ended, join, press
-from tests.app.living import LIFTED, QUICK, Living, living
+from tests.household.living import LIFTED, QUICK, Living, living
 
 from postroom.agents.coding.headless import understood
 from postroom.kernel.values.errors import UserError

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.agents.coding.recorded import every, recorded
-from tests.app.living import LIFTED, QUICK, Living, living
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 

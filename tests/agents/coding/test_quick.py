@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from tests.agents.coding.recorded import recorded
-from tests.app.living import QUICK, living
 from tests.cli.command import postroom
+from tests.household.living import QUICK, living
 from tests.services.ports import free_port
 
 from postroom.agents.coding.quick import QuickCommand, understood

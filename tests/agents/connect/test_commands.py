@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.app.living import QUICK, living
 from tests.cli.command import Done, postroom, postroom_beside
+from tests.household.living import QUICK, living
 from tests.services.ports import free_port
 
 from postroom.agents.connect.clients import CLIENTS

@@ -14,8 +14,8 @@ import pytest
 from tests.agents.connect.fake_models import fake_model
 from tests.agents.connect.real_clients import real_client
 from tests.agents.connect.terminal import terminal
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.cli.command import postroom_beside
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.services.ports import free_port
 
 PATIENCE = 60

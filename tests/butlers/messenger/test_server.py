@@ -13,10 +13,10 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from tests.app.living import PORTS, started
 from tests.butlers.messenger.house import ANNA, BEN, CHATGPT, CI, HEALTH, MESSENGER, OWNER, SWITCHBOARD, House, opened
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
+from tests.household.living import PORTS, started
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.butlers.messenger.server import (

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from sqlalchemy import text
-from tests.app.living import settings_for
 from tests.contract.bot_api import BotApi, refused, reply
 from tests.contract.mail_server import MailServer, Script
+from tests.household.living import settings_for
 from tests.support.delivery_rows import request_row, write
 
 from postroom.cli.doctor.checks import (
@@ -227,19 +227,19 @@ def servers_settings(home: Path, request: pytest.FixtureRequest) -> Settings:
     return household(home, database_url=url)
 
 
-async def test_a_migrated_database_is_well(settings: Settings) -> None:
-    store = connect_store(settings)
+async def test_a_migrated_database_is_well(servers_settings: Settings) -> None:
+    store = connect_store(servers_settings)
     await store.database.migrate()
     await store.database.close()
 
-    found = await look_at_database(settings)
+    found = await look_at_database(servers_settings)
 
     assert (found.ok, found.advice) == (True, "")
     assert f"revision {newest()}" in found.detail
 
 
-async def test_an_empty_database_is_no_problem_and_stays_empty(settings: Settings, home: Path) -> None:
-    found = await look_at_database(settings)
+async def test_an_empty_database_is_no_problem_and_stays_empty(servers_settings: Settings, home: Path) -> None:
+    found = await look_at_database(servers_settings)
 
     assert found.ok
     assert not (home / "postroom.db").exists()
@@ -290,13 +290,13 @@ async def test_redis_is_asked_only_when_it_is_wanted(home: Path, redis_url: str,
         assert "hunter2" not in repr(found)
 
 
-async def test_a_database_newer_than_the_program_is_a_problem(settings: Settings) -> None:
-    store = connect_store(settings)
+async def test_a_database_newer_than_the_program_is_a_problem(servers_settings: Settings) -> None:
+    store = connect_store(servers_settings)
     await store.database.migrate()
     await store.database.write(lambda one: one.execute(text("UPDATE postroom_version SET version_num = '9999'")))
     await store.database.close()
 
-    found = await look_at_database(settings)
+    found = await look_at_database(servers_settings)
 
     assert not found.ok
     assert "revision 9999" in found.detail and "newer than this program" in found.detail

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.app.living import PORTS
 from tests.cli.command import postroom
+from tests.household.living import PORTS
 
 
 @pytest.fixture(autouse=True)

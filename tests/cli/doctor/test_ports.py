@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.app.living import PORTS, living, settings_for
+from tests.household.living import PORTS, living, settings_for
 from tests.services.ports import free_port
 
 from postroom.cli.doctor.doctor import look_at_ports

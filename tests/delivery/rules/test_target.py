@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import LIFTED, QUICK, living
 from tests.clock import FakeClock
 from tests.delivery.rules.test_policy import CONTEXT, NOTIFY
 from tests.delivery.world import Book, Parts, ScriptedChannel, World, envelope, generous, living_world
+from tests.household.living import LIFTED, QUICK, living
 from tests.support.envelopes import REACT
 
 from postroom.channels.capabilities import KINDS

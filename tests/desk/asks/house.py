@@ -10,8 +10,8 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from tests.app.living import LIFTED, QUICK, Living, living
 from tests.desk.screen import until
+from tests.household.living import LIFTED, QUICK, Living, living
 
 from postroom.kernel.values.principal import OWNER, Principal, Role
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 from sqlalchemy import select, text
-from tests.app.living import LIFTED, QUICK, living
+from tests.household.living import LIFTED, QUICK, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.pgbouncer import PgBouncer, find_program
 from tests.services.server import ServiceError

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.app.living import living
 from tests.clock import FakeClock
+from tests.household.living import living
 from tests.support.counted import CountedLoops
 
 from postroom.kernel.guard.tokens import (

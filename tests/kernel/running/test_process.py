@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from cryptography.exceptions import InvalidTag
-from tests.app.living import living
+from tests.household.living import living
 from typer.testing import CliRunner
 
 from postroom.cli.application import app

@@ -14,7 +14,7 @@ import structlog
 from opentelemetry import trace as otel
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from tests import quick_logs
-from tests.app.living import LIFTED, QUICK, Living, living
+from tests.household.living import LIFTED, QUICK, Living, living
 from tests.support.spans import recording, trace_id
 
 from postroom.kernel.running import telemetry as log

@@ -22,8 +22,8 @@ from mcp_types import CallToolResult, ElicitationCapability, InputRequiredResult
 from mcp_types.version import LATEST_MODERN_VERSION
 from pydantic import ValidationError
 from starlette.types import Message
-from tests.app.living import Living, living
 from tests.architecture.tree import SOURCE, source_files
+from tests.household.living import Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.serving import REVISION

@@ -8,7 +8,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from alembic import op
 from sqlalchemy import Connection, Index, MetaData, Table, TextClause, event, inspect, text
 
 from postroom.kernel.values.errors import UserError
@@ -175,11 +174,15 @@ def _revisions() -> tuple[str, ...]:
 
 
 def on_postgres() -> bool:
+    from alembic import op  # only a migration runs here
+
     return op.get_bind().dialect.name == "postgresql"
 
 
 def run(statements: Iterable[str]) -> None:
     """`{messenger}`, `{switchboard}` and `{shared}` stand for the schema, which SQLite has not."""
+    from alembic import op
+
     names = ("messenger", "switchboard", "shared")
     prefixes = {name: f"{name}." if on_postgres() else "" for name in names}
     for statement in statements:

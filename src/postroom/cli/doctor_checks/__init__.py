@@ -1,1 +1,0 @@
-"""What `postroom doctor` looks at."""

@@ -1,0 +1,397 @@
+"""Accounts of a household: two bots of a kind, accounts elsewhere, and providers that make an outcome certain."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from postroom.channels.apprise.channel import AppriseService
+from postroom.household.wiring.delivery import ledger_view
+from postroom.kernel.running.clock import SystemClock
+from postroom.kernel.values.errors import OutcomeUncertain
+from postroom.kernel.values.ids import seconds
+from postroom.message.channel import Capabilities
+from postroom.message.delivery import REPEAT_MARK, Message, Receipt
+from postroom.message.inbound import LateNews, Listened, NewsKind
+from postroom.overview.commands import timeline
+from postroom.questions.model import PresentationStatus, QuestionStatus
+from postroom.sandbox.server import Sandbox, serve
+from tests.contract.bot_api import BotApi, raw_reply
+from tests.fakes.accounts import accounts_at
+from tests.fakes.server import serve as fakes
+from tests.household.asked_household import (
+    HEALTH,
+    OWNER_CHAT,
+    OWNERS,
+    SECONDS,
+    ask,
+    has_address,
+    labels,
+    parts,
+    phone,
+    press,
+    shown,
+    until,
+)
+from tests.household.living import LIFTED, QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
+
+# Two bots in one household, each at a provider of its own: what belongs to one never comes by the other.
+REAL = {"sandbox": False, "approvals": {"enabled": False}, "owner": {"name": "Olivia", "telegram_chat_id": OWNER_CHAT}}
+
+
+@dataclass(frozen=True, slots=True)
+class Phone:
+    """The owner's, at one of the two providers; the chat has the same number on both."""
+
+    house: Living
+    sandbox: Sandbox
+
+    async def received(self) -> list[dict[str, Any]]:
+        async with self.house.http.get(f"{self.sandbox.bot_api_url}/sandbox/telegram/messages") as response:
+            messages: list[dict[str, Any]] = (await response.json())["messages"]
+            return messages
+
+    async def texts(self) -> list[str]:
+        return [one["text"] for one in await self.received()]
+
+    async def shows(self, words: str) -> dict[str, Any]:
+        async def look() -> dict[str, Any] | None:
+            return next((one for one in await self.received() if words in one["text"]), None)
+
+        return await until(look)
+
+    async def press(self, card: dict[str, Any], button: str) -> None:
+        await self._do("press", {"message_id": card["message_id"], "button": button})
+
+    async def write(self, text: str, **more: Any) -> None:
+        await self._do("inbound", {"chat_id": OWNER_CHAT, "text": text, **more})
+
+    async def _do(self, what: str, body: dict[str, Any]) -> None:
+        async with self.house.http.post(f"{self.sandbox.bot_api_url}/sandbox/telegram/{what}", json=body) as response:
+            assert response.status == 200, await response.text()
+
+
+@dataclass(frozen=True, slots=True)
+class TwoBots:
+    house: Living
+    home: Phone
+    work: Phone
+
+
+@pytest.fixture
+async def bots(home: Path) -> AsyncIterator[TwoBots]:
+    async with AsyncExitStack() as stack:
+        one, other = [await stack.enter_async_context(serve(token=token)) for token in ("1:home", "2:work")]
+        work = {"kind": "telegram", "token": "2:work", "api_base_url": other.bot_api_url}
+        accounts = {"telegram": {"token": "1:home", "api_base_url": one.bot_api_url}, "channels": {"work": work}}
+        house = await stack.enter_async_context(living(home, LIFTED, QUICK, REAL, accounts))
+        await has_address(house, "work", rank=1)
+        yield TwoBots(house, Phone(house, one), Phone(house, other))
+
+
+@pytest.mark.requirement("chan:two-of-a-kind")
+async def test_each_sends_by_its_own_bot(bots: TwoBots) -> None:
+    answers = [await bots.house.notify(channel=name, message=f"by {name}") for name in ("telegram", "work")]
+
+    assert [one["delivery"]["channel"] for one in answers] == ["telegram", "work"]
+    assert (await bots.home.texts(), await bots.work.texts()) == (["by telegram"], ["by work"])
+
+
+@pytest.mark.requirement("chan:two-of-a-kind")
+async def test_a_card_is_answered_where_it_was_pressed_and_closed_on_both(bots: TwoBots) -> None:
+    asked = asyncio.create_task(ask(bots.house, channels=["telegram", "work"], wait_seconds=SECONDS))
+    at_home, at_work = await bots.home.shows("Ship it?"), await bots.work.shows("Ship it?")
+
+    await bots.work.press(at_work, "yes")
+    question = (await asyncio.wait_for(asked, SECONDS)).question
+
+    assert question.status is QuestionStatus.ANSWERED and question.answered_by is not None
+    assert question.answered_by.channel == "work"
+    closed = [await one.shows("✅ yes: answered by") for one in (bots.home, bots.work)]
+    assert [one["message_id"] for one in closed] == [at_home["message_id"], at_work["message_id"]]
+    assert [labels(one) for one in closed] == [[], []]
+
+
+@pytest.mark.requirement("chan:two-of-a-kind")
+async def test_a_reply_answers_the_card_of_its_own_account(bots: TwoBots) -> None:
+    first = await ask(bots.house, question="At home?", channels=["telegram"], options=["yes", "no"])
+    second = await ask(bots.house, question="At work?", channels=["work"], options=["yes", "no"])
+    at_home, at_work = await bots.home.shows("At home?"), await bots.work.shows("At work?")
+    assert at_home["message_id"] == at_work["message_id"]
+
+    await bots.work.write("no", reply_to_message_id=at_work["message_id"])
+    await bots.work.shows("✅ no: answered by")
+
+    found = [await parts(bots.house).store.get(one.question.id) for one in (first, second)]
+    assert [one.status for one in found if one] == [QuestionStatus.OPEN, QuestionStatus.ANSWERED]
+
+
+@pytest.mark.requirement("chan:two-of-a-kind")
+async def test_both_are_heard_and_each_from_its_own_place(bots: TwoBots) -> None:
+    for one in (bots.home, bots.work):
+        await one.write("hello?")
+    for one in (bots.home, bots.work):
+        await one.shows("Which butler do you mean?")
+
+    async def offsets() -> bool:
+        marks = parts(bots.house).marks
+        return None not in [await marks.offset(name) for name in ("telegram", "work")]
+
+    assert await until(offsets)
+
+
+@pytest.mark.requirement("chan:auto")
+async def test_auto_is_the_owners_first_account_and_the_answer_names_it(bots: TwoBots) -> None:
+    sent = await bots.house.notify(channel="auto", message="as you like it")
+    url = bots.house.household.addresses["api"] + "/v1/notify"
+    headers = {"Authorization": f"Bearer {bots.house.token('health')}"}
+    body = {"message": "over HTTP", "channel": "auto"}
+    async with bots.house.http.post(url, json=body, headers=headers) as response:
+        over_http = await response.json()
+    envelope = {
+        "schema_version": "notify.v1",
+        "origin_butler": "health",
+        "delivery": {"intent": "send", "channel": "auto", "message": "perhaps"},
+    }
+    rehearsed = await bots.house.call("messenger", "messenger_dry_run", {"notify_request": envelope}, caller="operator")
+
+    assert (sent["status"], sent["delivery"]["channel"]) == ("ok", "work")
+    assert over_http["delivery"]["channel"] == "work"
+    assert rehearsed["channel_adapter"] == "work.bot"
+    assert await bots.work.texts() == ["as you like it", "over HTTP"]
+    assert await bots.home.texts() == []
+
+
+@pytest.mark.requirement("chan:auto")
+async def test_auto_for_a_person_nobody_knows_is_refused_by_field(bots: TwoBots) -> None:
+    answer = await bots.house.notify(channel="auto", recipient="Nobody", message="hello")
+
+    assert answer["status"] == "error"
+    assert "delivery.channel" in answer["error_message"]
+    assert await bots.work.texts() == [] == await bots.home.texts()
+
+
+async def test_both_are_listed_with_their_kind_and_health(bots: TwoBots) -> None:
+    headers = {"Authorization": f"Bearer {bots.house.token('operator')}"}
+    async with bots.house.http.get(bots.house.household.addresses["api"] + "/v1/channels", headers=headers) as found:
+        listed = (await found.json())["channels"]
+
+    told = {one["name"]: (one["kind"], one["configured"], one["health"]["circuit"]) for one in listed}
+    assert told["telegram"] == told["work"] == ("telegram", True, "closed")
+    assert told["email"][:2] == ("email", False)
+
+
+@pytest.mark.requirement("chan:sandbox-accounts")
+async def test_in_the_sandbox_two_bots_share_a_phone_and_not_what_is_pressed_there(home: Path) -> None:
+    work = {"work": {"kind": "telegram", "token": "unused there"}}
+    async with living(home, LIFTED, QUICK, {"sandbox": True, "channels": work}) as house:
+        await has_address(house, "work", rank=1)
+        asked = asyncio.create_task(ask(house, channels=["work"], wait_seconds=SECONDS))
+        await press(house, await phone(house, "Ship it?"), "yes")
+        question = (await asyncio.wait_for(asked, SECONDS)).question
+        answer = await house.notify(channel="work", message="by work")
+
+    assert question.answered_by is not None and question.answered_by.channel == "work"
+    assert (answer["status"], answer["delivery"]["channel"]) == ("ok", "work")
+
+
+# The household was down when the deadline passed; what a person had written in time is read before anything ends.
+HOUR_US = seconds(3600)
+
+
+class AnHourAgo(SystemClock):
+    """Of a provider that says when something was written."""
+
+    def now_us(self) -> int:
+        return super().now_us() - HOUR_US
+
+
+@pytest.mark.requirement("ask:sent-in-time")
+@pytest.mark.parametrize(("written", "status"), [(True, QuestionStatus.ANSWERED), (False, QuestionStatus.EXPIRED)])
+async def test_a_reply_that_was_written_in_time_is_the_answer(
+    home: Path, written: bool, status: QuestionStatus
+) -> None:
+    async with serve(token="1:home", clock=AnHourAgo()) as provider:
+        account = {"telegram": {"token": "1:home", "api_base_url": provider.bot_api_url}}
+        async with living(home, LIFTED, QUICK, REAL, account) as before:
+            view = await ask(before, deadline_seconds=3600, default="no")
+            card = await Phone(before, provider).shows("Ship it?")
+            await shown(before, view, PresentationStatus.SHOWN)
+        with sqlite3.connect(home / "postroom.db") as connection:  # asked two hours ago, and over for half an hour
+            moved = (
+                "UPDATE questions SET created_at = created_at - ?, expires_at = expires_at - ?, next_at = next_at - ?"
+            )
+            connection.execute(moved, (2 * HOUR_US, 3 * HOUR_US // 2, 3 * HOUR_US // 2))
+        if written:
+            async with aiohttp.ClientSession() as http:
+                said = {"chat_id": OWNER_CHAT, "text": "yes", "reply_to_message_id": card["message_id"]}
+                await http.post(f"{provider.bot_api_url}/sandbox/telegram/inbound", json=said)
+
+        async with living(home, LIFTED, QUICK, REAL, account) as after:
+            ended = await parts(after).asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=SECONDS)
+
+    assert ended.question.status is status
+    assert ended.question.answer is not None and ended.question.answer.value == ("yes" if written else "no")
+
+
+# An account of every kind at a server of its service: it sends, hears and answers.
+async def seen(house: Living, kind: str, words: str) -> dict[str, Any]:
+    async def look() -> dict[str, Any] | None:
+        return next((one for one in await house.received(kind) if words in one["text"]), None)
+
+    return await until(look)
+
+
+async def press_at(house: Living, kind: str, card: dict[str, Any], button: str) -> None:
+    body = {"message_id": card["message_id"], "button": button}
+    async with house.http.post(house.played_at + f"{kind}/press", json=body) as response:
+        assert response.status == 200, await response.text()
+
+
+@pytest.mark.parametrize("kind", OWNERS)
+async def test_a_message_and_a_card_go_out_and_the_press_comes_back(home: Path, kind: str) -> None:
+    async with fakes() as services, living(home, LIFTED, QUICK, accounts_at(services)) as house:
+        await has_address(house, kind, rank=1, address=OWNERS[kind])
+        sent = await house.notify(channel="auto", message="Good morning")
+        asked = asyncio.create_task(
+            ask(house, channels=[kind], options=["yes", "no"], allow_text=False, wait_seconds=SECONDS)
+        )
+        await press_at(house, kind, await seen(house, kind, "Ship it?"), "yes")
+        question = (await asyncio.wait_for(asked, SECONDS)).question
+        await seen(house, kind, "Good morning")
+
+    assert (sent["status"], sent["delivery"]["channel"]) == ("ok", kind)
+    assert question.answer is not None and question.answer.value == "yes"
+    assert question.answered_by is not None and question.answered_by.channel == kind
+
+
+@pytest.mark.requirement("notify:channel-validation", "notify:unsupported-channel")
+async def test_a_fresh_household_has_telegram_and_email_and_no_other(home: Path) -> None:
+    async with living(home) as house:
+        headers = {"Authorization": f"Bearer {house.token('operator')}"}
+        async with house.http.get(f"{house.household.addresses['api']}/v1/channels", headers=headers) as response:
+            listed = [one["name"] for one in (await response.json())["channels"]]
+        answers = [await house.notify(channel=kind, recipient=OWNERS[kind], message="Hello") for kind in OWNERS]
+        async with house.http.get(f"{house.played_at}slack/messages") as response:
+            faces = response.status
+
+    assert listed == ["telegram", "email"]
+    wanted = [f"Unsupported channel '{kind}'. Supported channels: email, telegram." for kind in OWNERS]
+    assert [(one["status"], one["error"]) for one in answers] == [("error", said) for said in wanted]
+    assert faces == 404
+
+
+# A household asks its channel after a doubtful call, and keeps what the channel says of a message later.
+SETTINGS: dict[str, Any] = {
+    "channels": {"parrot": {"factory": f"{__name__}:Parrot"}},
+    "approvals": {"enabled": False},
+}
+KEPT: list[Message] = []
+
+
+class Parrot:
+    """Keeps a message, cuts the line, knows of it when it is asked, and tells later that it bounced."""
+
+    name = "parrot"
+    capabilities = Capabilities(reconciles=True, inbound=True)
+
+    def address(self, text: str) -> str | None:
+        return text
+
+    def prepare(self, message: Message) -> Sequence[Message]:
+        return (message,)
+
+    async def send(self, part: Message, timeout_seconds: float) -> Receipt:
+        KEPT.append(part)
+        raise OutcomeUncertain("the line was cut")
+
+    async def find(self, part: Message, since: datetime, timeout_seconds: float) -> Receipt | None:
+        return next((Receipt("m1", conversation="D1") for one in KEPT if one.delivery_id == part.delivery_id), None)
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        if position or not KEPT:
+            await asyncio.sleep(0.01)
+            return Listened()
+        news = LateNews(
+            channel=self.name,
+            event_id="bounce-1",
+            kind=NewsKind.BOUNCED,
+            at_us=1,
+            words="the cage is full",
+            delivery_id=KEPT[0].delivery_id,
+        )
+        return Listened(events=[news], position=1)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.requirement("chan:ask-first", "chan:asking-is-told", "chan:late-news")
+async def test_what_was_cut_off_is_found_and_its_news_is_shown(home: Path) -> None:
+    KEPT.clear()
+    async with living(home, QUICK, SETTINGS) as household:
+        answer = await household.notify(channel="parrot", recipient="cage", message="Hello")
+        story = await told_of(household, answer["delivery"]["delivery_id"])
+
+    assert (answer["status"], answer["delivery"].get("possible_duplicate")) == ("ok", None)
+    assert len(KEPT) == 1
+    assert any("We asked parrot whether it had arrived: it was there." in line for line in story)
+    assert any("The provider said that it bounced: the cage is full" in line for line in story)
+
+
+def pager(name: str, url: str) -> AppriseService:
+    return AppriseService(name, url, allow_private=True)
+
+
+@pytest.mark.requirement("house:apprise-evidence")
+async def test_what_apprise_reports_as_failed_is_sent_again_as_perhaps_repeated(home: Path) -> None:
+    async with BotApi() as server:
+        server.behave(raw_reply(401, b"no"), raw_reply(200, b"{}"))
+        options = {"name": "pager", "url": f"json://127.0.0.1:{server.port}/"}
+        own = {"channels": {"pager": {"factory": f"{__name__}:pager", "options": options}}}
+        async with living(home, QUICK, own, {"approvals": {"enabled": False}}) as household:
+            answer = await household.notify(channel="pager", recipient="-", message="The backup failed")
+
+        texts = [request.body["message"] for request in server.requests]
+    assert texts == ["The backup failed", f"The backup failed\n\n{REPEAT_MARK}"]
+    assert (answer["status"], answer["delivery"]["possible_duplicate"]) == ("ok", True)
+
+
+async def told_of(household: Living, delivery_id: str) -> list[str]:
+    """Once the news is there."""
+    async with asyncio.timeout(PATIENCE_SECONDS), ledger_view(household.settings) as view:
+        while True:
+            found = await view.trace(delivery_id)
+            if found["deliveries"][0]["news"]:
+                return timeline(found, "UTC")
+            await asyncio.sleep(0.02)
+
+
+# A household that writes to ntfy topics, over real sockets.
+FACTORY = "postroom.channels.ntfy.channel:Ntfy"
+
+
+@pytest.mark.parametrize(("priority", "number"), [("high", 4), ("low", 2)])
+async def test_a_message_reaches_the_topic_with_its_priority_and_who_speaks(
+    home: Path, priority: str, number: int
+) -> None:
+    async with fakes() as sandbox:
+        options = {"name": "ntfy", "url": f"{sandbox.bot_api_url}/ntfy", "token": "tk_x", "answers_topic": "answers"}
+        own = {"channels": {"ntfy": {"factory": FACTORY, "options": options}}, "approvals": {"enabled": False}}
+        async with living(home, QUICK, own) as household:
+            answer = await household.notify(channel="ntfy", recipient="anna", message="Tea is ready", priority=priority)
+
+        [kept] = sandbox.faces["ntfy"].ledger.messages()
+
+    assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", kept.message_id)
+    assert (kept.text, kept.body["title"], kept.body["priority"]) == ("Tea is ready", "health", number)

@@ -1,0 +1,362 @@
+"""The policy of a household, and the hours and zones it goes by."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from postroom.attention.attention import Attention
+from postroom.attention.model import NoticeState, Policy
+from postroom.attention.rules.policy import parse_policy
+from postroom.cli.doctor.checks import Finding, look_at_notices
+from postroom.household.wiring.attention import household_policy
+from postroom.household.wiring.delivery import ledger_view
+from postroom.kernel.values.errors import SettingsError
+from postroom.kernel.values.ids import seconds, to_datetime
+from postroom.kernel.values.principal import Principal, Role
+from postroom.settings import Settings
+from tests.cli.command import postroom_beside
+from tests.household.asked_household import ask, phone, press, write
+from tests.household.living import LIFTED, QUICK, Living, living, settings_for
+from tests.patience import PATIENCE_SECONDS
+
+# A household with a policy: what waits, what leaves, and what becomes of both; and one without, which is as before.
+ALWAYS_QUIET = {
+    "zone": "UTC",
+    "quiet_hours": [{"from": "00:00", "until": "12:00"}, {"from": "12:00", "until": "00:00"}],
+}
+
+
+def attention_of(alive: Living) -> Attention:
+    assert alive.household.attention is not None
+    return alive.household.attention
+
+
+async def until(true: Callable[[], Any]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not await true():
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.requirement("attention:deferred")
+async def test_in_quiet_hours_a_message_is_held_and_its_agent_hears_until_when(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
+        answer = await alive.notify(message="The plants are watered")
+
+        assert answer["status"] == "deferred", answer
+        assert answer["reasons"] == ["quiet"]
+        assert await alive.texts() == []
+        (notice,) = await attention_of(alive).notices("owner", "held")
+        assert (notice.id, notice.state, notice.agent) == (answer["notice_id"], NoticeState.HELD, "health")
+
+
+@pytest.mark.requirement("attention:rejudged")
+async def test_what_was_held_leaves_once_the_policy_lets_it_and_counts_as_sent(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as alive:
+        attention = attention_of(alive)
+        await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
+        answer = await alive.notify(message="Dinner at eight")
+        assert answer["status"] == "deferred"
+        request_id = answer["request_context"]["request_id"]
+        [held] = (await alive.traced(request_id))["hops"]
+        assert (held["source_butler"], held["part"], held["status"]) == ("health", "switchboard", "deferred")
+
+        await attention.set_policy("owner", Policy())
+
+        async def sent() -> bool:
+            view = await attention.notice(answer["notice_id"])
+            return view is not None and view.state is NoticeState.SENT
+
+        await until(sent)
+        assert [text for text in await alive.texts() if "Dinner" in text] == await alive.texts()
+        assert len(await alive.texts()) == 1
+        traced = await alive.traced(request_id)
+        assert [(one["status"], one["created_at"]) for one in traced["hops"]] == [("ok", held["created_at"])]
+        assert traced["hops"][0]["delivery_id"] == traced["deliveries"][0]["id"]
+        figures = await attention.figures("owner")
+        assert (figures.accepted, figures.cells["sent"], figures.unaccounted) == (1, 1, ())
+        assert await attention.audit() == ()
+
+
+@pytest.mark.requirement("attention:one-key-one-notice")
+async def test_what_may_leave_now_leaves_in_the_same_call_and_is_accounted_for(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, {"attention": {"preset": "everything"}}) as alive:
+        first = await alive.notify(message="Hello", idempotency_key="one")
+        again = await alive.notify(message="Hello", idempotency_key="one")
+        other = await alive.notify(message="Other words", idempotency_key="one")
+
+        assert first["status"] == again["status"] == "ok", (first, again)
+        assert first["notice_id"] == again["notice_id"]
+        assert other["status"] == "error" and "key" in str(other), other
+        assert len(await alive.texts()) == 1
+        assert (await attention_of(alive).figures("owner")).cells["sent"] == 1
+
+
+@pytest.mark.requirement("attention:neutral")
+async def test_without_a_policy_a_message_costs_no_statement_more(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from postroom.attention.considering import Considering
+
+    asked: list[object] = []
+    async with living(home, LIFTED, QUICK) as alive:
+        considering = attention_of(alive).considering
+        assert considering is not None
+
+        class Counting:
+            def __getattr__(self, name: str) -> Any:
+                asked.append(name)
+                raise AssertionError(name)
+
+        attention_of(alive).considering = Considering(
+            book=considering.book,
+            doorstep=Counting(),
+            carrier=Counting(),  # type: ignore[arg-type]
+        )
+        answer = await alive.notify(message="Hello")
+
+    assert answer["status"] == "ok" and "notice_id" not in answer
+    assert asked == []
+
+
+@pytest.mark.requirement("attention:household-policy")
+def test_what_is_wrong_in_the_settings_is_refused_by_its_name(home: Path) -> None:
+    wrong = {"attention": {"quiet_hours": [{"from": "25:00", "until": "07:00"}], "zones": "x"}}
+    with pytest.raises(SettingsError, match=r"attention\.quiet_hours\.0\.from") as raised:
+        household_policy(settings_for(home, wrong))
+    assert "attention.zones" in str(raised.value)
+
+
+@pytest.mark.requirement("attention:people-exist")
+async def test_a_household_whose_settings_name_someone_who_is_not_there_does_not_start(home: Path) -> None:
+    duty = {"anchor": "2026-01-05T09:00", "zone": "UTC", "every_days": 7, "people": ["owner", "Bob"]}
+    chain = [{"after_seconds": 60, "person": "Ann"}, {"after_seconds": 60, "person": "duty"}]
+    wrong = {"attention": {"escalation": chain, "rotations": {"duty": duty}}}
+    with pytest.raises(SettingsError) as raised:
+        async with living(home, LIFTED, QUICK, wrong):
+            pass
+    assert "attention.escalation.0.person: 'Ann'" in str(raised.value)
+    assert "attention.rotations.duty.people.1: 'Bob'" in str(raised.value)
+    (finding, *_) = [one for one in await look_at_notices(settings_for(home, LIFTED, QUICK, wrong)) if not one.ok]
+    assert "'Ann'" in finding.detail and "'Bob'" in finding.detail
+
+
+@pytest.mark.requirement("attention:why-notice")
+async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
+        attention = attention_of(alive)
+        answer = await alive.notify(message="Hello")
+        async with ledger_view(alive.settings) as view:
+            (waiting,) = await view.why(answer["notice_id"])
+            with pytest.raises(SettingsError):
+                await view.why(answer["notice_id"], "general")
+        await attention.set_policy("owner", parse_policy({"quiet_hours": []}))
+        await until(lambda: _is(attention, answer["notice_id"], NoticeState.SENT))
+        sent = await attention.notice(answer["notice_id"])
+        assert sent is not None
+        async with ledger_view(alive.settings) as view:
+            (delivered,) = await view.why(sent.sends[0].delivery_id or "")
+
+    assert "health wrote this" in waiting.why
+    assert "It is held because it is quiet for them" in waiting.why
+    assert "It was delivered" in delivered.why and "It was held" in delivered.why and "quiet" in delivered.why
+
+
+async def _is(attention: Attention, notice_id: str, state: NoticeState) -> bool:
+    view = await attention.notice(notice_id)
+    return view is not None and view.state is state
+
+
+async def _made_idle(settings: Settings) -> Finding:
+    with sqlite3.connect(settings.home / "postroom.db") as connection:
+        kept = connection.execute("SELECT standing FROM notices").fetchone()[0]
+        idle = json.dumps({**json.loads(kept), "until_us": None, "reasons": []})
+        connection.execute("UPDATE notices SET standing = ?", (idle,))
+    (found,) = await look_at_notices(settings)
+    return found
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_doctor_and_the_gauge_count_what_is_unaccounted_for(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
+        await alive.notify(message="Hello")
+        (well,) = await look_at_notices(alive.settings)
+        async with alive.http.get(alive.household.addresses["api"] + "/metrics") as response:
+            metrics = await response.text()
+        async with asyncio.timeout(PATIENCE_SECONDS):  # the household may still be writing down what it has decided
+            while (stuck := await _made_idle(alive.settings)).ok:
+                pass
+        with sqlite3.connect(home / "postroom.db") as connection:
+            connection.execute("DELETE FROM notices")
+        (broken,) = await look_at_notices(alive.settings)
+        assert (await attention_of(alive).figures()).unaccounted != ()
+
+    assert (well.ok, well.detail) == (True, "every notice is accounted for")
+    assert "postroom_attention_unaccounted 0.0" in metrics
+    assert not stuck.ok and "L5" in stuck.detail and "waits for nothing" in stuck.detail
+    assert not broken.ok and "L1" in broken.detail
+
+
+@pytest.mark.requirement("attention:receipts")
+async def test_what_no_person_approves_takes_no_other_way(home: Path) -> None:
+    changes = {"attention": {"fallback": ["email"]}, "approvals": {"enabled": True, "ask_owner": False}}
+    contact = {"contacts": [{"name": "Ann", "telegram_chat_id": "4711", "email": "ann@example.org"}]}
+    async with living(home, LIFTED, QUICK, changes, contact) as alive:
+        answer = await alive.notify(message="Hello", recipient="Ann")
+        assert answer["status"] == "pending_approval", answer
+        no = {"action_id": answer["action_id"], "reason": "no"}
+        await alive.call("messenger", "reject_action", no, caller="operator")
+        await until(lambda: _is(attention_of(alive), answer["notice_id"], NoticeState.REFUSED))
+        assert await alive.received("telegram") == []
+        assert await attention_of(alive).audit() == ()
+
+
+@pytest.mark.requirement("attention:questions-wait")
+async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as alive:
+        now_us = attention_of(alive).book.clock.now_us()
+        night = {"zone": "UTC", "quiet_hours": [{"from": _clock(now_us, -1), "until": _clock(now_us, 2)}]}
+        await attention_of(alive).set_policy("owner", parse_policy(night))
+        asked = await alive.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
+        asking = alive.household.asking
+        assert asking is not None
+
+        async def put_off() -> bool:
+            cards = await asking.presentations.of(asked["ask_id"])
+            on_telegram = [one for one in cards if one.channel == "telegram"]
+            return [one.reason for one in on_telegram] == ["it is quiet for them"]
+
+        await until(put_off)
+        question = await asking.store.get(asked["ask_id"])
+        assert await alive.texts() == []
+    assert question is not None and question.expires_at_us - question.created_at_us > seconds(3600)
+
+
+def _clock(now_us: int, hours: int) -> str:
+    return to_datetime(now_us + hours * seconds(3600)).strftime("%H:%M")
+
+
+@pytest.mark.requirement("attention:digest")
+@pytest.mark.parametrize("channel", ["telegram", "email"])
+async def test_what_a_digest_counts_is_in_it_and_nothing_else_is_called_sent(home: Path, channel: str) -> None:
+    async with living(home, LIFTED, QUICK) as alive:
+        attention = attention_of(alive)
+        await attention.set_policy("owner", parse_policy(ALWAYS_QUIET))
+        noise = [f"Offer {n:02}: {'cheap ' * 40}. End of offer {n:02}" for n in range(40)]
+        asked = [await alive.notify(butler="general", message=one, channel=channel) for one in noise]
+        asked.append(await alive.notify(message="The cellar is under water", channel=channel))
+        assert {one["status"] for one in asked} == {"deferred"}
+
+        await attention.set_policy("owner", Policy())
+        await until(lambda: _all_digested(attention, [one["notice_id"] for one in asked]))
+        texts = [str(one.get("text") or one.get("body")) for one in await alive.received(channel)]
+        shown = [line for text in texts for line in text.splitlines()]
+        whole = " ".join(" ".join(texts).split())
+
+    assert [one for one in noise if one not in whole] == []
+    assert "41 notices" in shown[0] and any("cellar" in line for line in shown[:8]), shown[:8]
+
+
+async def _all_digested(attention: Attention, names: list[str]) -> bool:
+    return all([await _is(attention, one, NoticeState.DIGESTED) for one in names])
+
+
+# Every moment that a person reads is in their zone: as their policy says, their record, the household, or UTC.
+OWNER = Principal(Role.PERSON, "owner")
+KOLKATA = {"household": {"zone": "Asia/Kolkata"}}
+POLICY = {"attention": {"preset": "everything", "zone": "Pacific/Auckland"}}
+
+
+async def tell(house: Living, method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    token = house.tokens.token_of(OWNER) or house.tokens.create(OWNER)
+    url = house.household.addresses["api"].rstrip("/") + path
+    async with house.http.request(method, url, json=body, headers={"Authorization": f"Bearer {token}"}) as response:
+        answer: dict[str, Any] = await response.json()
+        assert response.status < 300, answer
+        return answer
+
+
+async def lives_in(house: Living, zone: str) -> None:
+    await tell(house, "PATCH", "/v1/people/owner", {"zone": zone})
+
+
+def said(text: str, zone: str) -> bool:
+    """An hour of this zone, by its name, and within some minutes of an hour or of now."""
+    found = re.search(r"(\d\d):(\d\d) (\S+?)[.,]?$", text.strip().splitlines()[-1])
+    assert found is not None, text
+    now = datetime.now(ZoneInfo(zone))
+    minutes = (int(found[1]) * 60 + int(found[2]) - now.hour * 60 - now.minute) % 1440
+    return found[3] == now.tzname() and any((minutes - one) % 1440 < 5 for one in (0, 1435, 60, 55, 120, 115))
+
+
+@pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
+@pytest.mark.parametrize(
+    ("settings", "person", "zone"),
+    [
+        ({}, None, "UTC"),
+        (KOLKATA, None, "Asia/Kolkata"),
+        (KOLKATA, "Asia/Tokyo", "Asia/Tokyo"),
+        ({**KOLKATA, **POLICY}, "Asia/Tokyo", "Pacific/Auckland"),
+    ],
+    ids=["machine", "household", "person", "policy"],
+)
+async def test_a_card_its_closing_line_and_the_bot_say_the_hour_where_the_person_is(
+    tmp_path: Path, settings: dict[str, Any], person: str | None, zone: str
+) -> None:
+    async with living(tmp_path, LIFTED, QUICK, settings) as house:
+        if person is not None:
+            await lives_in(house, person)
+        await ask(house, deadline_seconds=3600)
+        card = await phone(house, "Ship it?")
+        await press(house, card, "yes")
+        closed = await phone(house, "answered by")
+        await write(house, "/mute health 2h")
+        muted = await phone(house, "Muted health until")
+
+    assert said(card["text"], zone)
+    assert said(closed["text"], zone)
+    assert said(muted["text"], zone)
+
+
+@pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
+async def test_quiet_hours_without_a_zone_are_those_of_the_person_and_are_said_so(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK, KOLKATA) as house:
+        before = await tell(house, "PUT", "/v1/people/owner/attention", {"preset": "calm"})
+        await lives_in(house, "Asia/Tokyo")
+        after = await tell(house, "PUT", "/v1/people/owner/attention", {"preset": "calm"})
+        own = await tell(house, "PUT", "/v1/people/owner/attention", {"preset": "calm", "zone": "Europe/Lisbon"})
+
+    assert [one["rules"]["zone"] for one in (before, after, own)] == ["Asia/Kolkata", "Asia/Tokyo", "Europe/Lisbon"]
+
+
+@pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
+async def test_what_is_held_leaves_by_the_clock_of_the_person(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK, KOLKATA) as house:
+        await lives_in(house, "Asia/Tokyo")
+        here = datetime.now(ZoneInfo("Asia/Tokyo"))
+        quiet = {"from": f"{here - timedelta(hours=2):%H:%M}", "until": f"{here + timedelta(hours=2):%H:%M}"}
+        await tell(house, "PUT", "/v1/people/owner/attention", {"preset": "everything", "quiet_hours": [quiet]})
+        held = await house.notify(message="Later")
+
+    until = datetime.fromisoformat(held["until"]).astimezone(ZoneInfo("Asia/Tokyo"))
+    assert (held["status"], f"{until:%H:%M}") == ("deferred", quiet["until"])
+
+
+@pytest.mark.requirement("attention:every-moment-in-the-persons-zone")
+async def test_a_trace_is_told_by_the_clock_of_who_reads_it(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as house:
+        await lives_in(house, "Asia/Kolkata")
+        sent = await house.notify(message="Hello")
+        told = await postroom_beside("trace", sent["delivery"]["delivery_id"])
+
+    moments = [line[:27] for line in told.out.splitlines()[1:]]
+    assert all(re.fullmatch(r"[\d-]{10} \d\d:\d\d:\d\d\.\d{3} IST", one) for one in moments), told.out
+    now = datetime.now(ZoneInfo("Asia/Kolkata")).replace(tzinfo=None)
+    assert abs(now - datetime.fromisoformat(moments[0][:-4])) < timedelta(minutes=5)
