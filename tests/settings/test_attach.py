@@ -64,5 +64,6 @@ def write_settings(here: Living, door: Path) -> None:
     )
     port = here.household.addresses["health"].rsplit(":", 1)[1].split("/")[0]
     ports = ports.replace("health = 0", f"health = {port}")
-    courier = f'[channels.courier]\nfactory = "tests.household.courier:Courier"\n[channels.courier.options]\nfolder = "{door}"\n'
+    factory = '[channels.courier]\nfactory = "tests.household.courier:Courier"\n'
+    courier = f'{factory}[channels.courier.options]\nfolder = "{door}"\n'
     (here.settings.home / "postroom.toml").write_text(f"{courier}[ports]\n{ports}")
