@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -299,7 +298,6 @@ async def missing(people: KnowsPeople, named: Iterable[_Named]) -> list[FieldErr
 # -- What has become of a notice, for the agent that sent it and for no other --
 
 _S, _A = NoticeState, AnswerStatus
-_NOTICE_OUTCOME_ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _FAILED: Final = {
     _S.UNDELIVERABLE: "no channel could deliver it",
     _S.REFUSED: "a person refused it",
@@ -310,10 +308,6 @@ _ANSWERS: Final = {
     **dict.fromkeys(_FAILED, _A.ERROR),
     _S.MUTED: _A.MUTED,
 }
-
-
-def is_notice_id(text: object) -> bool:
-    return isinstance(text, str) and _NOTICE_OUTCOME_ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,7 +96,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """What will happen if no one does anything."""
-    from postroom.attention.attention import is_notice_id
+    from postroom.attention.model import is_notice_id
 
     desk = _desk(home, database)
     items = desk.notice_plan(what) if is_notice_id(what) else desk.person_plan(what)

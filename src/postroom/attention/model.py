@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import time
@@ -16,6 +17,13 @@ from postroom.message.delivery import Intent, Status
 from postroom.message.outgoing import Outgoing
 from postroom.message.wire import plain_words
 from postroom.message.wishes import AcceptedNotice, HoldReason, Urgency, derived_id, rank
+
+_NOTICE_ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+def is_notice_id(text: object) -> bool:
+    return isinstance(text, str) and _NOTICE_ID.fullmatch(text) is not None
+
 
 # -- States and moves: one table, asked by everything else --
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from postroom.attention.attention import is_notice_id
+from postroom.attention.model import is_notice_id
 from postroom.butlers.loading import LoadedModules
 from postroom.butlers.model import Appointment, AppointmentKind, Session, SessionStatus
 from postroom.butlers.scheduler import Scheduler

@@ -226,7 +226,7 @@ _LISTED = {
         "Show where the owner is reached, or find the owner's Telegram chat and write it into the settings.",
     ),
     "channels": (
-        "postroom.channels.acts:channels",
+        "postroom.channels.commands:channels",
         "List each channel with its kind, what it can do and its health; POSTROOM_URL names a household elsewhere.",
     ),
     "doctor": (
@@ -255,7 +255,7 @@ _LISTED = {
         "postroom.attention.commands:app",
         "When people are shown what agents have to say, and what will happen to it.",
     ),
-    "approvals": ("postroom.approvals.acts:app", "Decide what may be sent."),
+    "approvals": ("postroom.approvals.commands:app", "Decide what may be sent."),
     "audit": (
         "postroom.overview.commands:audit",
         "List who signed in, who decided and who changed what, newest first.",

@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from postroom.desk.history import voicemode_directory
+from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import unknown_argument
-from postroom.settings import Secret, Settings
+
+if TYPE_CHECKING:  # a window asks without the model of settings, which takes a while to load
+    from postroom.settings import Settings
 
 # What a caller of `notify` asks for, checked field by field.
 

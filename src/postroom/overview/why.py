@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
-from postroom.attention.attention import NoticeOutcomes, is_notice_id
+from postroom.attention.model import is_notice_id
 from postroom.delivery.afterwards.rules import CorrectionAct, How
 from postroom.delivery.model import Snapshot, outcome_of
 from postroom.delivery.reading.file import read_uuid
@@ -18,6 +18,9 @@ from postroom.kernel.values.zones import duration, relative
 from postroom.message.delivery import AttemptResult, DeliveryFailure, Intent, QuarantineReason, Status
 from postroom.message.inbound import NewsKind
 from postroom.message.wire import notify_error, notify_response
+
+if TYPE_CHECKING:  # to say why asks no store of notices
+    from postroom.attention.attention import NoticeOutcomes
 
 _HAPPENED: Final = {
     NewsKind.BOUNCED: "it bounced",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from postroom.kernel.guard.tokens import TokenFile
-from postroom.kernel.running.terminal import NotRunning, no_owner_token
 from postroom.kernel.serving import REVISION
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
@@ -217,12 +216,16 @@ def call_at(
     try:
         return call_once(part, url, operator_token(tokens_file), tool, arguments, timeout_seconds)
     except Unreachable:
+        from postroom.kernel.running.terminal import NotRunning  # a household does without what writes to terminals
+
         raise NotRunning(f"{part} does not answer at {url}") from None
 
 
 def operator_token(tokens_file: Path) -> str:
     token = TokenFile(tokens_file).token_of(OPERATOR)
     if token is None:
+        from postroom.kernel.running.terminal import no_owner_token
+
         raise no_owner_token(tokens_file)
     return token
 
