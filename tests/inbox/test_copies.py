@@ -10,8 +10,8 @@ from tests.inbox.examples import a_notification
 
 from postroom.channels.capabilities import KINDS
 from postroom.channels.email.building import build
-from postroom.inbox.copies import ending_of, outgoing, shortened
-from postroom.inbox.model import Batch, Ending, GivenUp, HandedOver, Notification, NotificationType, TryAgain
+from postroom.inbox.copies import ending_of, outgoing
+from postroom.inbox.model import Batch, Ending, GivenUp, HandedOver, Notification, NotificationType, TryAgain, shortened
 from postroom.kernel.values.ids import DeliveryId, to_datetime
 from postroom.message.delivery import Intent, Message, Priority
 from postroom.message.wire import notify_document, parse_notify, read_response

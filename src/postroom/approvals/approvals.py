@@ -32,7 +32,7 @@ from postroom.approvals.rules import (
 )
 from postroom.approvals.ruling import Edited, edited
 from postroom.approvals.store.approvals import StoredApprovals
-from postroom.approvals.store.steps import ParkingTerms
+from postroom.approvals.store.steps import StandingTerms
 from postroom.delivery.model import Inserted, NewDelivery
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
@@ -105,7 +105,7 @@ class ApprovalGate:
             self.signal.ring()
         return inserted
 
-    def terms(self, new: NewDelivery, now_us: int) -> ParkingTerms:
+    def terms(self, new: NewDelivery, now_us: int) -> StandingTerms:
         content = content_of(new)
         risk = risk_of(content, self.policy.risk)
         parking = Parking(
@@ -114,7 +114,7 @@ class ApprovalGate:
             most_pending=self.policy.most_pending_per_origin,
         )
         choose: Choose = partial(standing, arguments=arguments_of(content, new.agent), risk=risk, now_us=now_us)
-        return ParkingTerms(parking=parking, choose=_no_rule if always_asks(content) else choose)
+        return StandingTerms(parking=parking, choose=_no_rule if always_asks(content) else choose)
 
     def parked_anew(self) -> None:
         """People are asked about the new text."""

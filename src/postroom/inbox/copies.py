@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -18,6 +17,7 @@ from postroom.inbox.model import (
     HandedOver,
     Notification,
     TryAgain,
+    shortened,
 )
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import ValidationError
@@ -72,13 +72,6 @@ def body(notifications: Sequence[Notification], zone: str) -> str:
         return _text(notifications[0])
     entries = "\n\n".join(_entry(one, zone) for one in notifications)
     return f"These notifications came in while you did not want to be disturbed:\n\n{entries}"
-
-
-def shortened(text: str, most: int) -> str:
-    """One line of plain characters: nothing in it can end a header or pose as an encoded one."""
-    line = " ".join(text.split())
-    line = "".join(one for one in line if unicodedata.category(one) not in ("Cc", "Cs")).replace("=?", "= ?").strip()
-    return line if len(line) <= most else f"{line[: most - 3].rstrip()}..."
 
 
 def _entry(one: Notification, zone: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import time
@@ -303,3 +304,10 @@ PARAMETERS: Final[dict[str, Any]] = {
 USER_META: Final = "postroom/user_id"
 CONVERSATION_META: Final = "postroom/conversation_id"
 CORRELATION_META: Final = "postroom/correlation_id"
+
+
+def shortened(text: str, most: int) -> str:
+    """One line of plain characters: nothing in it can end a header or pose as an encoded one."""
+    line = " ".join(text.split())
+    line = "".join(one for one in line if unicodedata.category(one) not in ("Cc", "Cs")).replace("=?", "= ?").strip()
+    return line if len(line) <= most else f"{line[: most - 3].rstrip()}..."

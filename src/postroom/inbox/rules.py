@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Final, NotRequired, TypedDict, assert_never
 from uuid import UUID
 
-from postroom.inbox.copies import shortened
 from postroom.inbox.model import (
     MAX_NOTIFICATION_CHARACTERS,
     MUTED,
@@ -20,6 +19,7 @@ from postroom.inbox.model import (
     NotificationChange,
     NotificationType,
     Verdict,
+    shortened,
 )
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.fields import Fields, text_problem

@@ -13,7 +13,7 @@ from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, ne
 from postroom.approvals.model import ActionStatus, Parking
 from postroom.approvals.ruling import approval, expiration
 from postroom.approvals.store.approvals import StoredApprovals
-from postroom.approvals.store.steps import ParkedDeliveries, ParkingTerms
+from postroom.approvals.store.steps import ParkedDeliveries, StandingTerms
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.model import NewDelivery
@@ -25,7 +25,7 @@ from postroom.message.wishes import Risk
 
 MINT = IdMint()
 LATER_US = NOON_US + 60_000_000
-TERMS = ParkingTerms(
+TERMS = StandingTerms(
     parking=Parking(risk=Risk.MEDIUM, expires_at_us=LATER_US * 2, most_pending=10), choose=lambda rules: ()
 )
 

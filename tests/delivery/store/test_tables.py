@@ -44,9 +44,6 @@ from tests.opened_database import ledger_of
 from tests.support.sample_deliveries import LEASE_US, NOON_US, new_delivery
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.database.sqlite import SqliteDatabase
-from tests.support.sample_deliveries import LEASE_US, NOON_US, new_delivery
-from {store}.engine.postgres import PostgresDatabase
-from {store}.engine.sqlite import SqliteDatabase
 
 
 async def main(where: str) -> None:

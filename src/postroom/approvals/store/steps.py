@@ -62,7 +62,7 @@ Mint = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParkingTerms:
+class StandingTerms:
     """`choose` picks, of the rules that stand, those that agree to the message."""
 
     parking: Parking
