@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import strict_json
 from postroom.questions.model import Option, QuestionAnswer, QuestionKind, Wording, wording_object
 from postroom.questions.store.steps import answer_text
 

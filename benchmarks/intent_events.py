@@ -8,8 +8,7 @@ import time
 from functools import partial
 
 from postroom.household.wiring.store import open_store
-from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, Step, StepKind
-from postroom.intents.moves import MoveContext, moved, opened
+from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, MoveContext, Step, StepKind, moved, opened
 from postroom.intents.store import StoredIntents
 from postroom.kernel.values.ids import IdMint
 from postroom.settings import Settings

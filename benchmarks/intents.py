@@ -29,7 +29,7 @@ from postroom.people.model import FROM_SETTINGS, NewPerson
 from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Resolver
 from postroom.people.person_rules import new_contact
-from postroom.people.store.contacts import StoredMemory
+from postroom.people.store.people import StoredMemory
 from postroom.people.store.writing import PersonWriter
 from postroom.settings import Settings
 from postroom.settings.load import load

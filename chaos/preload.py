@@ -12,7 +12,7 @@ _LATE = (
     "postroom.delivery.store.limits_redis",
     "postroom.delivery.store.limits_redis",
     "postroom.kernel.database.migrations.versions.m0100_baseline",
-    "postroom.kernel.database.postgres_signals",
+    "postroom.kernel.database.postgres",
     "redis.asyncio",
     "sqlalchemy.dialects.postgresql.asyncpg",
     "sqlalchemy.dialects.sqlite.pysqlite",

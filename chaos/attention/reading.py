@@ -14,7 +14,7 @@ from chaos.rig import Rig
 from chaos.tokens import tokens_in
 from postroom.attention.attention import Attention
 from postroom.attention.model import Wanted
-from postroom.attention.rules.laws import every_open_notice_has_a_next
+from postroom.attention.rules.decide import every_open_notice_has_a_next
 from postroom.attention.turn import event_of, state_of
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.wiring.attention import build_attention

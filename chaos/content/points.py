@@ -8,8 +8,7 @@ from typing import Any
 from chaos.class_points import NO_TOKEN, around, token_of
 from chaos.crash_points import Crash
 from postroom.delivery.afterwards.store import StoredCorrections
-from postroom.delivery.files.folder import FolderFiles
-from postroom.delivery.files.uploads import StoredUploads
+from postroom.delivery.files.folder import FolderFiles, StoredUploads
 
 
 def watch_content(crash: Crash) -> None:

@@ -13,7 +13,7 @@ from chaos.content.caller import changed, content_of
 from chaos.content.posted import Act, Contents, Posted, judged
 from chaos.rig import Rig
 from chaos.tokens import token_in
-from postroom.delivery.files.uploads import uploads
+from postroom.delivery.files.folder import uploads
 from postroom.delivery.store.tables import delivery_corrections, delivery_requests
 from postroom.household.wiring.store import OpenedStore
 from postroom.message.attachment import attachments_of_text

@@ -10,7 +10,7 @@ from scripts.reference.markdown import code, page, table
 from typer.main import get_command
 
 from postroom.cli.application import app
-from postroom.cli.examples import EXAMPLES
+from postroom.cli.helping import EXAMPLES
 
 _INTRODUCTION = """\
 `postroom` without arguments says whether a household runs here (or at `POSTROOM_URL`), what waits in it and what to do

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scripts.reference.markdown import code, page, table
 
-from postroom.cli.json_errors import USER_HINTS
+from postroom.cli.helping import USER_HINTS
 from postroom.inbox import rules
 from postroom.kernel.values import errors
 from postroom.kernel.values.errors import HINTS, WIRE, ErrorClass, PostroomError, Refused

@@ -15,8 +15,7 @@ from tests.people.known_people import household_people, owner
 
 from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
 from postroom.approvals.model import ActionStatus, Parking
-from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, RuleRequest, parse_rule_request
-from postroom.approvals.ruling import expiration
+from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, RuleRequest, expiration, parse_rule_request
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.channels.capabilities import KINDS
 from postroom.channels.email.channel import Email

@@ -15,7 +15,7 @@ from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
 
-from postroom.approvals import ruling
+from postroom.approvals import rules
 from postroom.approvals.card import (
     Deciders,
     Watch,
@@ -40,8 +40,7 @@ from postroom.approvals.model import (
     bound_of,
     subject_of,
 )
-from postroom.approvals.rules import ApprovalPolicy
-from postroom.approvals.ruling import expiration
+from postroom.approvals.rules import ApprovalPolicy, expiration
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import DeliveryId
@@ -278,7 +277,7 @@ async def test_what_was_decided_before_it_was_asked_about_is_not_asked_about(des
     [waiting] = await desk.record.unasked(10)
 
     def judge(action: Any) -> Ruling:
-        return ruling.rejection(action, actor="person:owner", now_us=desk.clock.now_us(), reason="no")
+        return rules.rejection(action, actor="person:owner", now_us=desk.clock.now_us(), reason="no")
 
     await desk.record.decide(action_id, judge)
     await desk.watch()._ask(waiting, _deciders)

@@ -17,7 +17,7 @@ NOT_IN_THE_BACKGROUND = {
     ("butlers/sessions.py", "_record"): "one write, until the store has it",
     ("delivery/pipeline.py", "_insist"): "one write, until the store has it",
     ("delivery/afterwards/corrections.py", "_begun"): "a caller waits; looks again when what it saw has moved on",
-    ("kernel/serving/streams.py", "frames"): "a reader's stream",
+    ("kernel/serving/json_door.py", "frames"): "a reader's stream",
     ("kernel/running/loop.py", "run"): "the one loop",
     ("channels/discord/gateway.py", "_live"): "the connection of one who listens, who hears of its end",
     ("channels/discord/gateway.py", "_read"): "one connection, until it is cut",

@@ -16,7 +16,7 @@ from tests.delivery.world import Parts, World, generous, living_world
 
 from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, Auditor
 from postroom.attention.model import NoticeState
-from postroom.attention.rules import laws
+from postroom.attention.rules import decide
 from postroom.attention.state import Acked, Standing, decoded, encoded
 from postroom.attention.store import attention_people, notices
 
@@ -30,54 +30,54 @@ def with_state(name: str, **changes: object) -> object:
 
 @pytest.mark.requirement("attention:conservation")
 def test_a_sound_log_has_nothing_unaccounted() -> None:
-    assert laws.unaccounted(RUN.state, RULES, RUN.events, empty(), at("23:00")) == []
+    assert decide.unaccounted(RUN.state, RULES, RUN.events, empty(), at("23:00")) == []
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_a_lost_notice_is_found() -> None:
     lost = replace(RUN.state, notices={"a": RUN.state.notices["a"]})
 
-    assert laws.every_notice_in_one_cell(lost, ["a", "b"]) == ["L1 b was accepted and is nowhere"]
+    assert decide.every_notice_in_one_cell(lost, ["a", "b"]) == ["L1 b was accepted and is nowhere"]
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_a_cause_that_decided_twice_is_found() -> None:
-    assert laws.every_send_has_one_cause([RUN.decisions[0], RUN.decisions[0]])
+    assert decide.every_send_has_one_cause([RUN.decisions[0], RUN.decisions[0]])
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_a_member_of_no_digest_is_found() -> None:
-    assert laws.in_one_digest_at_most(with_state("b", state=NoticeState.DIGESTED))
+    assert decide.in_one_digest_at_most(with_state("b", state=NoticeState.DIGESTED))
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_a_row_that_is_not_the_fold_of_its_log_is_found() -> None:
-    assert laws.the_log_is_the_state(with_state("b", repeats=3), RUN.events, empty())
+    assert decide.the_log_is_the_state(with_state("b", repeats=3), RUN.events, empty())
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_what_is_due_and_not_done_is_found() -> None:
-    assert laws.every_open_notice_has_a_next(RUN.state, RULES, at("2026-01-06T08:00"))
+    assert decide.every_open_notice_has_a_next(RUN.state, RULES, at("2026-01-06T08:00"))
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_what_is_held_too_long_or_for_nothing_is_found() -> None:
     late, idle = with_state("b", until_us=at("2026-02-06T08:00")), with_state("b", until_us=None, reasons=())
 
-    assert "L5 b is held too long" in laws.every_open_notice_has_a_next(late, RULES, at("23:00"))
-    assert "L5 b waits for nothing" in laws.every_open_notice_has_a_next(idle, RULES, at("23:00"))
+    assert "L5 b is held too long" in decide.every_open_notice_has_a_next(late, RULES, at("23:00"))
+    assert "L5 b waits for nothing" in decide.every_open_notice_has_a_next(idle, RULES, at("23:00"))
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_a_repeat_after_the_answer_is_found() -> None:
     repeat = next(one for one in RUN.decisions if one.kind == "repeat")
 
-    assert laws.nothing_after_the_answer([Acked(at_us=0, notice="a"), repeat])
+    assert decide.nothing_after_the_answer([Acked(at_us=0, notice="a"), repeat])
 
 
 @pytest.mark.requirement("attention:conservation")
 def test_what_counts_as_sent_without_a_receipt_is_found() -> None:
-    assert laws.receipts_are_what_was_sent(with_state("b", state=NoticeState.SENT))
+    assert decide.receipts_are_what_was_sent(with_state("b", state=NoticeState.SENT))
 
 
 # -- The gauge counts what breaks a law, and who stays due --

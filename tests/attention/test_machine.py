@@ -15,9 +15,8 @@ from tests.attention.sample import DAY, HOUR, MINUTE, OTHER, PERSON, accepted, a
 
 from postroom.attention import state as fact
 from postroom.attention.model import DecisionKind, NoticeState
-from postroom.attention.rules.decide import decide
+from postroom.attention.rules.decide import decide, unaccounted
 from postroom.attention.rules.fold import fold
-from postroom.attention.rules.laws import unaccounted
 from postroom.attention.rules.policy import Absence, PolicyBook, parse_policy
 from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import AttentionState

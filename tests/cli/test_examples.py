@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from postroom.cli.application import Commands
-from postroom.cli.examples import EXAMPLES
+from postroom.cli.helping import EXAMPLES
 from tests.cli.command import postroom
 from tests.cli.walk import commands
 from tests.docs.commands import type_postroom

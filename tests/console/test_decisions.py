@@ -11,8 +11,7 @@ import pytest
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.model import Parking
 from postroom.approvals.page import OwnDecisions
-from postroom.approvals.rules import ApprovalPolicy
-from postroom.approvals.ruling import expiration
+from postroom.approvals.rules import ApprovalPolicy, expiration
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.channels.capabilities import KINDS
 from postroom.kernel.guard.tools import approver

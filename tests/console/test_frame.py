@@ -12,7 +12,7 @@ from postroom.console.frame import NameBook, Navigation, NavigationEntry, Naviga
 from postroom.console.visit import Templates
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.message.address import HeldAddress
+from postroom.message.delivery import HeldAddress
 from tests.console.visiting import KnownPeople, visit
 
 # -- Names for the addresses of a page, and what each visitor may do with them --

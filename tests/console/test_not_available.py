@@ -12,11 +12,11 @@ from postroom.console.live import ShownActions
 from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.kernel.database.workers import LivingWorker
+from postroom.kernel.database.engine import LivingWorker
 from postroom.kernel.guard.tools import person
 from postroom.kernel.values.errors import StoreUnavailable, TargetUnavailable
 from postroom.kernel.values.principal import Principal
-from postroom.message.address import ClosedAddress
+from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.health import health_section
 from postroom.overview.today import Day, TodayPage, today_section

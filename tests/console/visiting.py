@@ -10,7 +10,7 @@ from starlette.responses import Response
 from postroom.console.frame import NameBook, Navigation, NavigationEntry
 from postroom.console.visit import ConsoleSection, Form, Templates, Visit
 from postroom.kernel.values.principal import OPERATOR, Principal
-from postroom.message.address import HeldAddress
+from postroom.message.delivery import HeldAddress
 
 NOW_US = 1_800_000_000_000_000
 _TEMPLATES = Templates()

@@ -22,10 +22,9 @@ from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.store.limits_redis import RedisLimits
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.delivery.store.tables import delivery_refusals
-from postroom.kernel.database.postgres import PostgresDatabase
-from postroom.kernel.database.postgres_signals import listening
+from postroom.kernel.database.engine import QuestionNotices
+from postroom.kernel.database.postgres import PostgresDatabase, listening
 from postroom.kernel.database.redis_script import connect
-from postroom.kernel.database.signals import QuestionNotices
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 
 CONTEXT = {

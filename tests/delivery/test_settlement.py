@@ -17,12 +17,10 @@ from tests.support.counted import CountedLoops
 from tests.support.sample_deliveries import LEASE, NOON_US, ending, new_delivery
 
 from postroom.delivery.dispatcher import Outcomes
-from postroom.delivery.rules.retry import RetryPolicy
-from postroom.delivery.rules.settlement import conclude, delivered, failed, outcome_of, put_back
+from postroom.delivery.rules.retry import RetryPolicy, conclude, delivered, failed, outcome_of, put_back
 from postroom.delivery.store.postgres import PostgresLedger
-from postroom.kernel.database.postgres import PostgresDatabase
-from postroom.kernel.database.postgres_signals import listening
-from postroom.kernel.database.signals import QuestionNotices
+from postroom.kernel.database.engine import QuestionNotices
+from postroom.kernel.database.postgres import PostgresDatabase, listening
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import (

@@ -16,7 +16,7 @@ import yaml
 from postroom.approvals.rules import parse_constraints
 from postroom.butlers.loading import check_modules
 from postroom.channels.webhook.channel import build
-from postroom.cli.json_errors import USER_HINTS
+from postroom.cli.helping import USER_HINTS
 from postroom.connectors.profile import FACES
 from postroom.delivery.afterwards.rules import CorrectionStatus, How
 from postroom.delivery.routes import read_request

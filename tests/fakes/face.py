@@ -11,8 +11,7 @@ from aiohttp import web
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import seconds
-from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, Mode
-from postroom.sandbox.ledger_file import FileShelf
+from postroom.sandbox.records import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FileShelf, Mode
 from tests.fakes.ledger import FaceLedger
 from tests.fakes.record import FaceButton, FaceMessage, PressedKey, Wrote
 

@@ -19,8 +19,8 @@ from starlette.types import ASGIApp
 
 from postroom.household.wiring import store
 from postroom.household.wiring.ports import mcp_app
+from postroom.kernel.database import engine
 from postroom.kernel.database import sqlite as sqlite_store
-from postroom.kernel.database import workers
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, operator
 from postroom.kernel.text import markdown, markdown_tokens
 from postroom.kernel.values.errors import HINTS, Code
@@ -266,7 +266,7 @@ async def test_what_runs_and_waits_in_the_household_is_for_its_owner(home: Path)
 
 
 async def test_health_says_at_once_that_the_database_takes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "BEAT_SECONDS", 0.1)
+    monkeypatch.setattr(engine, "BEAT_SECONDS", 0.1)
     async with living(home, QUICK) as house:
 
         async def troubled() -> list[dict[str, Any]] | None:

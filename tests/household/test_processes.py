@@ -22,7 +22,7 @@ import pytest_asyncio
 
 from postroom.cli.doctor.checks import Finding, look_at_workers
 from postroom.conversations.texts import ENGLISH
-from postroom.kernel.database.workers import LivingWorker, WorkerPulse, living
+from postroom.kernel.database.engine import LivingWorker, WorkerPulse, living
 from postroom.kernel.values.errors import PostroomError, TargetUnavailable
 from postroom.settings import Settings
 from postroom.settings.peer import HttpPeer

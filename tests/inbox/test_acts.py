@@ -24,7 +24,7 @@ from postroom.inbox.model import DeliveryChannel, Drop, Notification
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
-from postroom.kernel.serving.streams import LIFE_SECONDS
+from postroom.kernel.serving.json_door import LIFE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from tests.intents.office import MINT, Office, build_office, overloaded
 
 from postroom.butlers.model import NewSession, SessionEvent, SessionOutcome
 from postroom.butlers.store import StoredSessions
-from postroom.intents.model import IntentEventType, IntentStatus, WaitingReason
-from postroom.intents.moves import MoveContext, unchanged
+from postroom.intents.model import IntentEventType, IntentStatus, MoveContext, WaitingReason, unchanged
 from postroom.intents.runner import MAX_TRIES, followed, worked
 from postroom.intents.store import intents
 from postroom.kernel.values.errors import (

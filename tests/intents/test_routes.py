@@ -16,7 +16,7 @@ from tests.telephone import CHATGPT, GEMINI, OWNER, Telephone, settings_for, tel
 from postroom.intents.routes import stream
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.streams import StreamEvent
+from postroom.kernel.serving.json_door import StreamEvent
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings.peer import HttpPeer
 

@@ -15,8 +15,7 @@ from tests.support.intent_hosts import Host, an_intent
 from tests.support.query_plans import query_plans
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
-from postroom.intents.model import AgentIntent, IntentChange, IntentStatus
-from postroom.intents.moves import MoveContext, moved, opened
+from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, MoveContext, moved, opened
 from postroom.intents.store import StoredIntents, intent_events, intents
 from postroom.kernel.database.engine import PATIENCE_SECONDS, Database, wait_for_turn
 from postroom.kernel.database.postgres import PostgresDatabase

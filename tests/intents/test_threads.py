@@ -22,8 +22,16 @@ from tests.support.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Host, 
 from tests.support.query_plans import query_plans
 
 from postroom.intents.adapt import Acting
-from postroom.intents.model import MAX_STEPS, AgentIntent, IntentChange, IntentEventType, IntentStatus, Step, StepKind
-from postroom.intents.moves import noted
+from postroom.intents.model import (
+    MAX_STEPS,
+    AgentIntent,
+    IntentChange,
+    IntentEventType,
+    IntentStatus,
+    Step,
+    StepKind,
+    noted,
+)
 from postroom.intents.store import intents
 from postroom.intents.threads import StoredInbox
 from postroom.kernel.database.engine import Database

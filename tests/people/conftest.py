@@ -17,8 +17,7 @@ from postroom.people.model import Person
 from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.person_rules import new_contact
-from postroom.people.store.contacts import StoredMemory
-from postroom.people.store.people import StoredPeople
+from postroom.people.store.people import StoredMemory, StoredPeople
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tests.clock import START_US
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.message.inbound import Assurance
 from postroom.questions.model import AskedPerson, Attempt, Question, Said
-from postroom.questions.rules.changes import opened
+from postroom.questions.rules.plan import opened
 from postroom.questions.rules.request import check
 
 MINT = IdMint()

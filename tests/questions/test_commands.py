@@ -122,7 +122,7 @@ async def test_each_end_has_its_code(there: Living) -> None:
 
 async def _expire(there: Living, ask_id: str) -> bool:
     """As the timekeeper does when the time is over."""
-    from postroom.questions.rules import changes as moves
+    from postroom.questions.rules import plan as moves
 
     parts = there.household.asking
     assert parts is not None

@@ -32,8 +32,8 @@ from postroom.questions.model import (
 )
 from postroom.questions.model import QuestionEventType as Type
 from postroom.questions.questions import KeyReused, Questions
-from postroom.questions.rules import changes as moves
-from postroom.questions.rules.changes import NOT_CAUGHT_UP
+from postroom.questions.rules import plan as moves
+from postroom.questions.rules.plan import NOT_CAUGHT_UP
 from postroom.questions.rules.reading import Given
 from postroom.questions.rules.request import check
 from postroom.questions.store.questions import StoredQuestions

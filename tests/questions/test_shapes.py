@@ -17,7 +17,7 @@ from postroom.questions.model import (
     VerdictKind,
     decided,
 )
-from postroom.questions.rules import changes as moves
+from postroom.questions.rules import plan as moves
 from postroom.questions.shapes import answer_shape, document, next_sentence, shown
 from postroom.questions.telling import QuestionView
 

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sandbox.client import Client, letter
 
-from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.page import SandboxPage
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import ReceivedMail
+from postroom.sandbox.records import ArmedFaults, ReceivedMail
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 20
 ATTRIBUTES = {

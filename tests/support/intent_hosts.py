@@ -11,8 +11,17 @@ from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.intents.model import AgentIntent, IntentChange, IntentEventType, IntentStatus, Step, StepKind
-from postroom.intents.moves import MoveContext, noted, opened
+from postroom.intents.model import (
+    AgentIntent,
+    IntentChange,
+    IntentEventType,
+    IntentStatus,
+    MoveContext,
+    Step,
+    StepKind,
+    noted,
+    opened,
+)
 from postroom.intents.store import StoredIntents
 from postroom.intents.threads import StoredInbox
 from postroom.kernel.database.engine import Database

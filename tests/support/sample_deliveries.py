@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement
-from postroom.delivery.rules.settlement import delivered, failed, put_back
+from postroom.delivery.rules.retry import delivered, failed, put_back
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.message.delivery import AttemptVerdict, DeliveryEvent, Intent, OnUncertain, Priority, Receipt

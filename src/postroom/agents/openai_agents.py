@@ -21,7 +21,7 @@ from postroom.inbox import rules
 from postroom.inbox.model import CONTRACT, DESCRIPTION, NAME
 from postroom.inbox.rules import Answer, Request, check
 from postroom.kernel.values.errors import ValidationError
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import strict_json
 from postroom.message.wire import WISH_FIELDS
 
 

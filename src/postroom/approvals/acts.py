@@ -14,8 +14,7 @@ from pydantic import Field
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.card import rule_shape, summary
 from postroom.approvals.model import ActionStatus
-from postroom.approvals.rules import parse_rule_request, wanted_rule
-from postroom.approvals.ruling import read_reason
+from postroom.approvals.rules import parse_rule_request, read_reason, wanted_rule
 from postroom.delivery.routes import http_answer
 from postroom.kernel.guard.http import Verifier, allowing, presented_token
 from postroom.kernel.guard.tools import Rule, caller

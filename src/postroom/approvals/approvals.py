@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
 
-from postroom.approvals import rules, ruling
+from postroom.approvals import rules
+from postroom.approvals import rules as ruling
 from postroom.approvals.card import detail
 from postroom.approvals.model import (
     CONSOLE,
@@ -23,14 +24,15 @@ from postroom.approvals.model import (
 )
 from postroom.approvals.rules import (
     ApprovalPolicy,
+    Edited,
     RuleRequest,
     always_asks,
     arguments_of,
+    edited,
     previews,
     risk_of,
     standing,
 )
-from postroom.approvals.ruling import Edited, edited
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.approvals.store.steps import StandingTerms
 from postroom.delivery.model import Inserted, NewDelivery

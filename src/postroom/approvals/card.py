@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
-from postroom.approvals import ruling
+from postroom.approvals import rules
 from postroom.approvals.model import (
     Action,
     ActionStatus,
@@ -45,8 +45,7 @@ from postroom.questions.model import (
     Wording,
     is_approval,
 )
-from postroom.questions.rules.changes import opened
-from postroom.questions.rules.plan import next_at
+from postroom.questions.rules.plan import next_at, opened
 from postroom.questions.rules.request import MAX_CONTEXT_CHARACTERS, QuestionRequest
 
 _SEND: Final = Option(value=APPROVE, label="Send")
@@ -161,7 +160,7 @@ def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt
             return _refused("press Send or Don't send", "not_an_answer")
         actor, now_us, via = _actor_of(attempt), attempt.heard_at_us, attempt.channel
         if verdict.answer.value == APPROVE:
-            return ruling.approval(
+            return rules.approval(
                 action,
                 actor=actor,
                 now_us=now_us,
@@ -170,7 +169,7 @@ def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt
                 via=via,
             )
         reason = f"“{_DO_NOT_SEND.label}” on {via}"
-        return ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via)
+        return rules.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via)
 
     return ruled
 

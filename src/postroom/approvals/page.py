@@ -15,8 +15,7 @@ from starlette.responses import Response
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.card import rule_shape, summary
 from postroom.approvals.model import ActionStatus
-from postroom.approvals.rules import parse_rule_request, wanted_rule
-from postroom.approvals.ruling import read_reason
+from postroom.approvals.rules import parse_rule_request, read_reason, wanted_rule
 from postroom.console.frame import Names, NavigationGroup, Place, ShownPerson, actors
 from postroom.console.live import Decisions, ShownActions, StandingRules
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from postroom.attention.model import CELLS, Decision, DecisionKind, NoticeCounts, NoticeRow, NoticeState, Policy, Wanted
-from postroom.attention.rules import laws
+from postroom.attention.rules import decide
 from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.simulate import SimulatedRun, simulate
 from postroom.attention.state import AttentionState, Fact, NoticeAccepted, NoticeSend, PolicyChanged, Standing, decoded
@@ -261,7 +261,7 @@ class NoticeReading:
     async def _open_laws(self, person: str) -> list[str]:
         """Of what is open and recent; what looks wrong there is looked at whole."""
         state, book = await self.present(person)
-        broken = laws.present(state, book, self.book.clock.now_us())
+        broken = decide.present(state, book, self.book.clock.now_us())
         return await self.audit(person) if broken else []
 
     async def audit(self, person: str) -> list[str]:
@@ -270,9 +270,9 @@ class NoticeReading:
         loaded = await self.book.store.read(person, Wanted(everything=True))
         state, rows = state_of(person, loaded), await self.book.store.log(person)
         events, start = [event_of(one) for one in rows], AttentionState(person=person)
-        broken = laws.kept(state, self.book.policies, events, start, self.book.clock.now_us())
+        broken = decide.kept(state, self.book.policies, events, start, self.book.clock.now_us())
         whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
-        return broken + (laws.the_log_is_the_state(state, events, start) if whole else [])
+        return broken + (decide.the_log_is_the_state(state, events, start) if whole else [])
 
 
 def _first_law(counts: NoticeCounts) -> list[str]:

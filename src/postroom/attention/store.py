@@ -48,10 +48,9 @@ from postroom.attention.model import (
 )
 from postroom.delivery.store.tables import PRIORITIES, delivery_corrections, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.waiting import deferred_emails, judge_again, lock_inbox
-from postroom.kernel.database.engine import Database, Repeated, insert_for
+from postroom.kernel.database.engine import ATTENTION_CHANNEL, THIS_PROCESS, Database, Repeated, insert_for
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
-from postroom.kernel.database.signals import ATTENTION_CHANNEL, THIS_PROCESS
 from postroom.message.delivery import TERMINAL, Intent, QuarantineReason, Status
 from postroom.message.wishes import OWN_AGENTS, PRIORITY_URGENCY, AcceptedNotice, derived_id
 from postroom.people.model import inbox_of_person

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from postroom.kernel.values.errors import ErrorClass
+from postroom.kernel.values.fields import storable
 from postroom.kernel.values.ids import seconds
-from postroom.kernel.values.json import storable
 from postroom.kernel.values.principal import SessionId
 from postroom.message.wire import NotifyRequestContextInput
 

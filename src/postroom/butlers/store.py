@@ -46,7 +46,7 @@ from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.database.rows import UNREADABLE, check_legible, read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.kernel.values.errors import ErrorClass
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import strict_json
 
 _log = structlog.get_logger("postroom.store")
 

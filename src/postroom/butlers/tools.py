@@ -19,8 +19,8 @@ from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, butler, caller
 from postroom.kernel.serving.json_door import Text, answered
 from postroom.kernel.values.errors import PostroomError, error_answer, sentence
+from postroom.kernel.values.fields import unsendable
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Principal
 
 # Sessions as the tools show them.

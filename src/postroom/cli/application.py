@@ -97,11 +97,11 @@ class Group(TyperGroup):
         found = command.imported() if isinstance(command, Listed) else command
         path = f"{ctx.command_path} {name}".partition("postroom ")[2]
         if found is not None and _COMPLETING in os.environ:
-            from postroom.cli.completion import teach
+            from postroom.cli.helping import teach
 
             teach(path, found)
         elif found is not None and "--help" in rest:
-            from postroom.cli.examples import epilog_of
+            from postroom.cli.helping import epilog_of
 
             found.epilog = epilog_of(path)
         return name, found, rest
@@ -347,7 +347,7 @@ def options(
 
 def main() -> None:
     if "--json" in itertools.takewhile(lambda word: word != "--", sys.argv):
-        from postroom.cli.json_errors import run
+        from postroom.cli.helping import run
 
         sys.exit(run(app))
     try:

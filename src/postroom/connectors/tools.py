@@ -17,7 +17,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from postroom.connectors.household import Direct
+from postroom.connectors.app import Direct
 from postroom.intents.adapt import Adapter
 from postroom.intents.envelope import AssistantCall, intent_document, refuse
 from postroom.intents.routes import GatewayParts
@@ -25,8 +25,8 @@ from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import Rule, caller
 from postroom.kernel.serving.json_door import answered
 from postroom.kernel.values.errors import Code, FieldError, Refused, failure_document
+from postroom.kernel.values.fields import unsendable
 from postroom.kernel.values.ids import is_uuid
-from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import InputMode
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver

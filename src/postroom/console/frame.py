@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, person_id_of
-from postroom.message.address import HeldAddress, folded
+from postroom.message.delivery import HeldAddress, folded
 
 # -- What every answer says to the browser that shows it --
 

@@ -30,8 +30,7 @@ from postroom.conversations.store import inbound_messages, kept_of
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.engine import Database, looked_up
 from postroom.kernel.values.principal import Role
-from postroom.message.address import folded
-from postroom.message.delivery import Format, Intent
+from postroom.message.delivery import Format, Intent, folded
 from postroom.message.inbound import InboundMessage
 from postroom.people.model import Person
 from postroom.people.store.tables import person_addresses

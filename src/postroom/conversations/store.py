@@ -40,7 +40,7 @@ from postroom.conversations.model import (
 from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
-from postroom.kernel.values.json import storable
+from postroom.kernel.values.fields import storable
 from postroom.message.attachment import attachments_of_text, attachments_text
 from postroom.message.inbound import Flag, InboundMessage, InboundTrouble
 from postroom.people.store.tables import people

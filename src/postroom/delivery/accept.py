@@ -50,9 +50,8 @@ from postroom.kernel.values.errors import (
     ValidationError,
 )
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, record
-from postroom.message.address import ADDRESS_BOUNCED
 from postroom.message.channel import AUTO, Channel, Style
-from postroom.message.delivery import DeliveryFailure, Intent, OnUncertain, Status
+from postroom.message.delivery import ADDRESS_BOUNCED, DeliveryFailure, Intent, OnUncertain, Status
 from postroom.message.markup import Revision
 from postroom.message.outgoing import ASKER as APPROVALS
 from postroom.message.outgoing import Outgoing

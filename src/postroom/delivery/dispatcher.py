@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement, Snapshot
 from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.rules.policy import DeliveryPolicy
-from postroom.delivery.rules.retry import RetryPolicy
-from postroom.delivery.rules.settlement import conclude
+from postroom.delivery.rules.retry import RetryPolicy, conclude
 from postroom.delivery.seams import Ledger, Limits, Meter
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal

@@ -7,7 +7,6 @@ from typing import Final
 
 from postroom.kernel.values.errors import RETRYABLE, ErrorClass, PostroomError, error_of
 from postroom.kernel.values.ids import SECOND_US, DeadLetterId, DeliveryId, record
-from postroom.message.address import folded
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import (
     AttemptResult,
@@ -20,6 +19,7 @@ from postroom.message.delivery import (
     ProviderAnswer,
     QuarantineReason,
     Status,
+    folded,
 )
 from postroom.message.markup import Markup, Revision
 from postroom.message.outgoing import AnswerStatus, Outcome, answer_to

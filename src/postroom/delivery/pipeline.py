@@ -19,15 +19,21 @@ from postroom.delivery.rules.retry import (
     DoubtStep,
     FindAnswer,
     after_call,
+    answered,
+    asked_in_vain,
     backoff_seconds,
     can_be_asked,
+    delivered,
+    failed,
+    found,
+    given_up,
     in_doubt,
     not_ahead,
+    put_back,
     said,
     silent,
     without_doubt,
 )
-from postroom.delivery.rules.settlement import answered, asked_in_vain, delivered, failed, found, given_up, put_back
 from postroom.delivery.rules.target import prepare_aside
 from postroom.delivery.seams import Breakers, CircuitRecord, Ledger, Limits, Meter, Pace
 from postroom.kernel.running.clock import Clock, Overdue

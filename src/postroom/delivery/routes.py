@@ -26,8 +26,7 @@ from postroom.delivery.seams import AddressBook
 from postroom.kernel.guard.http import Caller, IdempotencyKey, presented_token
 from postroom.kernel.guard.tools import sender_of
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.serving.json_door import JsonRoute, Strict, Text, failures
-from postroom.kernel.serving.streams import LateRoute
+from postroom.kernel.serving.json_door import JsonRoute, LateRoute, Strict, Text, failures
 from postroom.kernel.values.errors import (
     Code,
     FieldError,
@@ -40,9 +39,9 @@ from postroom.kernel.values.errors import (
 from postroom.kernel.values.fields import known_fields, text_problem
 from postroom.kernel.values.ids import IdMint, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
-from postroom.message.address import folded
 from postroom.message.attachment import Upload
 from postroom.message.channel import AUTO, KnownChannels
+from postroom.message.delivery import folded
 from postroom.message.wire import WISH_SCHEMAS, argument_error, notify_error
 from postroom.overview.story import DeliveryReason as Explanation
 from postroom.overview.story import NothingKnown, SeveralMeant

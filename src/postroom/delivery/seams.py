@@ -11,8 +11,7 @@ from postroom.delivery.model import Claim, Inserted, Lease, NewDelivery, Refusal
 from postroom.delivery.rules.breaker import Circuit, Permit, Report
 from postroom.delivery.rules.limits import Admission, AdmissionDecision
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.address import ClosedAddress
-from postroom.message.delivery import Receipt
+from postroom.message.delivery import ClosedAddress, Receipt
 from postroom.message.outgoing import Outcome, Outgoing
 
 

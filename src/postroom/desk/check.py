@@ -15,7 +15,7 @@ from postroom.desk.desk import WindowProcess
 from postroom.desk.history import Who
 from postroom.desk.look import System, ThisSystem, palette_for, player
 from postroom.desk.model import DEFAULT_TITLE, PopupEnding, PopupOutcome, PopupSettings, Sheet, answer
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import strict_json
 
 _MESSAGE = "This is how a question looks.\n\nEnter submits, Shift+Enter starts a new line, Escape cancels."
 _HISTORY = (

@@ -18,8 +18,16 @@ from random import Random
 from typing import Any
 
 from postroom.desk import model as wire
-from postroom.desk.drafts import discard, folder_for, give_turn_back, prune, screen_is_free, take_turn
-from postroom.desk.history import ConversationLog, Who
+from postroom.desk.history import (
+    ConversationLog,
+    Who,
+    discard,
+    folder_for,
+    give_turn_back,
+    prune,
+    screen_is_free,
+    take_turn,
+)
 from postroom.desk.look import Chimes, System, ThisSystem, palette_for
 from postroom.desk.model import REPLY_LIMIT, PopupEnding, PopupOutcome, PopupQuestion, PopupSettings, Sheet
 from postroom.kernel.values.ids import IdMint, to_us

@@ -12,7 +12,7 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import IdMint
 from postroom.settings import Settings
-from postroom.settings.sole_worker import sqlite_path
+from postroom.settings.listeners import sqlite_path
 
 
 async def note_command(settings: Settings, new: NewAudit) -> None:

@@ -43,13 +43,11 @@ from postroom.kernel.guard.http import Caller, Verifier
 from postroom.kernel.guard.tools import Rule, caller, person, program
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.json_door import Strict
+from postroom.kernel.serving.json_door import End, EventStream, LateRoute, StreamEvent, Strict
 from postroom.kernel.serving.mcp import show_parameters
-from postroom.kernel.serving.streams import End, EventStream, LateRoute, StreamEvent
 from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError
-from postroom.kernel.values.fields import printable, words
+from postroom.kernel.values.fields import printable, strict_json, words
 from postroom.kernel.values.ids import parse_text, seconds, to_text
-from postroom.kernel.values.json import strict_json
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT

@@ -10,30 +10,28 @@ from postroom.butlers.wire import Route
 from postroom.intents.adapt import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of
 from postroom.intents.model import (
     APPROVAL,
+    APPROVE_WORD,
     ASK,
     MAX_ANSWER_CHARACTERS,
     ORIGIN,
+    REJECT_WORD,
     REPLY,
     AgentIntent,
     IntentChange,
     IntentEventType,
     IntentStatus,
+    MoveContext,
     Step,
     StepKind,
     WaitingReason,
     agent_of,
-    subject_of,
-)
-from postroom.intents.moves import (
-    APPROVE_WORD,
-    REJECT_WORD,
-    MoveContext,
     answer_payload,
     answered,
     butler_answer,
     decided,
     moved,
     noted,
+    subject_of,
     then,
     unchanged,
 )
@@ -61,8 +59,7 @@ from postroom.questions.model import (
 )
 from postroom.questions.questions import Questions
 from postroom.questions.rules.cards import CardMaker, request_id_of
-from postroom.questions.rules.changes import opened
-from postroom.questions.rules.plan import Channels, next_at
+from postroom.questions.rules.plan import Channels, next_at, opened
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, QuestionRequest
 from postroom.questions.store.presentations import StoredPresentations
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from postroom.intents.adapt import Acting, Directory, PersonTarget, check_may_answer
-from postroom.intents.envelope import check_envelope
-from postroom.intents.macros import compile_macro, patient_steps
+from postroom.intents.envelope import check_envelope, compile_macro, patient_steps
 from postroom.intents.model import (
     APPROVAL,
     ASK,
@@ -21,11 +20,16 @@ from postroom.intents.model import (
     AgentIntent,
     IntentChange,
     IntentStatus,
+    MoveContext,
     Step,
     StepKind,
     WaitingReason,
+    answer_payload,
+    answered,
+    opened,
+    unchanged,
+    undecided,
 )
-from postroom.intents.moves import MoveContext, answer_payload, answered, opened, unchanged, undecided
 from postroom.intents.store import StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal

@@ -35,6 +35,7 @@ from postroom.intents.bodies import (
     ThreadAnswer,
 )
 from postroom.intents.envelope import (
+    MACROS,
     completion_delivery,
     event_document,
     first_receipt,
@@ -44,17 +45,15 @@ from postroom.intents.envelope import (
     refuse,
 )
 from postroom.intents.gateway import Intake, Submission
-from postroom.intents.macros import MACROS
 from postroom.intents.model import AgentIntent, IntentStatus
 from postroom.intents.threads import Threads
 from postroom.kernel.guard.http import Caller, IdempotencyKey, ReservedId
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.json_door import Done, JsonRoute, failures
-from postroom.kernel.serving.streams import End, EventStream, StreamEvent
+from postroom.kernel.serving.json_door import Done, End, EventStream, JsonRoute, StreamEvent, failures
 from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.fields import unsendable
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.json import unsendable
 from postroom.kernel.values.principal import Agency, Principal, Role, agreed_key, checked_address
 from postroom.kernel.webhooks import StoredWebhooks, Subscription, WebhookEvent
 

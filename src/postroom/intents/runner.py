@@ -19,9 +19,13 @@ from postroom.intents.model import (
     IntentChange,
     IntentEventType,
     IntentStatus,
+    MoveContext,
     WaitingReason,
+    butler_answer,
+    moved,
+    noted,
+    unchanged,
 )
-from postroom.intents.moves import MoveContext, butler_answer, moved, noted, unchanged
 from postroom.intents.store import StoredIntents
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal

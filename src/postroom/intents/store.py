@@ -53,8 +53,8 @@ from postroom.kernel.database.engine import Database, Repeated, wait_for_turn, w
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.kernel.values.errors import Code, Refused
+from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.json import strict_json
 from postroom.kernel.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
 from postroom.questions.model import Attempt, Question, Subject, Verdict, VerdictKind
 from postroom.questions.store.steps import end_question, hold_questions

@@ -18,10 +18,17 @@ from postroom.intents.model import (
     IntentEvent,
     IntentEventType,
     IntentStatus,
+    MoveContext,
     Step,
     StepKind,
+    answer_payload,
+    answered,
+    decided,
+    moved,
+    noted,
+    said_after,
+    unchanged,
 )
-from postroom.intents.moves import MoveContext, answer_payload, answered, decided, moved, noted, said_after, unchanged
 from postroom.intents.store import (
     StoredIntents,
     intent_events,

@@ -24,11 +24,9 @@ from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.notes import unread
-from postroom.kernel.database.engine import Database
-from postroom.kernel.database.workers import LivingWorker, living
+from postroom.kernel.database.engine import Database, LivingWorker, living
 from postroom.kernel.values.ids import DeadLetterId, first_id_at, moment_of
-from postroom.message.address import ClosedAddress
-from postroom.message.delivery import TERMINAL, Priority, QuarantineReason, Status
+from postroom.message.delivery import TERMINAL, ClosedAddress, Priority, QuarantineReason, Status
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.story import StoredDeliveries, delivery_file
 from postroom.people.store.rows import StoredClosedAddresses

@@ -15,12 +15,12 @@ from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import amount, channel_word
 from postroom.delivery.reading.counts import Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.kernel.database.workers import LivingWorker
+from postroom.kernel.database.engine import LivingWorker
 from postroom.kernel.running.loop import LoopTrouble
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.zones import duration, said_moment
-from postroom.message.address import ClosedAddress
+from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
 
 _NOTHING: Final = "Nothing to do."

@@ -31,8 +31,8 @@ from postroom.butlers.model import AppointmentStatus
 from postroom.butlers.store import appointments, sessions
 from postroom.conversations.model import SETTLED
 from postroom.conversations.store import ERASED, inbound_messages
+from postroom.delivery.files.folder import has_delivery, kept_among, uploads
 from postroom.delivery.files.taking import Retention
-from postroom.delivery.files.uploads import has_delivery, kept_among, uploads
 from postroom.delivery.store.tables import (
     delivery_attempts,
     delivery_dead_letter,

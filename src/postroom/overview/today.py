@@ -19,7 +19,7 @@ from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.inbox.inbox import Notes
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.serving.streams import End, EventStream, StreamEvent
+from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
 from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, person_id_of

@@ -11,7 +11,7 @@ from postroom.delivery.afterwards.rules import CorrectionAct, How
 from postroom.delivery.model import Snapshot, outcome_of
 from postroom.delivery.reading.file import read_uuid
 from postroom.delivery.rules.breaker import CircuitState
-from postroom.delivery.rules.settlement import ASKS_FIRST
+from postroom.delivery.rules.retry import ASKS_FIRST
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError, said_so
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, parse_text
 from postroom.kernel.values.zones import duration, relative

@@ -12,7 +12,7 @@ from postroom.kernel.serving.json_door import Done, JsonRoute, Strict, Text, fai
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal, Role
-from postroom.message.address import ClosedAddress
+from postroom.message.delivery import ClosedAddress
 from postroom.people.model import (
     MAX_ADDRESSES,
     DraftAddress,

@@ -184,7 +184,7 @@ def _placed(kept: list[dict[str, Any]], named: list[dict[str, Any]], place: int)
 
 
 def _is_same(kept: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    from postroom.message.address import folded
+    from postroom.message.delivery import folded
 
     return kept["channel"] == wanted["channel"] and folded(kept["address"]) == folded(wanted["address"])
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.principal import CONTACT_PREFIX, OPERATOR, OWNER, Principal, Role
-from postroom.message.address import ClosedAddress, folded
+from postroom.message.delivery import ClosedAddress, folded
 
 MAX_NAME_CHARACTERS: Final = 255
 MAX_ADDRESSES: Final = 50

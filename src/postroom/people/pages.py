@@ -21,7 +21,7 @@ from postroom.conversations.page import SessionsToday, line_link, line_state
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of, user_address
 from postroom.kernel.values.zones import zone_names
-from postroom.message.address import ClosedAddress
+from postroom.message.delivery import ClosedAddress
 from postroom.people.model import DraftAddress, Person, PersonDraft, PersonRole, Remembered, draft_of
 from postroom.people.names.resolve import BookSearch
 from postroom.people.pairing import Pairing

@@ -10,8 +10,8 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.message.address import folded
 from postroom.message.channel import Channel
+from postroom.message.delivery import folded
 from postroom.people.model import (
     SIGN_IN,
     NewPerson,

@@ -11,7 +11,7 @@ from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, OWNER, parse_address
 from postroom.kernel.values.zones import is_zone
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.people.model import (
     MAX_ADDRESSES,
     MAX_NAME_CHARACTERS,

@@ -26,8 +26,7 @@ from postroom.people.model import (
 )
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
 from postroom.people.person_rules import EMAIL, TELEGRAM, new_contact, rewritten
-from postroom.people.store.contacts import StoredMemory
-from postroom.people.store.people import StoredPeople
+from postroom.people.store.people import StoredMemory, StoredPeople
 
 _ID: Final = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 Owner = Annotated[

@@ -15,8 +15,15 @@ from postroom.kernel.guard.http import Caller, IdempotencyKey, ReservedId, allow
 from postroom.kernel.guard.tools import Rule
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
-from postroom.kernel.serving.json_door import Failure, JsonRoute, failures
-from postroom.kernel.serving.streams import End, EventStream, StreamEvent, while_connected
+from postroom.kernel.serving.json_door import (
+    End,
+    EventStream,
+    Failure,
+    JsonRoute,
+    StreamEvent,
+    failures,
+    while_connected,
+)
 from postroom.kernel.values.errors import Code, FieldError, Refused, StoreUnavailable, ValidationError, failure_document
 from postroom.kernel.values.principal import MAX_KEY_CHARACTERS, Principal
 from postroom.questions.model import QuestionStatus, Verdict, VerdictKind

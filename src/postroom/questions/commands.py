@@ -15,8 +15,7 @@ import typer
 from postroom.kernel.running.terminal import Home, Json, complain, no_owner_token, say, say_json, seconds_of
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import SettingsError
-from postroom.kernel.values.fields import did_you_mean
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import did_you_mean, strict_json
 from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.model import QuestionStatus
 from postroom.settings.glance import SettingsGlance, glance_from_process

@@ -34,9 +34,21 @@ from postroom.questions.model import (
     Wording,
 )
 from postroom.questions.presenter import Planning
-from postroom.questions.rules.changes import cancelled, opened, postponed, reminded, revised, superseded, taken
 from postroom.questions.rules.judge import AnswerPolicy, judge, refused
-from postroom.questions.rules.plan import Plan, QuestionStep, due, next_at, refuse_unknown_channels
+from postroom.questions.rules.plan import (
+    Plan,
+    QuestionStep,
+    cancelled,
+    due,
+    next_at,
+    opened,
+    postponed,
+    refuse_unknown_channels,
+    reminded,
+    revised,
+    superseded,
+    taken,
+)
 from postroom.questions.rules.reading import Given
 from postroom.questions.rules.request import QuestionRequest, check_revision
 from postroom.questions.store.questions import Decide, StoredQuestions

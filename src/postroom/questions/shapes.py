@@ -10,9 +10,8 @@ from fastapi.responses import JSONResponse
 from mcp_types import CallToolResult, TextContent
 
 from postroom.kernel.values.errors import PostroomError, Refused, ValidationError, error_answer, failure_document
-from postroom.kernel.values.fields import Fields
+from postroom.kernel.values.fields import Fields, strict_json
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.json import strict_json
 from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
 from postroom.message.attachment import file_shape
 from postroom.message.wire import argument_error

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from postroom.sandbox import faults as fault_rules
 from postroom.sandbox import person as inbound
-from postroom.sandbox.faults import ArmedFaults
+from postroom.sandbox import records as fault_rules
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
 from postroom.sandbox.records import (
+    ArmedFaults,
     answer,
     asked_window,
     callback_listing,

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from postroom.sandbox.ledger_file import FILE_TABLES, FileShelf, LedgerFile
 from postroom.sandbox.records import (
+    FILE_TABLES,
     ArrivedFile,
+    FileShelf,
+    LedgerFile,
     ReceivedMail,
     StoredMail,
     files_of_text,

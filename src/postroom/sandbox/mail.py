@@ -16,9 +16,17 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import seconds
-from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode, smtp_code
 from postroom.sandbox.ledger import EmailLedger
-from postroom.sandbox.records import ArrivedFile, ReceivedMail
+from postroom.sandbox.records import (
+    HANG_LIMIT_SECONDS,
+    ArmedFaults,
+    ArrivedFile,
+    Fault,
+    FaultChannel,
+    Mode,
+    ReceivedMail,
+    smtp_code,
+)
 
 # Whatever arrives can be read: a header or a body that is not what it claims to be is shown with replacement
 # characters, never refused, because the raw bytes are kept beside it.

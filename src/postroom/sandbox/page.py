@@ -16,10 +16,9 @@ from aiohttp import web
 
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_datetime
-from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import SHOWN_TYPES, StoredMail, TelegramMessage, given_file, with_room
+from postroom.sandbox.records import SHOWN_TYPES, ArmedFaults, StoredMail, TelegramMessage, given_file, with_room
 from postroom.sandbox.telegram_objects import canonical_chat, keys, linked, looks, web_only
 
 if TYPE_CHECKING:

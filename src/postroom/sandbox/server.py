@@ -21,13 +21,12 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ValidationError, error_object
 from postroom.kernel.values.fields import web_address
 from postroom.sandbox.control import Control
-from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.imap import ImapServer
 from postroom.sandbox.ledger import SandboxLedger
 from postroom.sandbox.mail import Mailroom, SmtpServer
 from postroom.sandbox.page import SandboxPage
 from postroom.sandbox.person import SandboxPerson
-from postroom.sandbox.records import SANDBOX_TOKEN, answer
+from postroom.sandbox.records import SANDBOX_TOKEN, ArmedFaults, answer
 from postroom.sandbox.telegram import BotApi
 
 __all__ = [

@@ -16,9 +16,20 @@ from aiohttp import web
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
-from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode
-from postroom.sandbox.ledger_file import FileShelf
-from postroom.sandbox.records import ArrivedFile, SandboxFile, TelegramMessage, bot_name, picture_type, shown
+from postroom.sandbox.records import (
+    HANG_LIMIT_SECONDS,
+    ArmedFaults,
+    ArrivedFile,
+    Fault,
+    FaultChannel,
+    FileShelf,
+    Mode,
+    SandboxFile,
+    TelegramMessage,
+    bot_name,
+    picture_type,
+    shown,
+)
 from postroom.sandbox.telegram_ledger import TelegramLedger
 from postroom.sandbox.telegram_objects import (
     FILE_ID,

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from postroom.kernel.values.ids import seconds
-from postroom.sandbox.ledger_file import LedgerFile
 from postroom.sandbox.records import (
     Callback,
     Edit,
+    LedgerFile,
     Reaction,
     SandboxFile,
     TelegramMessage,

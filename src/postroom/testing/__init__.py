@@ -27,12 +27,12 @@ from postroom.testing.servers.http import (
     Reply,
     TakenRequest,
     Trouble,
+    WebSocketProvider,
     closed_port,
     raw_reply,
     reply,
 )
 from postroom.testing.servers.mail import MailScript, MailServer, TakenMail
-from postroom.testing.servers.websocket import WebSocketProvider
 from postroom.testing.words import HttpWords, OwnWords, SmtpWords
 
 __all__ = [

@@ -17,8 +17,7 @@ from tests.clock import START_US
 from tests.opened_database import ledger_of, opened_database, opened_file
 
 from postroom.approvals.model import Action, ActionStatus, ApprovalEventType, Parking, Ruling, StandingRule, content_of
-from postroom.approvals.rules import arguments_of, parse_constraints, standing
-from postroom.approvals.ruling import approval, expiration, rejection
+from postroom.approvals.rules import approval, arguments_of, expiration, parse_constraints, rejection, standing
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
 from postroom.delivery.model import Inserted, NewDelivery

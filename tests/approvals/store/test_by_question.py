@@ -11,10 +11,10 @@ from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.clock import START_US
 from tests.questions.sample_questions import new_attempt
 
-from postroom.approvals import ruling
+from postroom.approvals import rules
 from postroom.approvals.card import approval_question, outside_console, ruling_by
 from postroom.approvals.model import Action, ActionStatus, DecisionTried, Parking, Ruling
-from postroom.approvals.ruling import expiration
+from postroom.approvals.rules import expiration
 from postroom.approvals.store.approvals import ApprovalRide, StoredApprovals
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
@@ -73,7 +73,7 @@ class Desk:
 
     async def reject(self, action: Action) -> Ruling:
         def judged(found: Action) -> Ruling:
-            return ruling.rejection(found, actor="operator", now_us=NOW, reason="no")
+            return rules.rejection(found, actor="operator", now_us=NOW, reason="no")
 
         found = await self.record.decide(action.id, judged)
         assert found is not None
@@ -84,8 +84,8 @@ class Desk:
 
         def judged(found: Action) -> Ruling:
             if value == DENY:
-                return ruling.rejection(found, actor=actor, now_us=now_us, reason="no", via=via)
-            return ruling.approval(found, actor=actor, now_us=now_us, seen_hash=None, content=found.content, via=via)
+                return rules.rejection(found, actor=actor, now_us=now_us, reason="no", via=via)
+            return rules.approval(found, actor=actor, now_us=now_us, seen_hash=None, content=found.content, via=via)
 
         tried = DecisionTried(actor=actor, via=via, value=value, at_us=now_us)
         found = await self.record.decide(action.id, judged, tried)

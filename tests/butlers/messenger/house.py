@@ -29,8 +29,7 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.kernel.values.principal import OPERATOR, TOKEN_META, Principal, Role
 from postroom.message.delivery import TERMINAL, Status
-from postroom.sandbox.faults import parse
-from postroom.sandbox.records import Reaction, ReceivedMail, TelegramMessage
+from postroom.sandbox.records import Reaction, ReceivedMail, TelegramMessage, parse
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
 

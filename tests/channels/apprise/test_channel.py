@@ -17,10 +17,10 @@ from apprise.plugins.base import NotifyBase
 from tests.contract.bot_api import BotApi, Trouble, raw_reply
 from tests.contract.mail_server import MailServer, Script
 
+from postroom.channels.apprise import building as gate_module
 from postroom.channels.apprise import channel as channel_module
-from postroom.channels.apprise import gate as gate_module
 from postroom.channels.apprise.channel import AppriseService
-from postroom.kernel.http.public_address import is_public
+from postroom.kernel.http.call import is_public
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     OutcomeUncertain,

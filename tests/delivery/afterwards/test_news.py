@@ -11,7 +11,7 @@ from tests.support.sample_deliveries import LEASE, NOON_US, new_delivery
 
 from postroom.delivery.afterwards.news import LONGEST, StoredNews, keep_news, news_handler
 from postroom.delivery.model import NewDelivery
-from postroom.delivery.rules.settlement import delivered
+from postroom.delivery.rules.retry import delivered
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId, to_text
 from postroom.message.delivery import Receipt

@@ -11,7 +11,7 @@ from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, ne
 
 from postroom.delivery.afterwards.store import StoredSent
 from postroom.delivery.model import Sent
-from postroom.delivery.rules.settlement import delivered
+from postroom.delivery.rules.retry import delivered
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryEvent, Receipt

@@ -11,7 +11,7 @@ from tests.opened_database import ledger_of
 from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
 from postroom.approvals.model import ActionStatus, Parking
-from postroom.approvals.ruling import approval, expiration
+from postroom.approvals.rules import approval, expiration
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.approvals.store.steps import ParkedDeliveries, StandingTerms
 from postroom.delivery.afterwards.rules import CorrectionAct, CorrectionStanding, How, KeptCorrection

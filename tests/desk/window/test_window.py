@@ -12,7 +12,7 @@ from tests.desk.caller import Caller, text_of
 from tests.desk.conftest import ARTEFACTS
 from tests.desk.screen import Screen
 
-from postroom.desk import drafts
+from postroom.desk import history
 from postroom.desk.model import FormField, PopupOutcome, Sheet
 from postroom.desk.window.window import CLOSE, HANG_UP, HINT, Area, Sitting, centred, due_at, monitor_for, notice
 
@@ -105,7 +105,7 @@ class Room:
         self.commands: SimpleQueue[str] = SimpleQueue()
         self.draft = folder / "drafts" / "2.json"
         self.turn = folder / "turn"
-        drafts.take_turn(self.turn, "me")
+        history.take_turn(self.turn, "me")
         self.sitting = Sitting(
             Sheet(
                 **{"message": "Hi", "title": "T", "grace_seconds": 10.0}
@@ -126,7 +126,7 @@ def test_what_is_heard_of_the_keys_after_the_end_is_no_draft(tmp_path: Path) -> 
     room = Room(tmp_path)
     room.sitting.submit("sent")
     room.sitting.typed("sent")
-    assert drafts.waiting(room.draft.parent) == []
+    assert history.waiting(room.draft.parent) == []
 
 
 @pytest.mark.requirement("popup:timeout")
@@ -150,7 +150,7 @@ def test_typing_holds_the_timeout_off_until_ten_seconds_after_the_last_key(tmp_p
     assert room.sitting.pulse() is None
     room.now += 0.1
     assert room.sitting.pulse() is PopupOutcome.TIMEOUT
-    assert drafts.waiting(room.draft.parent)[0].text == "one more"
+    assert history.waiting(room.draft.parent)[0].text == "one more"
 
 
 def test_early_typing_does_not_make_it_wait_longer(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_every_change_is_on_disk_at_once(tmp_path: Path) -> None:
     room = Room(tmp_path)
     for text in ("a", "ab", "ab "):
         room.sitting.typed(text)
-        assert drafts.waiting(room.draft.parent)[0].text == text
+        assert history.waiting(room.draft.parent)[0].text == text
 
 
 def test_a_secret_is_never_on_disk(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_the_servers_word_and_the_servers_end(tmp_path: Path, waits: bool, comma
 def test_it_leaves_when_another_popup_takes_the_turn(tmp_path: Path) -> None:
     room = Room(tmp_path)
     assert room.sitting.pulse() is None
-    drafts.take_turn(room.turn, "someone else")
+    history.take_turn(room.turn, "someone else")
     room.now += 0.3
     assert room.sitting.pulse() is PopupOutcome.REPLACED
 
@@ -220,7 +220,7 @@ def test_it_gives_a_sign_of_life_every_second(tmp_path: Path) -> None:
 
 def test_older_drafts_are_offered_one_after_the_other(tmp_path: Path) -> None:
     for name in ("1", "0"):
-        drafts.save(tmp_path / "drafts" / f"{name}.json", f"draft {name} " + "long " * 20)
+        history.save(tmp_path / "drafts" / f"{name}.json", f"draft {name} " + "long " * 20)
     sitting = Room(tmp_path).sitting
     assert sitting.offer_label() == "Unsent: “draft 1 long long long long long long l…” (+1)"
     sitting.take_offer()
@@ -228,12 +228,12 @@ def test_older_drafts_are_offered_one_after_the_other(tmp_path: Path) -> None:
     sitting.take_offer()
     assert sitting.offer() is None
     assert sitting.offer_label() == ""
-    assert not drafts.waiting(tmp_path / "drafts")
+    assert not history.waiting(tmp_path / "drafts")
 
 
 @pytest.mark.parametrize("sheet", [{"secret": True}, {"wait_for_response": False}])
 def test_drafts_are_offered_only_where_they_can_be_used(tmp_path: Path, sheet: dict[str, Any]) -> None:
-    drafts.save(tmp_path / "drafts" / "1.json", "draft")
+    history.save(tmp_path / "drafts" / "1.json", "draft")
     assert Room(tmp_path, **sheet).sitting.offer() is None
 
 
@@ -284,6 +284,6 @@ def test_a_form_is_handed_over_however_it_ends(tmp_path: Path) -> None:
 def test_the_screen_is_free_after_the_end_and_not_before(tmp_path: Path) -> None:
     room = Room(tmp_path)
     room.sitting.pulse()
-    assert not drafts.screen_is_free(room.turn)
+    assert not history.screen_is_free(room.turn)
     room.sitting.end(PopupOutcome.CANCELLED)
-    assert drafts.screen_is_free(room.turn)
+    assert history.screen_is_free(room.turn)

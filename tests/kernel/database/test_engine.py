@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from threading import Event
 
 import pytest
 from sqlalchemy import Connection, text
+from tests.kernel.database.test_postgres_signals import Ear
 from tests.patience import PATIENCE_SECONDS
+from tests.questions.sample_questions import new_question
+from tests.support.counted import CountedLoops
 
-from postroom.kernel.database.engine import Repeated
+from postroom.kernel.database.engine import Coalescer, QuestionNotices, Repeated
+from postroom.kernel.database.postgres import PostgresDatabase, listening
 from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.running.process import Seal
+from postroom.kernel.values.errors import StoreUnavailable
+from postroom.questions.store import steps
+from postroom.questions.store.questions import StoredQuestions
 
 
 @pytest.fixture
@@ -95,3 +103,126 @@ async def test_of_a_file_that_cannot_be_opened_no_version_is_told(tmp_path: Path
         assert database.version() is None
     finally:
         await database.close()
+
+
+async def test_another_process_hears_of_a_question_by_its_id(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, ear, notices = PostgresDatabase(postgres_url), Ear(), QuestionNotices()
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+    notices.follow(heard.put_nowait)
+    await database.migrate()
+    store = StoredQuestions(database, Seal(bytes(32)))
+    async with (
+        listening(database, notices, ear.on_pending, ear.on_settled, CountedLoops()),
+        asyncio.timeout(PATIENCE_SECONDS),
+    ):
+        assert await heard.get() is None  # some may have been missed before
+        assert notices.are_heard
+        await store.ask(new_question())
+
+        monkeypatch.setattr(steps, "THIS_PROCESS", "another")
+        theirs = await store.ask(new_question(question="And theirs?"))
+
+        assert await heard.get() == theirs.question.id
+    assert not notices.are_heard
+    await database.close()
+
+
+def test_a_lost_connection_means_that_everything_has_to_be_looked_at() -> None:
+    notices, heard = QuestionNotices(), list[str | None]()
+    notices.follow(heard.append)
+
+    notices.connected()
+    notices.lost()
+
+    assert heard == [None, None]
+    assert not notices.are_heard
+
+
+class Tens:
+    """Answers each number with ten times as much; a negative one fails whoever is flushed with it."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.away = False
+
+    async def flush(self, numbers: Sequence[int]) -> Sequence[int]:
+        self.batches.append(list(numbers))
+        await self.open.wait()
+        if self.away:
+            raise StoreUnavailable("away")
+        if min(numbers) < 0:
+            raise ValueError("negative")
+        return [10 * number for number in numbers]
+
+
+async def test_a_lone_caller_waits_for_nobody() -> None:
+    tens = Tens()
+
+    assert await Coalescer(tens.flush).submit(4) == 40
+    assert tens.batches == [[4]]
+
+
+async def test_a_crowd_shares_round_trips_in_the_order_it_came() -> None:
+    tens = Tens()
+    coalescer = Coalescer(tens.flush, most=3)
+    tens.open.clear()
+    waiting = [asyncio.create_task(coalescer.submit(number)) for number in range(8)]
+    await asyncio.sleep(0)
+
+    tens.open.set()
+
+    assert await asyncio.gather(*waiting) == [10 * number for number in range(8)]
+    assert [number for batch in tens.batches for number in batch] == list(range(8))
+    assert max(map(len, tens.batches)) == 3
+    assert len(tens.batches) <= 4
+
+
+async def test_one_bad_item_fails_alone() -> None:
+    tens = Tens()
+    coalescer = Coalescer(tens.flush)
+
+    results = await asyncio.gather(*(coalescer.submit(number) for number in (1, -1, 2)), return_exceptions=True)
+
+    assert [results[0], results[2]] == [10, 20]
+    assert isinstance(results[1], ValueError)
+
+
+async def test_when_the_store_is_away_everyone_learns_it_at_once() -> None:
+    tens = Tens()
+    tens.away = True
+    coalescer = Coalescer(tens.flush)
+
+    results = await asyncio.gather(*(coalescer.submit(number) for number in range(5)), return_exceptions=True)
+
+    assert all(isinstance(result, StoreUnavailable) for result in results)
+    assert len(tens.batches) == 1
+
+
+async def test_a_caller_who_leaves_takes_nobody_along() -> None:
+    tens = Tens()
+    coalescer = Coalescer(tens.flush)
+    tens.open.clear()
+    leaving, staying = (asyncio.create_task(coalescer.submit(number)) for number in (1, 2))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    tens.open.set()
+
+    assert await staying == 20
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    assert await coalescer.submit(3) == 30
+
+
+async def test_by_halves_some_go_on_while_the_others_are_written() -> None:
+    tens = Tens()
+    coalescer = Coalescer(tens.flush, by_halves=True)
+
+    results = await asyncio.gather(*(coalescer.submit(number) for number in range(200)))
+
+    assert results == [10 * number for number in range(200)]
+    assert [number for batch in tens.batches for number in batch] == list(range(200))
+    assert [len(batch) for batch in tens.batches] == [100, 64, 36]

@@ -21,9 +21,8 @@ from tests.support.sample_deliveries import LEASE, LEASE_US, NOON_US, SECOND, en
 from postroom.delivery.reading.file import DeliveryQuery
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.intents.store import intent_events
-from postroom.kernel.database.postgres import PostgresDatabase
-from postroom.kernel.database.postgres_signals import listening, polling
-from postroom.kernel.database.signals import QuestionNotices
+from postroom.kernel.database.engine import QuestionNotices
+from postroom.kernel.database.postgres import PostgresDatabase, listening, polling
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryEvent, Status
 from postroom.overview.story import search

@@ -21,9 +21,8 @@ from postroom.attention.model import Policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
 from postroom.delivery.store.postgres import PostgresLedger
-from postroom.kernel.database.postgres import PostgresDatabase
-from postroom.kernel.database.postgres_signals import listening
-from postroom.kernel.database.signals import QuestionNotices
+from postroom.kernel.database.engine import QuestionNotices
+from postroom.kernel.database.postgres import PostgresDatabase, listening
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import DeliveryId

@@ -6,7 +6,8 @@ import asyncio
 import json
 import os
 import resource
-from collections.abc import Awaitable, Callable, Iterator
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from io import BytesIO
@@ -16,6 +17,8 @@ from typing import Any
 import aiohttp
 import pytest
 import python_multipart
+from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract.bot_api import BotApi, Trouble, accepted, reply
@@ -25,13 +28,17 @@ from tests.contract.pieces import Piecemeal
 
 from postroom.channels.email.building import OutgoingMail
 from postroom.channels.email.channel import Server, SmtpVisit
+from postroom.kernel.http import call as public_address
 from postroom.kernel.http.call import (
     MOST_BYTES,
     FormFile,
     HttpCall,
     MultipartForm,
     form_of,
+    is_plainly_private,
+    is_public,
     out_of_descriptors,
+    public_only,
     whole_answer,
 )
 from postroom.kernel.values.errors import DeliveryTimeout, OutcomeUncertain, OutOfDescriptors, TargetUnavailable
@@ -295,3 +302,124 @@ async def test_the_pieces_are_put_together(piece_bytes: int, chunked: bool) -> N
 async def test_an_answer_past_the_limit_is_cut() -> None:
     async with Piecemeal("x" * (2 * MOST_BYTES), piece_bytes=2**20) as server:
         assert MOST_BYTES <= len(await ask(server)) < 2 * MOST_BYTES
+
+
+OPEN = ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "2001:4860:4860::8888", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+CLOSED = {
+    "loopback": ["127.0.0.1", "127.255.255.254", "::1"],
+    "unspecified": ["0.0.0.0", "0.1.2.3", "::"],
+    "private": ["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1", "fc00::1", "fdff::1", "fec0::1"],
+    "link-local": ["169.254.0.1", "fe80::1", "fe80::1%eth0"],
+    "metadata": ["169.254.169.254", "fd00:ec2::254", "168.63.129.16", "100.100.100.200", "192.0.0.192"],
+    "shared": ["100.64.0.1", "100.127.255.255"],
+    "multicast": ["224.0.0.1", "239.255.255.250", "ff02::1", "ff0e::1"],
+    "broadcast and reserved": ["255.255.255.255", "240.0.0.1"],
+    "for documents and measurements": ["192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1", "2001:db8::1"],
+    "mapped": ["::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:169.254.169.254"],
+    "compatible": ["::127.0.0.1", "::10.0.0.1"],
+    "NAT64": ["64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::808:808"],
+    "tunnels": ["2002:7f00:1::", "2002:808:808::", "2001:0:808:808::"],
+    "no address": ["", "example.org", "127.1", "0x7f000001"],
+}
+
+
+@pytest.mark.requirement("house:private-addresses")
+@pytest.mark.parametrize("text", OPEN)
+def test_an_address_of_the_open_internet_is_public(text: str) -> None:
+    assert is_public(text)
+
+
+@pytest.mark.requirement("house:private-addresses")
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in CLOSED.items() for text in texts])
+def test_every_other_address_is_not(kind: str, text: str) -> None:
+    assert not is_public(text)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "[::1]", "169.254.169.254"])
+def test_what_is_written_as_a_private_place_is_known_without_asking(host: str) -> None:
+    assert is_plainly_private(host)
+
+
+@pytest.mark.parametrize("host", ["example.org", "8.8.8.8", "localhost.example.org", "127.1"])
+def test_any_other_host_is_judged_when_it_is_connected_to(host: str) -> None:
+    assert not is_plainly_private(host)
+
+
+class Names(AbstractResolver):
+    """Leads to the next of its answers each time it is asked; the last one repeats."""
+
+    def __init__(self, *answers: Sequence[str]) -> None:
+        self.answers = list(answers)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        given = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return [
+            ResolveResult(hostname=host, host=one, port=port, family=socket.AF_INET, proto=0, flags=0) for one in given
+        ]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.requirement("house:private-addresses")
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("127.0.0.1", "leads to a private address, which needs allow_private = true"),
+        ("[::ffff:127.0.0.1]", "leads to a private address"),
+        ("0x7f000001", "leads to a private address"),
+        ("hook.example", "leads to a private address"),
+        ("127.1", "could not be reached"),  # the library takes it for no host at all
+        ("2130706433", "could not be reached"),
+    ],
+)
+async def test_however_it_is_written_a_private_address_is_not_connected_to(host: str, said: str) -> None:
+    async with BotApi() as server:
+        call = HttpCall("The service", connector=lambda: public_only(Names(["127.0.0.1"])))
+        with pytest.raises(TargetUnavailable, match=f"^The service {said}"):
+            await call.post(f"http://{host}:{server.port}/", {}, 5.0)
+        await call.close()
+
+    assert server.connections == 0
+
+
+@pytest.mark.requirement("house:private-addresses")
+async def test_a_name_that_leads_elsewhere_later_is_judged_again(
+    free_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """127.0.0.2 is the open internet here; the name then leads to 127.0.0.1, where the same server answers."""
+    monkeypatch.setattr(public_address, "is_public", lambda text: text == "127.0.0.2" or is_public(text))
+    heard: list[str] = []
+
+    async def hook(request: web.Request) -> web.Response:
+        heard.append(request.transport.get_extra_info("sockname")[0] if request.transport else "")
+        return web.Response(headers={"Connection": "close"})
+
+    application = web.Application()
+    application.router.add_post("/", hook)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "0.0.0.0", free_port).start()
+    connector = public_only(Names(["127.0.0.2"], ["127.0.0.1"]))
+    call = HttpCall("The service", connector=lambda: connector)
+    try:
+        assert (await call.post(f"http://hook.example:{free_port}/", {}, 5.0)).status == 200
+        connector.clear_dns_cache()
+        with pytest.raises(TargetUnavailable, match="private address"):
+            await call.post(f"http://hook.example:{free_port}/", {}, 5.0)
+    finally:
+        await call.close()
+        await runner.cleanup()
+
+    assert heard == ["127.0.0.2"]
+
+
+async def test_a_call_that_was_closed_connects_again_with_a_connector_of_its_own() -> None:
+    async with BotApi() as server:
+        call = HttpCall("The service", connector=lambda: public_only(Names(["127.0.0.1"])))
+        for _ in range(2):
+            with pytest.raises(TargetUnavailable):
+                await call.post(f"http://hook.example:{server.port}/", {}, 5.0)
+            await call.close()

@@ -11,7 +11,7 @@ import pytest
 from tests.architecture.tree import ROOT, shown
 from tests.docs.commands import parse_postroom
 
-from postroom.cli.json_errors import USER_HINTS
+from postroom.cli.helping import USER_HINTS
 from postroom.kernel.running.terminal import failure
 from postroom.kernel.values.errors import (
     HINTS,

@@ -8,7 +8,7 @@ import pytest
 
 from postroom.kernel.values.ids import DeliveryId
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
-from postroom.message.address import ClosedAddress, Closing
+from postroom.message.delivery import ClosedAddress, Closing
 from postroom.people.model import Person, PersonAddress, PersonRole
 from postroom.people.signing_in.rules import ConsoleSession, admitted, may_stay, where_to_write
 

@@ -12,8 +12,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as OWNER
 from postroom.people.names.normalise import keys_of
 from postroom.people.person_rules import new_contact
-from postroom.people.store.contacts import StoredContactSearch
-from postroom.people.store.people import StoredPeople
+from postroom.people.store.people import StoredContactSearch, StoredPeople
 
 PEOPLE = [
     new_contact(name="Łukasz Żak", aliases=["Luke"], telegram_chat_id="4711"),

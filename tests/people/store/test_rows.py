@@ -10,7 +10,7 @@ from tests.opened_database import KINDS, opened_database
 
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as OWNER
-from postroom.message.address import HeldAddress
+from postroom.message.delivery import HeldAddress
 from postroom.people.names.normalise import keys_of
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople

@@ -28,7 +28,7 @@ from postroom.questions.model import (
     VerdictKind,
     decided,
 )
-from postroom.questions.rules import changes as moves
+from postroom.questions.rules import plan as moves
 from postroom.questions.rules.judge import AnswerPolicy, judge, may_answer
 
 NOW = START_US + seconds(1)

@@ -12,7 +12,7 @@ from tests.clock import START_US
 from tests.questions.sample_questions import HOUR_US, new_question
 
 from postroom.kernel.values.ids import seconds
-from postroom.questions.rules import changes
+from postroom.questions.rules import plan as changes
 from postroom.questions.rules.plan import CATCH_UP_SECONDS, OUTAGE_SECONDS, Plan, QuestionStep, due, next_at
 
 END = START_US + HOUR_US

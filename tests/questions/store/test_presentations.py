@@ -38,7 +38,7 @@ from postroom.questions.model import (
 )
 from postroom.questions.model import PresentationMove as Move
 from postroom.questions.model import PresentationStatus as Status
-from postroom.questions.rules import changes
+from postroom.questions.rules import plan
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -105,7 +105,7 @@ async def test_those_who_are_added_later_are_to_be_planned_too(
 ) -> None:
     question = (await store.ask(new_question(escalate_to="cleo", escalate_after_seconds=60))).question
     await planned(cards, question)
-    await store.change(question.id, partial(changes.escalated, now_us=NOW))
+    await store.change(question.id, partial(plan.escalated, now_us=NOW))
 
     assert [one.id for one in await cards.to_plan(10)] == [question.id]
     assert await cards.unplanned(question.id) == {"cleo"}
@@ -251,7 +251,7 @@ async def test_a_new_wording_is_to_be_shown_on_the_card_and_its_ticks_are_gone(
     assert (await cards.of(question.id))[0].toggles == ("ship",)
 
     wording = replace(question.wording, question="Ship what?")
-    await store.change(question.id, partial(changes.revised, wording=wording, now_us=NOW))
+    await store.change(question.id, partial(plan.revised, wording=wording, now_us=NOW))
 
     (claim,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
     assert (claim.presentation.revision, claim.question.revision, claim.presentation.toggles) == (1, 2, ())
@@ -266,7 +266,7 @@ async def test_a_card_that_comes_up_with_the_old_wording_is_due_again(
 ) -> None:
     claim = await one_to_show(cards, question)
     wording = replace(question.wording, question="Ship what?")
-    await store.change(question.id, partial(changes.revised, wording=wording, now_us=NOW))
+    await store.change(question.id, partial(plan.revised, wording=wording, now_us=NOW))
 
     await cards.presented(claim, SHOWN, NOW)
 

@@ -47,7 +47,7 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.model import QuestionEventType as Type
-from postroom.questions.rules import changes as moves
+from postroom.questions.rules import plan as moves
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions, erase_asked, erase_old, old_questions

@@ -44,7 +44,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
-from postroom.questions.rules import changes
+from postroom.questions.rules import plan as changes
 from postroom.questions.rules.judge import judge
 from postroom.questions.rules.plan import due
 from postroom.questions.store.presentations import StoredPresentations

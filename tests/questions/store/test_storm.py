@@ -36,7 +36,7 @@ from postroom.questions.model import (
     Verdict,
     VerdictKind,
 )
-from postroom.questions.rules import changes
+from postroom.questions.rules import plan
 from postroom.questions.rules.judge import judge
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -98,9 +98,9 @@ async def test_in_a_storm_every_question_ends_once_and_every_card_is_closed(
         places = [PlannedPresentation(person_id="anna", channel=channel, address="a") for channel in CHANNELS[:2]]
         await first.cards.plan(question.id, ["anna", "ben"], places, NOW)
         jobs += [dice.choice(processes).store.hear(tried(question, dice), at_hearing) for _ in range(ATTEMPTS)]
-        jobs.append(first.store.change(question.id, partial(changes.cancelled, reason=None, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(plan.cancelled, reason=None, now_us=NOW)))
         wording = replace(question.wording, question="Now?")
-        jobs.append(first.store.change(question.id, partial(changes.revised, wording=wording, now_us=NOW)))
+        jobs.append(first.store.change(question.id, partial(plan.revised, wording=wording, now_us=NOW)))
     showing = [one.show() for one in processes for _ in range(4)]
     closing = [one.close() for one in processes for _ in range(4)]
     dice.shuffle(jobs)

@@ -41,14 +41,12 @@ from postroom.delivery.store.rows import INITIALLY, INSERT_COLUMNS, SNAPSHOT_COL
 from postroom.delivery.store.tables import delivery_requests, read_format
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
-from postroom.kernel.database.engine import insert_for
+from postroom.kernel.database.engine import PENDING_CHANNEL, insert_for
 from postroom.kernel.database.rows import read, values
-from postroom.kernel.database.signals import PENDING_CHANNEL
 from postroom.kernel.values.errors import ErrorClass, OverloadRejected
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.address import folded
 from postroom.message.attachment import attachments_of_text
-from postroom.message.delivery import DeliveryEvent, Status, after
+from postroom.message.delivery import DeliveryEvent, Status, after, folded
 from postroom.message.markup import markup_of_text, revision_of_text
 from postroom.questions.model import QuestionMove, ended
 from postroom.questions.store.steps import end_question, hold_questions

@@ -35,8 +35,7 @@ from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, anyone, approver, butler, caller
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import FieldError, InternalError, ValidationError, error_sentence
-from postroom.kernel.values.fields import unknown_argument
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import strict_json, unknown_argument
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from postroom.channels.apprise.building import ApprisePart, address, build
-from postroom.channels.apprise.gate import Departure
+from postroom.channels.apprise.building import ApprisePart, Departure, address, build
 from postroom.channels.capabilities import APPRISE
 from postroom.channels.carried_files import check_files
-from postroom.kernel.http.public_address import private_refusal
+from postroom.kernel.http.call import private_refusal
 from postroom.kernel.values.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.message.channel import Capabilities
 from postroom.message.delivery import Message, Receipt

@@ -11,9 +11,8 @@ from typing import Any, Final
 import apprise
 from apprise.plugins import url_to_dict
 
-from postroom.channels.apprise.building import ApprisePart, ServiceLimits, form_problem, service_problem
-from postroom.channels.apprise.gate import Departure
-from postroom.kernel.http.public_address import is_plainly_private
+from postroom.channels.apprise.building import ApprisePart, Departure, ServiceLimits, form_problem, service_problem
+from postroom.kernel.http.call import is_plainly_private
 
 # They write whole URLs, which hold the tokens of many services.
 _TALKERS: Final = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")

@@ -40,9 +40,8 @@ from postroom.kernel.values.errors import (
     ValidationError,
 )
 from postroom.kernel.values.ids import is_uuid, moment_of
-from postroom.message.address import folded
 from postroom.message.attachment import FileContents
-from postroom.message.delivery import Message, Receipt
+from postroom.message.delivery import Message, Receipt, folded
 from postroom.message.inbound import InboundFile, InboundMessage, Listened
 from postroom.message.markup import Markup
 

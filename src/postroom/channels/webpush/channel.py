@@ -21,8 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from postroom.channels.capabilities import WEBPUSH
 from postroom.channels.carried_files import check_files
 from postroom.kernel.http.answers import refusal
-from postroom.kernel.http.call import HttpAnswer, HttpCall
-from postroom.kernel.http.public_address import is_plainly_private, public_only
+from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
 from postroom.kernel.text.cutting import cut, split
 from postroom.kernel.values.errors import (
     DeliveryTimeout,

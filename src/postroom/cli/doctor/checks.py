@@ -14,15 +14,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import ArgumentError
 
 from postroom.butlers.store import appointments_set_aside, sessions_set_aside
-from postroom.delivery.files.folder import FolderFiles
-from postroom.delivery.files.uploads import waiting_files
+from postroom.delivery.files.folder import FolderFiles, waiting_files
 from postroom.household.wiring.attention import attention_findings
 from postroom.household.wiring.channels import account_channel, build_channels, section_name
 from postroom.household.wiring.people import PeopleFindings, look_through_people, owner_seed
 from postroom.household.wiring.store import connect_store
-from postroom.kernel.database.engine import connection_room
+from postroom.kernel.database.engine import connection_room, living
 from postroom.kernel.database.schema import about_newer, about_unreleased, is_newer, is_unreleased, newest, revision
-from postroom.kernel.database.workers import living
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
 from postroom.kernel.values.fields import web_address
@@ -32,8 +30,8 @@ from postroom.message.attachment import attachments_of_text
 from postroom.message.channel import Channel, Probe
 from postroom.settings import Settings
 from postroom.settings.accounts import Account
+from postroom.settings.listeners import sqlite_path
 from postroom.settings.roster import ButlerConfig, port_for
-from postroom.settings.sole_worker import sqlite_path
 
 _MOST_NAMED = 5
 _ADVICE = "restore the folder of [messages] files from the backup that belongs to this database"

@@ -42,10 +42,9 @@ from postroom.kernel.serving.servers import PortTaken, bind
 from postroom.kernel.values.fields import web_address
 from postroom.sandbox.mail import BANNER
 from postroom.settings import Settings
-from postroom.settings.listeners import where_set
+from postroom.settings.listeners import sqlite_path, where_set
 from postroom.settings.load import from_process
 from postroom.settings.roster import ButlerConfig, RosterError, load_roster, port_for
-from postroom.settings.sole_worker import sqlite_path
 
 
 def doctor(

@@ -14,11 +14,11 @@ from sqlalchemy import Connection, Select, func, or_, select
 
 from postroom.delivery.store.tables import delivery_news, delivery_receipts, delivery_replies, delivery_requests
 from postroom.kernel.database.engine import Database, insert_for
+from postroom.kernel.values.fields import storable
 from postroom.kernel.values.ids import DeliveryId, to_text
-from postroom.kernel.values.json import storable
 from postroom.kernel.values.principal import BUTLER_PREFIX, HOUSEHOLD_OWNER
 from postroom.kernel.webhooks import News, WebhookEvent, tell
-from postroom.message.address import Closing, folded
+from postroom.message.delivery import Closing, folded
 from postroom.message.inbound import BAD_NEWS, InboundEvent, InboundMessage, LateNews
 from postroom.people.store.tables import closed_addresses, person_addresses
 

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.console.lists import Bulk
-from postroom.console.live import Tools
+from postroom.console.live import Bulk, Tools
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.delivery.afterwards.dead_letters import objections
 from postroom.delivery.model import DeadLetter

@@ -11,8 +11,7 @@ from typing import Final
 
 from postroom.kernel.values.errors import LONGEST_SECONDS, OverloadRejected, PostroomError, ProviderThrottled
 from postroom.kernel.values.ids import SECOND_US, record, seconds
-from postroom.message.address import folded
-from postroom.message.delivery import Intent, Priority
+from postroom.message.delivery import Intent, Priority, folded
 from postroom.message.outgoing import Outgoing
 from postroom.message.wishes import Urgency
 

@@ -19,8 +19,7 @@ from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.retry import RetryPolicy
 from postroom.kernel.values.ids import DeliveryId, record
-from postroom.message.address import folded
-from postroom.message.delivery import Format, OnUncertain
+from postroom.message.delivery import Format, OnUncertain, folded
 from postroom.message.markup import markup_text
 from postroom.message.outgoing import Outgoing
 

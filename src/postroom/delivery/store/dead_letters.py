@@ -13,9 +13,8 @@ from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select
 from postroom.delivery.model import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
 from postroom.delivery.reading.file import DeadLetterQuery, readable
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
-from postroom.kernel.database.engine import Database
+from postroom.kernel.database.engine import PENDING_CHANNEL, Database
 from postroom.kernel.database.rows import read
-from postroom.kernel.database.signals import PENDING_CHANNEL
 from postroom.kernel.values.ids import DeadLetterId, DeliveryId
 from postroom.message.delivery import AttemptResult, Status
 

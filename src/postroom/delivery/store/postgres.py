@@ -32,9 +32,8 @@ from postroom.delivery.store.rows import (
     snapshot_of,
 )
 from postroom.delivery.store.tables import delivery_attempts, delivery_refusals, delivery_requests
-from postroom.kernel.database.coalescer import Coalescer
+from postroom.kernel.database.engine import PENDING_CHANNEL, SETTLED_CHANNEL, Coalescer
 from postroom.kernel.database.postgres import MARKS, PostgresDatabase, columns, taking_apart
-from postroom.kernel.database.signals import PENDING_CHANNEL, SETTLED_CHANNEL
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Receipt, Status
 

@@ -33,7 +33,7 @@ from postroom.delivery.store.rows import (
     snapshot_of,
 )
 from postroom.delivery.store.tables import delivery_attempts
-from postroom.kernel.database.coalescer import Coalescer
+from postroom.kernel.database.engine import Coalescer
 from postroom.kernel.database.sqlite import ManyRows, SqliteDatabase, marks
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Receipt, Status

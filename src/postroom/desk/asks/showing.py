@@ -17,7 +17,7 @@ from typing import Any, Final, assert_never
 
 import aiohttp
 
-from postroom.desk import drafts
+from postroom.desk import history
 from postroom.desk.asks.asking import (
     AnswerVerdict,
     Ask,
@@ -194,7 +194,7 @@ def message_sheet(message: str, look: Look) -> Sheet:
 
 def _draft_folder(folder: Path, ask_id: str) -> Path:
     """Each question has drafts of its own, and loses them when it ends."""
-    return drafts.folder_for(folder, "household", ask_id)
+    return history.folder_for(folder, "household", ask_id)
 
 
 def labels(wording: Wording) -> dict[str, str]:
@@ -393,5 +393,5 @@ def _lock_file(settings: PopupSettings, at: HouseholdAddress) -> Path:
 
 
 def _discard(folder: Path) -> None:
-    for draft in drafts.waiting(folder):
-        drafts.discard(draft.file)
+    for draft in history.waiting(folder):
+        history.discard(draft.file)

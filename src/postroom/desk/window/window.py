@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from postroom.desk import drafts
+from postroom.desk import history
 from postroom.desk.model import PopupOutcome, Sheet
 
 # The monitors of this desktop, the primary one first.
@@ -230,7 +230,7 @@ class Sitting:
         self._length = len(text)
         if not self.sheet.secret:
             with contextlib.suppress(OSError):
-                drafts.save(Path(self.sheet.draft_file), text)
+                history.save(Path(self.sheet.draft_file), text)
 
     def submit(self, text: str, chosen: Iterable[str] = (), fields: Filled = _NOTHING) -> bool:
         """False, and nothing happens but a line that says why, when this cannot be taken."""
@@ -255,7 +255,7 @@ class Sitting:
         """What stood in a form is handed over however it ends: it has no draft."""
         if not self.over:
             self.over = True
-            drafts.give_turn_back(Path(self.sheet.turn_file), self.sheet.turn_token)
+            history.give_turn_back(Path(self.sheet.turn_file), self.sheet.turn_token)
             ended = {"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)}
             self._emit(ended | {"fields": {name: list(values) for name, values in fields.items()}})
 
@@ -264,7 +264,7 @@ class Sitting:
         now = self._clock()
         if now >= self._next_tick:
             self._next_tick = now + _TICK_SECONDS
-            drafts.keep_turn(Path(self.sheet.turn_file), self.sheet.turn_token)
+            history.keep_turn(Path(self.sheet.turn_file), self.sheet.turn_token)
             self._emit({"event": "tick"})
         due = self._due()
         if due is not None and now >= due:
@@ -301,7 +301,7 @@ class Sitting:
 
     def take_offer(self) -> None:
         """Call once the text stands in the input, and so in this popup's own draft; or to throw it away."""
-        drafts.discard(self._offered.pop(0).file)
+        history.discard(self._offered.pop(0).file)
 
     def _too_early(self) -> str:
         early = self._clock() - self._opened < self.sheet.settle_seconds
@@ -326,8 +326,8 @@ class Sitting:
         if now < self._next_turn:
             return False
         self._next_turn = now + _TURN_SECONDS
-        return drafts.turn_is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
+        return history.turn_is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
 
-    def _other_drafts(self) -> list[drafts.ReplyDraft]:
+    def _other_drafts(self) -> list[history.ReplyDraft]:
         own = Path(self.sheet.draft_file)
-        return [draft for draft in drafts.waiting(own.parent) if draft.file != own]
+        return [draft for draft in history.waiting(own.parent) if draft.file != own]

@@ -46,7 +46,7 @@ from postroom.overview.why_held import why_held, why_notice
 from postroom.people.model import Person
 from postroom.people.store.people import StoredPeople
 from postroom.settings import Settings
-from postroom.settings.sole_worker import sqlite_path
+from postroom.settings.listeners import sqlite_path
 
 _ROTATIONS: Final = "attention.rotations."
 

@@ -13,8 +13,7 @@ from starlette.applications import Starlette
 from postroom.attention.attention import Attention
 from postroom.attention.model import CELLS
 from postroom.attention.store import StoredNotices
-from postroom.console.lists import Bulk
-from postroom.console.live import Changes, HouseholdPulse
+from postroom.console.live import Bulk, Changes, HouseholdPulse
 from postroom.conversations.store import TalkPulse
 from postroom.household.wiring.channels import Accounts
 from postroom.household.wiring.console_world import ConsoleWorld

@@ -19,13 +19,12 @@ from starlette.staticfiles import StaticFiles
 
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, approvals_section
-from postroom.approvals.ruling import expiration
+from postroom.approvals.rules import expiration
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.attention.attention import Attention
 from postroom.attention.pages.page import HeldNotices, attention_section
 from postroom.console.frame import NameBook, Navigation, NavigationEntry, Protected, asked_path
-from postroom.console.lists import Bulk
-from postroom.console.live import Changes, ConsoleSessions
+from postroom.console.live import Bulk, Changes, ConsoleSessions
 from postroom.console.visit import (
     ConsolePage,
     ConsoleSection,
@@ -92,7 +91,7 @@ from postroom.people.signing_in.pages import (
 )
 from postroom.people.signing_in.passkey_routes import PasskeyDoor
 from postroom.people.signing_in.store import StoredConsoleSessions
-from postroom.people.store.contacts import StoredContactSearch, StoredMemory
+from postroom.people.store.people import StoredContactSearch, StoredMemory
 from postroom.people.store.rows import StoredHeldAddresses
 from postroom.questions.page import QuestionPages, questions_section
 from postroom.questions.store.questions import QuestionFigures

@@ -47,11 +47,9 @@ from postroom.household.wiring.people import keep_in_step
 from postroom.household.wiring.questions import build_gate
 from postroom.household.wiring.store import Approvers, OpenedStore, carried_files, connect_store
 from postroom.inbox.store.mail import StoredPreferences
-from postroom.kernel.database.engine import Database
-from postroom.kernel.database.redis import KEY_PREFIX, redis_client
+from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
 from postroom.kernel.database.schema import known_revision
 from postroom.kernel.database.sqlite import SqliteDatabase
-from postroom.kernel.database.workers import LivingWorker, WorkerPulse
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
@@ -77,7 +75,7 @@ from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.store.questions import story
 from postroom.questions.telling import QuestionStory, QuestionView
 from postroom.settings import Settings
-from postroom.settings.sole_worker import sole_worker
+from postroom.settings.listeners import sole_worker
 
 # What the messenger's tools work with: the plane itself, and the record it wrote.
 

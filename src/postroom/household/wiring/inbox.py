@@ -31,8 +31,7 @@ from postroom.inbox.inbox import (
 )
 from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
 from postroom.inbox.store.notes import NoQuickCap, StoredNotes
-from postroom.kernel.database.engine import Database
-from postroom.kernel.database.redis import KEY_PREFIX, redis_client
+from postroom.kernel.database.engine import KEY_PREFIX, Database, redis_client
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import Rule
 from postroom.kernel.running.clock import Clock

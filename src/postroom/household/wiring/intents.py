@@ -12,8 +12,7 @@ from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from starlette.types import ASGIApp
 
-from postroom.connectors.app import adapter_app, adapter_parts, agency_of
-from postroom.connectors.household import DirectHousehold, HouseholdClient
+from postroom.connectors.app import DirectHousehold, HouseholdClient, adapter_app, adapter_parts, agency_of
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
 from postroom.conversations.acts import history_router
@@ -61,7 +60,7 @@ from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Pairing
 from postroom.people.routes import RegistryParts, registry_router
-from postroom.people.store.contacts import StoredMemory
+from postroom.people.store.people import StoredMemory
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.shapes import document
 from postroom.questions.telling import QuestionNews

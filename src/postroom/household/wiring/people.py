@@ -13,9 +13,9 @@ from fastapi import APIRouter
 from postroom.console.frame import NavigationGroup
 from postroom.console.live import ConsoleSessions
 from postroom.console.visit import ConsoleSection
+from postroom.conversations.acts import press_router
 from postroom.conversations.history import Histories, StoredPersonHistory
 from postroom.conversations.inbound import Handler, of_messages
-from postroom.conversations.press_route import press_router
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.plane import Plane
 from postroom.household.wiring.attention import wishes_mark
@@ -41,8 +41,8 @@ from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role
-from postroom.message.address import ClosedAddress
 from postroom.message.channel import Channel, Outbound
+from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
 from postroom.overview.audit import AuditPages, audit_section
 from postroom.people.devices.push import Devices, StoredPushDevices
@@ -61,8 +61,8 @@ from postroom.people.store.people import StoredPeople, StoredPeopleSearch
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.settings import Settings
 from postroom.settings.accounts import WebPushAccount
+from postroom.settings.listeners import sqlite_path
 from postroom.settings.model import ContactSettings
-from postroom.settings.sole_worker import sqlite_path
 
 _AT_ONCE = 200
 

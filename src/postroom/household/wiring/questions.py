@@ -13,7 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
 from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
 from postroom.approvals.card import Deciders, Watch, outside_console
-from postroom.approvals.ruling import expiration
+from postroom.approvals.rules import expiration
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import QuestionTimes
@@ -51,7 +51,7 @@ from postroom.questions.acts import AskRouteParts, ask_router
 from postroom.questions.asked_people import AskedPeople, Strangers, asked
 from postroom.questions.hearing import AnswersPresses, Hearing
 from postroom.questions.links.links import LinkParts, Links, link_router
-from postroom.questions.mcp.forms import ClientForms
+from postroom.questions.mcp.tasks import ClientForms
 from postroom.questions.mcp.tools import ASK_TOOLS, AskToolParts, add_ask_tools, add_ready_prompts
 from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
 from postroom.questions.presenter import Planning, Presenter

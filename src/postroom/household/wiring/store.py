@@ -13,18 +13,15 @@ from urllib.parse import urlsplit
 import structlog
 
 from postroom.approvals.card import ruling_by
-from postroom.approvals.rules import ApprovalPolicy, RiskPolicy
-from postroom.approvals.ruling import expiration
+from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, expiration
 from postroom.approvals.store.approvals import ApprovalRide, StoredApprovals
 from postroom.connectors.profile import FACES
 from postroom.conversations.store import erase_written
-from postroom.delivery.files.folder import FolderFiles, opened_below
+from postroom.delivery.files.folder import FolderFiles, StoredUploads, opened_below
 from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
-from postroom.delivery.files.uploads import StoredUploads
 from postroom.delivery.seams import Ledger
 from postroom.delivery.store.sqlite import SqliteLedger
-from postroom.kernel.database.engine import Database, server_time_us
-from postroom.kernel.database.signals import QuestionNotices
+from postroom.kernel.database.engine import Database, QuestionNotices, server_time_us
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
 from postroom.kernel.running.loop import Loops, Signal
@@ -38,8 +35,8 @@ from postroom.people.people import HouseholdPeople
 from postroom.people.store.people import Eraser, StoredPeople
 from postroom.questions.store.questions import erase_asked
 from postroom.settings import Settings
+from postroom.settings.listeners import sqlite_path
 from postroom.settings.roster import MESSENGER, ButlerConfig, load_roster, port_for
-from postroom.settings.sole_worker import sqlite_path
 
 ERASERS: Final[Sequence[Eraser]] = (erase_asked, erase_written)
 
@@ -252,7 +249,7 @@ def _sqlite(settings: Settings) -> OpenedStore:
 def _postgres(settings: Settings) -> OpenedStore:
     try:
         from postroom.delivery.store.postgres import PostgresLedger
-        from postroom.kernel.database import postgres_signals as notices
+        from postroom.kernel.database import postgres as notices
         from postroom.kernel.database.postgres import PostgresDatabase
     except ImportError:
         raise SettingsError("database_url: PostgreSQL needs the extra: pip install 'postroom[postgres]'.") from None

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Table, false, func, select, text, true
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Table,
+    Text,
+    delete,
+    false,
+    func,
+    select,
+    text,
+    true,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError
 
+from postroom.kernel.database.schema import SHARED, metadata
 from postroom.kernel.database.sqlite import SqliteDatabase
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.process import SecretUrl
+from postroom.kernel.values.errors import SettingsError, StoreUnavailable
+from postroom.kernel.values.ids import seconds
 
 if TYPE_CHECKING:
+    from redis.asyncio import Redis
     from sqlalchemy.dialects import postgresql
 
 
@@ -142,3 +167,213 @@ def wait_for_turn(connection: Connection, patience_seconds: float = PATIENCE_SEC
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_IN_TURN, {"patience": f"{patience_seconds * 1000:.0f}ms", "lock": _LOCK})
+
+
+# What the processes of a household ring for each other.
+
+
+ATTENTION_CHANNEL: Final = "postroom_attention"
+
+
+PENDING_CHANNEL: Final = "postroom_pending"
+
+
+SETTLED_CHANNEL: Final = "postroom_settled"
+
+
+QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: who committed, and which question has a new event
+
+
+THIS_PROCESS: Final = secrets.token_hex(4)
+
+
+# Changes of questions that other processes committed, for those who follow them here.
+
+QuestionCall = Callable[[str | None], None]  # the id, or None: some may have been missed
+
+
+class QuestionNotices:
+    """`are_heard` while a connection brings each of them at once; else they have to be looked for."""
+
+    def __init__(self) -> None:
+        self.are_heard = False
+        self._calls: list[QuestionCall] = []
+
+    def follow(self, call: QuestionCall) -> None:
+        self._calls.append(call)
+
+    def connected(self) -> None:
+        self.are_heard = True
+        self._tell(None)
+
+    def lost(self) -> None:
+        self.are_heard = False
+        self._tell(None)
+
+    def heard(self, payload: str) -> None:
+        """Our own commits rang when they were made."""
+        process, _, question_id = payload.partition(" ")
+        if process != THIS_PROCESS:
+            self._tell(question_id)
+
+    def _tell(self, question_id: str | None) -> None:
+        for call in self._calls:
+            call(question_id)
+
+
+# Group commit: many callers, one statement, and nobody in a hurry waits for a timer.
+
+
+Item = TypeVar("Item")
+_SMALLEST_HALF = 64  # a statement costs as much as fifteen of its rows
+
+
+class Coalescer(Generic[Item, Result]):
+    """
+    Flushes whatever is waiting as soon as the flush before it has returned.
+
+    A lone caller pays one round trip; a crowd shares it. `flush` answers in the
+    order it was asked. When the store is away, everyone in that batch learns it;
+    any other failure may be the fault of one of them, so each is tried alone.
+
+    `by_halves` is for a store that works beside us and not in our interpreter: a
+    crowd is written in parts, so that those who have been answered go on while the
+    others are written. All at once, we would only ever wait for each other.
+    """
+
+    def __init__(
+        self,
+        flush: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+        *,
+        most: int = 500,
+        by_halves: bool = False,
+    ) -> None:
+        self._flush = flush
+        self._most = most
+        self._by_halves = by_halves
+        self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
+        self._flushing: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # asking for it costs a call of the system
+
+    async def submit(self, item: Item) -> Result:
+        return await self.put(item)
+
+    def put(self, item: Item) -> asyncio.Future[Result]:
+        """For whoever has something else to do meanwhile: it takes no task to wait in."""
+        self._loop = self._loop or asyncio.get_running_loop()
+        future: asyncio.Future[Result] = self._loop.create_future()
+        self._waiting.append((item, future))
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.create_task(self._flush_while_any_wait())
+        return future
+
+    async def _flush_while_any_wait(self) -> None:
+        while waiting := len(self._waiting):
+            share = max(_SMALLEST_HALF, waiting // 2) if self._by_halves else waiting
+            await self._answer([self._waiting.popleft() for _ in range(min(waiting, share, self._most))])
+
+    async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await self._flush([item for item, _ in batch])
+        except Exception as error:
+            if len(batch) > 1 and not isinstance(error, StoreUnavailable):
+                for one in batch:
+                    await self._answer([one])
+                return
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for (_, future), result in zip(batch, results, strict=True):
+            if not future.done():
+                future.set_result(result)
+
+
+# The Redis that several processes share, when the settings name one.
+
+
+KEY_PREFIX: Final = "postroom"
+
+
+@asynccontextmanager
+async def redis_client(url: SecretUrl) -> AsyncIterator[Redis]:
+    """The driver is an extra that a household without Redis does without."""
+    try:
+        from postroom.kernel.database.redis_script import connect
+    except ImportError:
+        raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
+    client = connect(url.reveal())
+    try:
+        yield client
+    finally:
+        await client.aclose()
+
+
+# Which processes send for a household: each writes every few seconds that it lives, and others read who did.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LivingWorker:
+    """`alone`: it does nothing else."""
+
+    name: str
+    alone: bool
+    since_us: int
+    seen_us: int
+
+    @property
+    def words(self) -> str:
+        return f"{'postroom worker' if self.alone else 'postroom up'} on {self.name}"
+
+
+workers = Table(
+    "workers",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("alone", Boolean, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    schema=SHARED,
+)
+
+
+BEAT_SECONDS: Final = 10.0
+_LIVES_SECONDS: Final = 30.0
+_FORGOTTEN_SECONDS: Final = 3_600.0
+_c = workers.c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerPulse:
+    """Of this process."""
+
+    database: Database
+    clock: Clock
+    worker: LivingWorker
+
+    async def look(self) -> int:
+        """One beat; when the next is due. Rows of those who died are swept on the way."""
+        now_us = self.clock.now_us()
+        one = replace(self.worker, seen_us=now_us)
+        row = {"name": one.name, "alone": one.alone, "since": one.since_us, "seen_at": one.seen_us}
+        old = delete(workers).where(_c.seen_at < now_us - seconds(_FORGOTTEN_SECONDS))
+
+        def work(connection: Connection) -> None:
+            connection.execute(old)
+            put = insert_for(connection, workers).values(row)
+            connection.execute(put.on_conflict_do_update(index_elements=["name"], set_=row))
+
+        await self.database.write(work)
+        return now_us + seconds(BEAT_SECONDS)
+
+    async def stop(self) -> None:
+        gone = delete(workers).where(_c.name == self.worker.name)
+        await self.database.write(lambda connection: connection.execute(gone).rowcount)
+
+
+def living(connection: Connection, now_us: int) -> Sequence[LivingWorker]:
+    asked = select(workers).where(_c.seen_at >= now_us - seconds(_LIVES_SECONDS)).order_by(_c.alone, _c.name)
+    return [
+        LivingWorker(name=row.name, alone=bool(row.alone), since_us=row.since, seen_us=row.seen_at)
+        for row in connection.execute(asked)
+    ]

@@ -35,8 +35,7 @@ from postroom.kernel.database.engine import Database, write_twice
 from postroom.kernel.database.schema import SHARED, metadata
 from postroom.kernel.guard.http import RESERVED_ID, read_body, replayed
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.serving.json_door import failure_response
-from postroom.kernel.serving.streams import add_to_document
+from postroom.kernel.serving.json_door import add_to_document, failure_response
 from postroom.kernel.values.errors import Code, PostroomError, Refused, StoreUnavailable
 from postroom.kernel.values.principal import (
     HEADER,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Protocol
 import typer
 
 from postroom.kernel.values.errors import PostroomError, SettingsError, UserError
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import strict_json
 
 # What a command prints: text for people, JSON for scripts.
 

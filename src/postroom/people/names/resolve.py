@@ -12,7 +12,7 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, parse_address
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.people.model import (
     BookGlance,
     Candidate,

@@ -10,7 +10,7 @@ from postroom.kernel.database.rows import values
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.people.model import Person, Purpose
 from postroom.people.pairing import CLOSED_SECONDS, MOST_OPEN, CodeSent, NewPairing, WrongCodes
 from postroom.people.store.people import StoredPeople

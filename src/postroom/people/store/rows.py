@@ -28,7 +28,7 @@ from sqlalchemy import (
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.rows import read
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, SCHEME
-from postroom.message.address import ClosedAddress, HeldAddress, folded
+from postroom.message.delivery import ClosedAddress, HeldAddress, folded
 from postroom.people.model import SIGN_IN, Entry, Keys, Person, PersonAddress, PersonRole
 from postroom.people.store.tables import closed_addresses, contact_aliases, contact_books, people, person_addresses
 

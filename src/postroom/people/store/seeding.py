@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.people.model import FROM_SETTINGS, INBOX, SIGN_IN, NewPerson, Overruled, Person, PersonAddress, PersonRole
 from postroom.people.store.rows import read_people, slices
 from postroom.people.store.tables import contact_aliases, people, people_seeds, person_addresses

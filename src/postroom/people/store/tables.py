@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
-from postroom.message.address import Closing
+from postroom.message.delivery import Closing
 from postroom.people.model import PersonRole, Purpose
 
 _IS_OWNER = text("role = 'owner'")

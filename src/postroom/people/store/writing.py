@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from postroom.kernel.database.rows import values
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, OWNER, user_address
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.people.model import SIGN_IN, Keys, NewPerson, Person, PersonAddress, PersonRole, is_at, with_proof
 from postroom.people.store.rows import (
     forget_bounces,

@@ -62,8 +62,7 @@ from postroom.questions.acts import (
     UrgencyName,
     Wait,
 )
-from postroom.questions.mcp.forms import ClientForms, shown_before
-from postroom.questions.mcp.tasks import TASKS, QuestionTasks
+from postroom.questions.mcp.tasks import TASKS, ClientForms, QuestionTasks, shown_before
 from postroom.questions.questions import Asking
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, check
 from postroom.questions.shapes import (

@@ -9,9 +9,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from postroom.kernel.values.errors import FieldError
-from postroom.kernel.values.fields import printable, text_problem
+from postroom.kernel.values.fields import json_size, printable, text_problem
 from postroom.kernel.values.ids import parse_text
-from postroom.kernel.values.json import json_size
 
 _MAX_FORM_FIELDS: Final = 20
 _MAX_CHOICES: Final = 100

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from postroom.kernel.text.visible import visible
 from postroom.kernel.values.errors import sentence
-from postroom.kernel.values.fields import Fields
-from postroom.kernel.values.json import storable
+from postroom.kernel.values.fields import Fields, storable
 from postroom.questions.model import (
     DENY,
     RATHER_NOT,

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from postroom.kernel.text.visible import visible
-from postroom.kernel.values.fields import Fields, text_problem
-from postroom.kernel.values.json import json_size
+from postroom.kernel.values.fields import Fields, json_size, text_problem
 from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
 from postroom.message.delivery import Format
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS

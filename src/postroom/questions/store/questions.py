@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, exists, func, or_, select, union, update
 from sqlalchemy.exc import IntegrityError
 
-from postroom.kernel.database.coalescer import Coalescer
-from postroom.kernel.database.engine import Database, Repeated, looked_up, write_twice
+from postroom.kernel.database.engine import Coalescer, Database, Repeated, looked_up, write_twice
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
 from postroom.questions.model import (

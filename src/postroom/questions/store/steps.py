@@ -13,10 +13,9 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, or_
 
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
-from postroom.kernel.database.engine import wait_for_turn
+from postroom.kernel.database.engine import QUESTIONS_CHANNEL, THIS_PROCESS, wait_for_turn
 from postroom.kernel.database.rows import read, values
-from postroom.kernel.database.signals import QUESTIONS_CHANNEL, THIS_PROCESS
-from postroom.kernel.values.json import strict_json
+from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format

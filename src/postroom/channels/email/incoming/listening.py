@@ -43,7 +43,7 @@ from postroom.channels.email.incoming.reading import (
 from postroom.channels.email.incoming.trust import Bounce, bounce_in, is_proved
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.message.inbound import Assurance, Flag, InboundEvent, InboundFile, InboundMessage, LateNews, Listened
 
 # One mail as what it is to us: a person's words, news of a mail of ours, or nothing.

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Final
 
 from postroom.channels.email.incoming.reading import header, headers, shown
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.message.inbound import Flag
 
 # Without what they answer, their signature and what their program adds.

@@ -10,7 +10,7 @@ from typing import Final
 
 from postroom.channels.email.building import MARKED_HEADER
 from postroom.channels.email.incoming.reading import MOST_PARTS, header, headers, is_text, parts_of, sender_of, text_of
-from postroom.message.address import folded
+from postroom.message.delivery import folded
 from postroom.message.inbound import NewsKind
 
 # Whether our own mail server has proved who sent a mail, by the Authentication-Results it wrote.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from postroom.agents.connect.clients import CLIENTS
-from postroom.cli.completion import OF_COMMANDS, OPTIONS, offer_of
+from postroom.cli.helping import OF_COMMANDS, OPTIONS, offer_of
 from tests.cli.walk import commands, options_of
 
 SCRIPT = """
