@@ -9,21 +9,13 @@ from typing import Any
 import pytest
 from tests.attention.sample import at, notice
 
-from postroom.attention.model import (
-    CELLS,
+from postroom.attention.model import CELLS, NOTICE_MOVES, OPEN, SETTLED, TERMINAL, NoticeMove, NoticeState, may, moved
+from postroom.attention.rules.digest import (
     MOST_CHARACTERS,
-    NOTICE_MOVES,
-    OPEN,
-    SETTLED,
-    TERMINAL,
     Digest,
     Member,
-    NoticeMove,
-    NoticeState,
     frozen,
     line_of,
-    may,
-    moved,
     render,
     room_of,
     shared_out,

@@ -10,17 +10,8 @@ from hypothesis import given, settings
 from tests.attention.histories import History, histories
 from tests.attention.sample import PERSON, accepted, empty
 
-from postroom.attention.model import (
-    Decision,
-    DecisionKind,
-    Loaded,
-    Member,
-    NoticeChanges,
-    NoticeRow,
-    PersonRow,
-    SendRow,
-    frozen,
-)
+from postroom.attention.model import Decision, DecisionKind, Loaded, NoticeChanges, NoticeRow, PersonRow, SendRow
+from postroom.attention.rules.digest import Member, frozen
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import PolicyBook, parse_policy
 from postroom.attention.rules.simulate import simulate

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from postroom.attention.keeper import LEASE_SECONDS, Carrier
-from postroom.attention.model import UNSENT, NoticeChanges, NoticeRow, NoticeState, SendRow, Wanted, room_of
+from postroom.attention.model import UNSENT, NoticeChanges, NoticeRow, NoticeState, SendRow, Wanted
+from postroom.attention.rules.digest import room_of
 from postroom.attention.state import NoticeAccepted, Snoozed, Standing, decoded
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
 from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError

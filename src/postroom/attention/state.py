@@ -11,7 +11,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from postroom.attention.model import OPEN, Decision, Digest, NoticeState, Policy
+from postroom.attention.model import OPEN, Decision, NoticeState, Policy
+from postroom.attention.rules.digest import Digest
 from postroom.attention.rules.policy import Absence
 from postroom.kernel.values.ids import record
 from postroom.message.wishes import AcceptedNotice, HoldReason, Urgency, rank

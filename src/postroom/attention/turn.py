@@ -10,7 +10,6 @@ from postroom.attention.model import (
     OPEN,
     Decision,
     DecisionKind,
-    Digest,
     DigestRow,
     EscalationStep,
     Loaded,
@@ -21,9 +20,9 @@ from postroom.attention.model import (
     Policy,
     SendRow,
     Wanted,
-    render,
 )
 from postroom.attention.rules.decide import decide, revised
+from postroom.attention.rules.digest import Digest, render
 from postroom.attention.rules.fold import fold
 from postroom.attention.rules.policy import Absence, PolicyBook
 from postroom.attention.rules.reasons import MUTES, missed_words

@@ -25,6 +25,7 @@ from postroom.connectors.tools import add_tools
 from postroom.delivery.plane import Plane
 from postroom.household.peers import Peers, RoutesOverWire, messenger_door, switchboard_door
 from postroom.household.wiring.attention import attending, build_attention, button_key, refuse_unknown_people
+from postroom.household.wiring.attention_doors import AttentionDoors, attention_doors
 from postroom.household.wiring.butlers import (
     ButlerWorld,
     build_board,
@@ -59,15 +60,7 @@ from postroom.household.wiring.intents import (
     working,
 )
 from postroom.household.wiring.people import knowing_people, open_channels, pressing, sending_links
-from postroom.household.wiring.ports import (
-    AttentionDoors,
-    Once,
-    api_app,
-    attention_doors,
-    butler_app,
-    once_of,
-    script_door,
-)
+from postroom.household.wiring.ports import Once, api_app, butler_app, once_of, script_door
 from postroom.household.wiring.questions import (
     AskingParts,
     approving,

@@ -7,20 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.attention.model import (
-    CELLS,
-    ON_ITS_WAY,
-    OPEN,
-    UNSENT,
-    Decision,
-    DecisionKind,
-    Digest,
-    Member,
-    NoticeState,
-    SendRow,
-    frozen,
-    shared_out,
-)
+from postroom.attention.model import CELLS, ON_ITS_WAY, OPEN, UNSENT, Decision, DecisionKind, NoticeState, SendRow
+from postroom.attention.rules.digest import Digest, Member, frozen, shared_out
 from postroom.attention.rules.fold import fold, next_due, superfluous
 from postroom.attention.rules.policy import PolicyBook
 from postroom.attention.rules.reasons import (

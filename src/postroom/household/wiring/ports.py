@@ -22,26 +22,11 @@ from starlette.types import ASGIApp
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL
 from postroom.approvals.acts import approval_router
-from postroom.attention.acts import (
-    AGENTS_TOOLS,
-    PERSONS_TOOLS,
-    AttentionActs,
-    AttentionToolParts,
-    PolicyBodies,
-    WhoMay,
-    add_attention_tools,
-)
-from postroom.attention.attention import Attention
-from postroom.attention.routes import attention_router, notice_router
-from postroom.butlers.daemon import Butler
 from postroom.butlers.messenger.server import rules
 from postroom.channels.acts import channel_router
 from postroom.connectors.profile import PATH as LLMS
 from postroom.connectors.profile import llms_text
 from postroom.conversations.acts import PATH as CHANNELS
-from postroom.conversations.history import StoredTalk
-from postroom.conversations.inbound import Handler
-from postroom.conversations.notice_ear import NoticeEar, ProvedPeople
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier
@@ -55,11 +40,9 @@ from postroom.delivery.routes import (
     upload_router,
 )
 from postroom.household.peers import MemoryPeer, Nobody, Peers
-from postroom.household.wiring.attention import build_attention, button_key
 from postroom.household.wiring.channels import Accounts, known_channels, usable_channels
 from postroom.household.wiring.console import HouseholdStanding
 from postroom.household.wiring.delivery import LedgerView
-from postroom.household.wiring.people import household_people, opened_store_of_people
 from postroom.household.wiring.store import SWITCHBOARD, Approvers, HouseholdAsked, OpenedStore, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.database.audit import StoredAudit
@@ -67,8 +50,8 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.answered_once import AnsweredOnce, StoredIdempotencyKeys, declare_key
 from postroom.kernel.guard.http import ROOT as CONSOLE
 from postroom.kernel.guard.http import FormSessions, Guard, LongCalls, Verifier
-from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, butler, person, program, visitors
-from postroom.kernel.running.clock import Clock, SystemClock
+from postroom.kernel.guard.tools import visitors
+from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import answer_in_one_shape
 from postroom.kernel.serving.mcp import (
@@ -82,10 +65,9 @@ from postroom.kernel.serving.mcp import (
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal
-from postroom.message.channel import Channel, KnownChannels, Outbound
+from postroom.message.channel import KnownChannels, Outbound
 from postroom.overview.acts import audit_router, household_router
 from postroom.overview.audit import Audit, AuditedCalls
-from postroom.questions.hearing import AnswersPresses
 from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.questions.mcp.tools import LONG_TOOLS
 from postroom.settings import Settings
@@ -395,62 +377,3 @@ class ScriptDoor:
         if not self.settings.approvals_on:
             raise Refused(Code.NOT_FOUND, "approvals are off ([approvals] enabled = true turns them on)")
         return await self.messenger.call(tool, arguments, _TOOL_SECONDS, token=token)
-
-
-# The doors of attention, put together: the tools of every butler and of the assistants, and REST.
-
-
-def attention_acts(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionActs:
-    people = household_people(settings, store, clock)
-    decides = answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
-    bodies = PolicyBodies(attention=attention, people=people, channels=known_channels(settings))
-    return AttentionActs(attention=attention, bodies=bodies, may=WhoMay(decides))
-
-
-@asynccontextmanager
-async def opened_attention(settings: Settings) -> AsyncIterator[AttentionActs]:
-    """Without a running household, on the same database; one that runs sees what was done there within a second."""
-    clock = SystemClock()
-    async with opened_store_of_people(settings, clock) as store:
-        attention = build_attention(settings, store, clock)
-        await attention.book.refresh()
-        yield attention_acts(settings, store, attention, clock)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionDoors:
-    settings: Settings
-    acts: AttentionActs
-    said: StoredTalk
-    clock: Clock
-
-    def routers(self) -> list[APIRouter]:
-        return [notice_router(self.acts), attention_router(self.acts)]
-
-    def butlers(self, server: GuardedServer, one: Butler) -> None:
-        """The butler takes its own notices back; what is done in a person's name answers to people alone."""
-        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=one.verifier))
-        server.policy.allow(dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), butler(one.name)))
-
-    def assistants(self, server: MCPServer[Any], verifier: Verifier) -> dict[str, Rule]:
-        """A program, whose tools are few, takes its own notices back over HTTP."""
-        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=verifier))
-        own = dict.fromkeys(AGENTS_TOOLS, lambda one: not program(one))
-        return {**dict.fromkeys(PERSONS_TOOLS, person), **own}
-
-    def ear(self, people: ProvedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
-        """Hears where the bots are what people press and write about notices."""
-        return NoticeEar(
-            attention=self.acts.attention,
-            people=people,
-            said=self.said,
-            key=button_key(self.settings),
-            outbound=outbound,
-            bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
-            clock=self.clock,
-        ).handle
-
-
-def attention_doors(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDoors:
-    acts, said = attention_acts(settings, store, attention, clock), StoredTalk(store.database)
-    return AttentionDoors(settings=settings, acts=acts, said=said, clock=clock)
