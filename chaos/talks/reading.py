@@ -13,7 +13,7 @@ from chaos.rig import Rig
 from chaos.talks.said import Said, Talks, judged
 from postroom.butlers.store import sessions
 from postroom.conversations.model import InboundStatus
-from postroom.conversations.notice_ear import SENTENCE
+from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.store import inbound_messages
 from postroom.conversations.texts import ENGLISH
 from postroom.delivery.store.tables import delivery_requests

@@ -20,7 +20,7 @@ from tests.services.warm_process import WarmProcess
 from postroom.butlers.model import TERMINAL, Ended, Session, SessionEvent, SessionStatus, Transcript
 from postroom.butlers.runtimes.process import kill_stragglers
 from postroom.butlers.sessions import SessionLimits, judge, not_started, request_text, session_prompt
-from postroom.conversations.notice_ear import SENTENCE
+from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.kernel.values.errors import ErrorClass, OverloadRejected, TargetUnavailable, ValidationError
 from postroom.kernel.values.principal import OPERATOR, SessionId, SessionPrincipal
 

@@ -15,7 +15,7 @@ from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.conversations.model import InboundStatus, KeptMessage, RoutedMessage, RouteKind, SentBefore
-from postroom.conversations.notice_ear import SENTENCE
+from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.talk import Talk
 from postroom.kernel.running.clock import Clock
 from postroom.message.inbound import InboundMessage

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from postroom.conversations.notice_ear import SENTENCE
+from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.household.household import running
 from postroom.household.wiring.console import RunningHousehold
 from postroom.household.wiring.people import KnownPerson, id_of, known_person, opened_people, seeds, signing_in

@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from postroom.channels.slack.listening import WORDS
 from postroom.channels.telegram.channel import Telegram
-from postroom.conversations.notice_ear import SENTENCE
+from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.texts import ENGLISH, GERMAN
 from postroom.household.wiring.delivery import ledger_view
 from postroom.overview.commands import timeline

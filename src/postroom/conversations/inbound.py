@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import structlog
 
 from postroom.conversations.model import InboundMove, InboundStatus, KeptMessage, RoutedMessage, RouteKind
-from postroom.conversations.notice_ear import ProvedPeople, SaidHere
+from postroom.conversations.mute_and_snooze import ProvedPeople, SaidHere
 from postroom.conversations.routing import InboundFacts, is_for_named, route
 from postroom.conversations.texts import texts_for
 from postroom.delivery.files.taking import MOST_FILES, FileTaking

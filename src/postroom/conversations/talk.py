@@ -21,7 +21,7 @@ from postroom.conversations.model import (
     SentBefore,
     SpokenTurn,
 )
-from postroom.conversations.notice_ear import ProvedPeople, SaidHere, once_a_day, request_id_of
+from postroom.conversations.mute_and_snooze import ProvedPeople, SaidHere, once_a_day, request_id_of
 from postroom.conversations.routing import COMMANDS, InboundFacts, route
 from postroom.conversations.texts import Texts, texts_for
 from postroom.delivery.files.taking import FileTaking

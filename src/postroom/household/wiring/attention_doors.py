@@ -24,7 +24,7 @@ from postroom.attention.routes import attention_router, notice_router
 from postroom.butlers.daemon import Butler
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler
-from postroom.conversations.notice_ear import NoticeEar, ProvedPeople
+from postroom.conversations.mute_and_snooze import NoticeEar, ProvedPeople
 from postroom.household.wiring.attention import build_attention, button_key
 from postroom.household.wiring.channels import known_channels
 from postroom.household.wiring.people import household_people, opened_store_of_people

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroom.butlers.store import StoredSessions
+from postroom.conversations.bot_commands import TalkCommands
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler, of_messages
-from postroom.conversations.slash import TalkCommands
 from postroom.conversations.store import StoredInbound
 from postroom.conversations.talk import Answering, TakesRoutes, Talk, able
 from postroom.delivery.files.taking import FileTaking

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from postroom.conversations.inbound import KeepsMessages
 from postroom.conversations.model import InboundMove, InboundStatus, KeptMessage
-from postroom.conversations.notice_ear import ProvedPeople
+from postroom.conversations.mute_and_snooze import ProvedPeople
 from postroom.conversations.talk import DAY_SECONDS, StopsSessions, able
 from postroom.conversations.texts import Texts, texts_for
 from postroom.kernel.running.clock import Clock

@@ -11,8 +11,8 @@ from tests.clock import FakeClock
 from tests.conversations.test_routing import ADA
 from tests.conversations.test_strangers import Post, written
 
+from postroom.conversations.bot_commands import TalkCommands
 from postroom.conversations.model import InboundMove, KeptMessage
-from postroom.conversations.slash import TalkCommands
 from postroom.conversations.texts import ENGLISH
 from postroom.message.inbound import Flag
 from postroom.people.model import Person
