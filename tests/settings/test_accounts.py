@@ -8,7 +8,7 @@ import pytest
 
 from postroom.channels.capabilities import KINDS
 from postroom.kernel.values.errors import SettingsError
-from postroom.message.channel import RESERVED_NAMES
+from postroom.message.wishes import RESERVED_NAMES
 from postroom.settings import Settings
 from postroom.settings.accounts import (
     ACCOUNT_SECTIONS,

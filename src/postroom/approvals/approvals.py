@@ -44,10 +44,10 @@ from postroom.kernel.values.principal import Principal
 from postroom.message.attachment import FileContents
 from postroom.message.channel import Channel, KnownChannels
 from postroom.message.delivery import Intent, Status
+from postroom.message.wishes import APPROVE, DENY
 from postroom.people.model import CONFIRMATION_ORIGIN
 from postroom.people.people import HouseholdTrust
 from postroom.people.signing_in.rules import SIGN_IN_ORIGIN
-from postroom.questions.model import APPROVE, DENY
 from postroom.questions.rules.cards import ORIGIN as QUESTIONS_ORIGIN
 
 _INBOX_ORIGIN: Final = "inbox"

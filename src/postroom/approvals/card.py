@@ -31,10 +31,8 @@ from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Attachment, size_words
 from postroom.message.outgoing import ASKER
-from postroom.message.wishes import Risk
+from postroom.message.wishes import APPROVE, DENY, Risk
 from postroom.questions.model import (
-    APPROVE,
-    DENY,
     AskedPerson,
     Attempt,
     Option,

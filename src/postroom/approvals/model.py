@@ -17,10 +17,8 @@ from postroom.message.attachment import Attachment, attachments_text
 from postroom.message.delivery import Format, Intent, Message, Status
 from postroom.message.inbound import Assurance
 from postroom.message.markup import Markup, markup_text
-from postroom.message.wishes import Risk
+from postroom.message.wishes import APPROVE, DENY, Risk
 from postroom.questions.model import (
-    APPROVE,
-    DENY,
     AnsweredBy,
     Attempt,
     Question,

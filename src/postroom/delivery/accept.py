@@ -50,12 +50,13 @@ from postroom.kernel.values.errors import (
     ValidationError,
 )
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, record
-from postroom.message.channel import AUTO, Channel, Style
+from postroom.message.channel import Channel, Style
 from postroom.message.delivery import ADDRESS_BOUNCED, DeliveryFailure, Intent, OnUncertain, Status
 from postroom.message.markup import Revision
 from postroom.message.outgoing import ASKER as APPROVALS
 from postroom.message.outgoing import Outgoing
 from postroom.message.wire import notify_document
+from postroom.message.wishes import AUTO
 from postroom.people.model import CONFIRMATION_ORIGIN
 
 _MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call

@@ -16,7 +16,7 @@ import typer
 from postroom.kernel.running.terminal import Home, Json, Roster, complain, say, say_json
 from postroom.kernel.values.errors import SettingsError, UserError
 from postroom.kernel.values.fields import did_you_mean
-from postroom.message.channel import AUTO
+from postroom.message.wishes import AUTO
 from postroom.settings.glance import SettingsGlance, glance_from_process
 from postroom.settings.reach import Elsewhere, elsewhere
 from postroom.settings.written import DEFAULT_CHANNEL, SPOKEN

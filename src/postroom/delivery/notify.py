@@ -13,7 +13,7 @@ from postroom.delivery.plane import Plane
 from postroom.kernel.values.errors import FieldError, PostroomError, ValidationError
 from postroom.kernel.values.fields import printable, text_problem
 from postroom.kernel.values.ids import record
-from postroom.message.channel import AUTO, KnownChannels, Outbound
+from postroom.message.channel import KnownChannels, Outbound
 from postroom.message.delivery import Intent
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import (
@@ -24,6 +24,7 @@ from postroom.message.wire import (
     notify_response,
     parse_notify,
 )
+from postroom.message.wishes import AUTO
 from postroom.settings.peer import Peer
 
 _MAX_WAIT_SECONDS: Final = 600.0

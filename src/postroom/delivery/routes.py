@@ -40,9 +40,10 @@ from postroom.kernel.values.fields import known_fields, text_problem
 from postroom.kernel.values.ids import IdMint, to_text
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Upload
-from postroom.message.channel import AUTO, KnownChannels
+from postroom.message.channel import KnownChannels
 from postroom.message.delivery import folded
 from postroom.message.wire import WISH_SCHEMAS, argument_error, notify_error
+from postroom.message.wishes import AUTO
 from postroom.overview.story import DeliveryReason as Explanation
 from postroom.overview.story import NothingKnown, SeveralMeant
 from postroom.questions.asked_people import AskedPeople

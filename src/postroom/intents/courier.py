@@ -43,9 +43,9 @@ from postroom.kernel.values.ids import seconds, to_text
 from postroom.message.channel import UNDECLARED, Capabilities, KnownChannels, Outbound
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wire import Routed
+from postroom.message.wishes import APPROVE
 from postroom.questions.asked_people import AskedPeople, asked
 from postroom.questions.model import (
-    APPROVE,
     APPROVE_OPTIONS,
     AskedPerson,
     Attempt,

@@ -11,9 +11,8 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import storable
 from postroom.kernel.values.ids import to_text
 from postroom.message.inbound import Assurance
+from postroom.message.wishes import APPROVE, DENY
 from postroom.questions.model import (
-    APPROVE,
-    DENY,
     AnsweredBy,
     Question,
     QuestionAnswer,

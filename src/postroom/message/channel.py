@@ -96,10 +96,6 @@ def _plain(identity: str) -> str:
 
 # Names that no account may have, because they mean something wherever a channel is named.
 
-AUTO: Final = "auto"
-"""The first channel that is set up, in the person's own order."""
-RESERVED_NAMES: Final = frozenset({AUTO, "console", "desk"})
-
 
 # An account of a household on a channel.
 

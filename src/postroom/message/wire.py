@@ -23,10 +23,10 @@ from postroom.kernel.values.errors import (
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import DeliveryId, parse_text, record, to_text
 from postroom.message.attachment import attachment_object, read_attachments
-from postroom.message.channel import AUTO, Capabilities, KnownChannels
+from postroom.message.channel import Capabilities, KnownChannels
 from postroom.message.delivery import Format, Intent, OnUncertain, Priority, Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, RequestContext, refused
-from postroom.message.wishes import AttentionWish, Urgency
+from postroom.message.wishes import AUTO, AttentionWish, Urgency
 
 # What it asks for beyond its text.
 

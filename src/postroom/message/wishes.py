@@ -1,4 +1,4 @@
-"""A notice as an agent handed it in, and why it is not shown yet."""
+"""The words of a wish: how soon, how risky, on which channel; a notice as handed in, and why it is not shown yet."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from enum import StrEnum
 from typing import Final
 
 from postroom.kernel.values.ids import record
+
+# The values of an option that lets something happen, or not.
+ALLOW: Final = "allow"
+APPROVE: Final = "approve"
+DENY: Final = "deny"
+
+AUTO: Final = "auto"  # the first channel that is set up, in the person's own order
+RESERVED_NAMES: Final = frozenset({AUTO, "console", "desk"})  # no account's: they mean something wherever one is named
 
 
 class Risk(StrEnum):

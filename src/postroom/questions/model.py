@@ -11,11 +11,8 @@ from postroom.kernel.values.ids import seconds
 from postroom.message.attachment import Attachment
 from postroom.message.delivery import Format
 from postroom.message.inbound import Assurance, Flag
-from postroom.message.wishes import Urgency
+from postroom.message.wishes import ALLOW, APPROVE, DENY, Urgency
 
-ALLOW: Final = "allow"
-APPROVE: Final = "approve"
-DENY: Final = "deny"
 RATHER_NOT: Final = "Rather not"  # the button, and the word, that declines
 
 

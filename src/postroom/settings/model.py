@@ -13,9 +13,8 @@ from postroom.kernel.running.process import Secret, SecretUrl
 from postroom.kernel.values.fields import did_you_mean, in_url, web_address
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.kernel.values.zones import is_zone
-from postroom.message.channel import RESERVED_NAMES
 from postroom.message.delivery import OnUncertain, Priority
-from postroom.message.wishes import Risk
+from postroom.message.wishes import RESERVED_NAMES, Risk
 from postroom.settings.accounts import (
     Account,
     AccountOptions,

@@ -19,18 +19,8 @@ from postroom.approvals.store.approvals import ApprovalRide, StoredApprovals
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
-from postroom.message.wishes import Risk
-from postroom.questions.model import (
-    APPROVE,
-    DENY,
-    AskedPerson,
-    Heard,
-    Question,
-    QuestionStatus,
-    Said,
-    SubjectKind,
-    VerdictKind,
-)
+from postroom.message.wishes import APPROVE, DENY, Risk
+from postroom.questions.model import AskedPerson, Heard, Question, QuestionStatus, Said, SubjectKind, VerdictKind
 from postroom.questions.rules.judge import AnswerPolicy, judge
 from postroom.questions.store.questions import StoredQuestions
 

@@ -23,11 +23,12 @@ from postroom.kernel.text.cutting import TEXT_LIMIT
 from postroom.kernel.text.markdown import parse
 from postroom.kernel.values.errors import FieldError, OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.channel import AUTO, UNDECLARED, Capabilities
+from postroom.message.channel import UNDECLARED, Capabilities
 from postroom.message.delivery import Format, Intent, Message, OnUncertain, Receipt, Status
 from postroom.message.markup import Button, Markup, Revision
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.message.wire import MAX_MESSAGE_CHARACTERS, parse_notify
+from postroom.message.wishes import AUTO
 
 
 class Known:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from postroom.kernel.text.visible import masked
-from postroom.questions.model import ALLOW, DENY
+from postroom.message.wishes import ALLOW, DENY
 
 # What it wants to do, whole and as it is, and nothing it says of itself.
 

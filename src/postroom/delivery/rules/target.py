@@ -14,11 +14,12 @@ from postroom.kernel.running.loop import beside_if_long
 from postroom.kernel.values.errors import FieldError, TargetUnavailable, ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import DeliveryId
-from postroom.message.channel import AUTO, Channel, KnownChannels, Style
+from postroom.message.channel import Channel, KnownChannels, Style
 from postroom.message.delivery import TERMINAL, Format, Intent, Message
 from postroom.message.markup import Revision
 from postroom.message.outgoing import Outgoing, RequestContext
 from postroom.message.wire import MAX_MESSAGE_CHARACTERS, plain_words
+from postroom.message.wishes import AUTO
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,6 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, Self
 
-from postroom.kernel.values.zones import duration
-
 
 class ErrorClass(StrEnum):
     VALIDATION = "validation_error"
@@ -343,6 +341,8 @@ def shortened(asked_seconds: float) -> str:
     """What to add to the provider's words when its wait is cut, and nothing when it is not."""
     if asked_seconds <= LONGEST_SECONDS:
         return ""
+    from postroom.kernel.values.zones import duration  # a hook and a command do without zones
+
     return f"; {_ASKED}{duration(asked_seconds)}, which is cut to {duration(LONGEST_SECONDS)} and asked again then"
 
 

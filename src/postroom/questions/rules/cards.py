@@ -17,17 +17,8 @@ from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format, Intent, Priority
 from postroom.message.markup import Button, ButtonStyle, Markup, Rows
 from postroom.message.outgoing import Outgoing, RequestContext
-from postroom.message.wishes import Urgency
-from postroom.questions.model import (
-    APPROVE,
-    RATHER_NOT,
-    Presentation,
-    Question,
-    QuestionKind,
-    Token,
-    TokenAction,
-    is_approval,
-)
+from postroom.message.wishes import APPROVE, Urgency
+from postroom.questions.model import RATHER_NOT, Presentation, Question, QuestionKind, Token, TokenAction, is_approval
 from postroom.questions.rules.judge import anywhere
 from postroom.questions.rules.plan import ChannelAbility, Channels
 from postroom.questions.rules.words import (

@@ -10,16 +10,8 @@ from typing import Any, Final
 from postroom.kernel.text.visible import visible
 from postroom.kernel.values.errors import sentence
 from postroom.kernel.values.fields import Fields, storable
-from postroom.questions.model import (
-    DENY,
-    RATHER_NOT,
-    Option,
-    QuestionAnswer,
-    QuestionKind,
-    Said,
-    Wording,
-    is_permission,
-)
+from postroom.message.wishes import DENY
+from postroom.questions.model import RATHER_NOT, Option, QuestionAnswer, QuestionKind, Said, Wording, is_permission
 from postroom.questions.rules.form import choices, properties, value_problems
 
 MAX_ANSWER_CHARACTERS: Final = 32_000

@@ -15,10 +15,9 @@ from postroom.kernel.values.fields import Fields, json_size, text_problem
 from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
 from postroom.message.delivery import Format
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS
-from postroom.message.wishes import Urgency
+from postroom.message.wishes import DENY, Urgency
 from postroom.questions.model import (
     APPROVE_OPTIONS,
-    DENY,
     Option,
     Preview,
     Question,

@@ -11,8 +11,8 @@ from postroom.kernel.values.principal import OPERATOR
 from postroom.kernel.values.zones import said_moment
 from postroom.message.delivery import Format
 from postroom.message.wire import MAX_MARKDOWN_CHARACTERS, plain_words
+from postroom.message.wishes import APPROVE
 from postroom.questions.model import (
-    APPROVE,
     BY_DEFAULT,
     Preview,
     Question,
