@@ -15,9 +15,9 @@ from tests.services.ready_file import ready_file
 from tests.support.query_plans import query_plans
 
 from postroom.butlers.model import NewSession, Registration, Session, SessionEvent, SessionOutcome, SessionStatus
-from postroom.butlers.registry import CachedRegistry, StoredRegistry
 from postroom.butlers.store import StoredSessions, StoredState
 from postroom.butlers.store import sessions as table
+from postroom.butlers.switchboard import CachedRegistry, StoredRegistry
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.errors import ErrorClass

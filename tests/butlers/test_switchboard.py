@@ -14,8 +14,7 @@ from tests.support.envelopes import REPLY, SEND
 
 from postroom.butlers import switchboard as deliver
 from postroom.butlers.model import Registration
-from postroom.butlers.registry import StoredRegistry
-from postroom.butlers.switchboard import Deliver, Router, check_origin
+from postroom.butlers.switchboard import Deliver, Router, StoredRegistry, check_origin
 from postroom.butlers.wire import read_route_response
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.model import RefusedCall

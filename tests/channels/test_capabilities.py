@@ -17,7 +17,7 @@ from postroom.channels.slack.channel import Slack
 from postroom.channels.telegram.channel import Telegram
 from postroom.channels.webhook.channel import Webhook
 from postroom.channels.webpush.channel import WebPush, identity
-from postroom.kernel.text.cutting import TEXT_LIMIT
+from postroom.kernel.text.rich import TEXT_LIMIT
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import Channel, Listen, Reconcile

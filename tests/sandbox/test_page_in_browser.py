@@ -14,7 +14,7 @@ from tests.console.browser import DESKTOP, launched
 from tests.console.payloads import PAYLOADS, WATCH
 from tests.patience import PATIENCE_SECONDS
 from tests.sandbox.client import Client, letter
-from tests.sandbox.test_page import PNG
+from tests.sandbox.test_server import PNG
 
 from postroom.sandbox.server import Sandbox, SandboxOptions
 

@@ -33,7 +33,7 @@ from postroom.channels.discord.building import (
     written,
 )
 from postroom.channels.discord.channel import Discord
-from postroom.kernel.text.cutting import utf16_length
+from postroom.kernel.text.rich import utf16_length
 from postroom.kernel.values.errors import CredentialsRefused, PostroomError, ProviderThrottled, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message, Receipt

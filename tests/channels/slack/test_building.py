@@ -27,7 +27,7 @@ from postroom.channels.slack.building import (
     with_mark,
 )
 from postroom.channels.slack.web_api import SlackCall
-from postroom.kernel.text.cutting import utf16_length
+from postroom.kernel.text.rich import utf16_length
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import REPEAT_MARK, Format, Intent, Message

@@ -10,7 +10,7 @@ from tests.contract.bot_api import BotApi, Trouble, accepted, refused, reply
 from tests.contract.pieces import Piecemeal
 
 from postroom.channels.telegram.channel import Telegram, address, build
-from postroom.kernel.text.cutting import TEXT_LIMIT
+from postroom.kernel.text.rich import TEXT_LIMIT
 from postroom.kernel.values.errors import TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Intent, Message, Receipt

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.channels.telegram.building import LONGEST_LABEL, MOST_BUTTONS, keyboard, reply_markup, with_links
-from postroom.kernel.text.cutting import is_boundary, utf16_length
+from postroom.kernel.text.rich import is_boundary, utf16_length
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.markup import Button, ButtonStyle, Markup
 

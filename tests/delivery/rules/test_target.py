@@ -19,8 +19,8 @@ from postroom.channels.capabilities import KINDS
 from postroom.delivery.rules.limits import LimitPolicy
 from postroom.delivery.rules.policy import DeliveryPolicy
 from postroom.delivery.rules.target import Target, first_channel, in_own_order, prepared, resolve_target, signed
-from postroom.kernel.text.cutting import TEXT_LIMIT
 from postroom.kernel.text.markdown import parse
+from postroom.kernel.text.rich import TEXT_LIMIT
 from postroom.kernel.values.errors import FieldError, OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.channel import UNDECLARED, Capabilities

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from postroom.channels.email.building import links
 from postroom.kernel.http.call import PrivateAddress, is_public
-from postroom.kernel.text.cutting import cut, marked, split
+from postroom.kernel.text.rich import cut, marked, split
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.message.delivery import REPEAT_MARK, Intent, Message

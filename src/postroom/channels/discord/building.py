@@ -17,9 +17,21 @@ from postroom.channels.carried_files import plain_name, plain_type
 from postroom.channels.telegram.building import fits_a_button, one_line, with_links
 from postroom.kernel.http.answers import asked_seconds
 from postroom.kernel.http.call import FormFile, MultipartForm, form_of
-from postroom.kernel.text.cutting import cut, fitting, is_emoji, marked, split, utf16_length
 from postroom.kernel.text.markdown import parse
-from postroom.kernel.text.rich import RichText, SpanStyle, TextSpan, folded_over, says_target, spelled
+from postroom.kernel.text.rich import (
+    RichText,
+    SpanStyle,
+    TextSpan,
+    cut,
+    fitting,
+    folded_over,
+    is_emoji,
+    marked,
+    says_target,
+    spelled,
+    split,
+    utf16_length,
+)
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
     CredentialsRefused,

@@ -14,7 +14,7 @@ from postroom.channels.carried_files import plain_name, plain_type
 from postroom.channels.email.building import encoded
 from postroom.kernel.http.answers import asked_seconds
 from postroom.kernel.http.call import HttpAnswer
-from postroom.kernel.text.cutting import cut, marked, split
+from postroom.kernel.text.rich import cut, marked, split
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
     CredentialsRefused,

@@ -25,9 +25,21 @@ from postroom.channels.slack.web_api import (
     address,
     is_message_id,
 )
-from postroom.kernel.text.cutting import cut, fitting, is_single, split, utf16_length
 from postroom.kernel.text.markdown import parse
-from postroom.kernel.text.rich import RichText, SpanStyle, TextSpan, readable, runs, says_target, spelled
+from postroom.kernel.text.rich import (
+    RichText,
+    SpanStyle,
+    TextSpan,
+    cut,
+    fitting,
+    is_single,
+    readable,
+    runs,
+    says_target,
+    spelled,
+    split,
+    utf16_length,
+)
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import DeliveryId

@@ -15,9 +15,21 @@ from urllib.parse import urlsplit
 from postroom.channels.carried_files import plain_name, plain_type
 from postroom.kernel.http.answers import asked_seconds
 from postroom.kernel.http.call import FormFile, MultipartForm, form_of
-from postroom.kernel.text.cutting import MISSING, TEXT_LIMIT, cut, fitting, split, utf16_length, with_mark
 from postroom.kernel.text.markdown import parse
-from postroom.kernel.text.rich import RichText, SpanStyle, TextSpan, readable, spelled
+from postroom.kernel.text.rich import (
+    MISSING,
+    TEXT_LIMIT,
+    RichText,
+    SpanStyle,
+    TextSpan,
+    cut,
+    fitting,
+    readable,
+    spelled,
+    split,
+    utf16_length,
+    with_mark,
+)
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
     CredentialsRefused,

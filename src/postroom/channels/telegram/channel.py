@@ -43,7 +43,7 @@ from postroom.channels.telegram.building import bodies as rich_bodies
 from postroom.channels.telegram.updates import album_of, brought, is_in_group, listened
 from postroom.kernel.http.answers import provider_words
 from postroom.kernel.http.call import HttpAnswer, HttpCall
-from postroom.kernel.text.cutting import TEXT_LIMIT, cut, is_emoji, marked, split
+from postroom.kernel.text.rich import TEXT_LIMIT, cut, is_emoji, marked, split
 from postroom.kernel.values.errors import (
     OutcomeUncertain,
     PostroomError,

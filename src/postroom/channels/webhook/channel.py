@@ -16,7 +16,7 @@ from postroom.channels.capabilities import WEBHOOK
 from postroom.channels.carried_files import check_files, plain_name, plain_type, read_file
 from postroom.kernel.http.answers import refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
-from postroom.kernel.text.cutting import is_single
+from postroom.kernel.text.rich import is_single
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.ids import is_uuid, moment_of, to_text, to_us

@@ -22,7 +22,7 @@ from postroom.channels.capabilities import WEBPUSH
 from postroom.channels.carried_files import check_files
 from postroom.kernel.http.answers import refusal
 from postroom.kernel.http.call import HttpAnswer, HttpCall, is_plainly_private, public_only
-from postroom.kernel.text.cutting import cut, split
+from postroom.kernel.text.rich import cut, split
 from postroom.kernel.values.errors import (
     DeliveryTimeout,
     PostroomError,

@@ -17,13 +17,20 @@ from postroom.butlers.daemon import Butler, ButlerSessions, heartbeats
 from postroom.butlers.loading import LoadedModules, credentials_by_name
 from postroom.butlers.model import Runtime
 from postroom.butlers.modules import Calendars, ModuleContext
-from postroom.butlers.registry import CachedRegistry, StoredRegistry
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import ModelSettings, NoSessions, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredAppointments, StoredSessions, StoredState
-from postroom.butlers.switchboard import CorrectionRelay, Deliver, Router, StatusRelay, Switchboard
+from postroom.butlers.switchboard import (
+    CachedRegistry,
+    CorrectionRelay,
+    Deliver,
+    Router,
+    StatusRelay,
+    StoredRegistry,
+    Switchboard,
+)
 from postroom.conversations.history import StoredTalk
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier, NotifyArguments
