@@ -1,19 +1,21 @@
-"""What every test may ask for: servers, ports, a home, a clock."""
+"""What every test may ask for: servers, ports, a home, a clock, a database."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from redis import Redis
 
+from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import collect_less_often
 from tests import property_tests, quick_fields, quick_logs, quick_statements
 from tests.clock import FakeClock
+from tests.opened_database import KINDS, opened_database, opened_file
 from tests.services import databases, ports
 from tests.services.ready_databases import ReadyDatabases
 from tests.services.redis import DATABASES
@@ -141,3 +143,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """Of either kind, with every table and no row."""
+    async with opened_database(request.param, tmp_path, request) as one:
+        yield one
+
+
+@pytest.fixture
+async def sqlite_database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_file(tmp_path) as one:
+        yield one

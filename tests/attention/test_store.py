@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -14,7 +12,6 @@ from sqlalchemy.exc import DBAPIError
 from tests.attention.attended import Names
 from tests.attention.sample import HOUR, PERSON, accepted, at
 from tests.clock import FakeClock
-from tests.opened_database import KINDS, opened_database
 
 from postroom.attention.model import NoticeChanges, NoticeState, Wanted
 from postroom.attention.reading import NoticeReading
@@ -33,12 +30,6 @@ from postroom.overview.pruning import STALE
 Refused = (DBAPIError, PostroomError)
 NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "07:00"}]}
 MIDNIGHT = at("2026-01-05T00:00")
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
 
 
 def book_on(database: Database, clock: FakeClock) -> NoticeBook:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -114,12 +114,6 @@ async def test_a_look_that_began_before_a_change_does_not_undo_it(tmp_path: Path
 NOW = 1_767_225_600_000_000
 MINT = IdMint()
 DONE = SessionOutcome(event=SessionEvent.FINISH, transcript={"text": "ü \x00 done"})
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as opened:
-        yield opened
 
 
 @pytest.fixture

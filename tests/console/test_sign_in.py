@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from http.cookies import SimpleCookie
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -20,17 +19,10 @@ from postroom.people.signing_in.rules import LINK_LIFE_SECONDS, SESSION_LIFE_SEC
 from postroom.people.signing_in.store import StoredConsoleSessions
 from tests.console.http import Caller, calling, key_of
 from tests.household.living import Living, living
-from tests.opened_database import KINDS, opened_database
 from tests.patience import PATIENCE_SECONDS
 
 NOW = seconds(1_800_000_000)
 ANN = Principal(Role.USER, "ann")
-
-
-@pytest_asyncio.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 @pytest.fixture

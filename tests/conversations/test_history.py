@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.questions.sample_questions import new_question
 from tests.support.delivery_rows import NOON_US, request_row
 from tests.support.query_plans import query_plans
@@ -219,10 +219,9 @@ class Said:
         raise AssertionError("it does not end")
 
 
-@pytest.fixture(params=KINDS)
-async def said(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Said]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield Said(database)
+@pytest.fixture
+def said(database: Database) -> Said:
+    return Said(database)
 
 
 @pytest.mark.requirement("talk:history")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from benchmarks.growth_fill import filled
 from benchmarks.growth_rows import row_id
 from sqlalchemy import Connection
 from tests.conversations.test_history import ADA
-from tests.opened_database import KINDS, opened_database
 from tests.support.planned import planned
 
 from postroom.conversations import history
@@ -31,11 +29,10 @@ READ_WHOLE = (
 )
 
 
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        await filled(one, SIZE, NOW_MS)
-        yield one
+@pytest.fixture
+async def database(database: Database) -> Database:
+    await filled(database, SIZE, NOW_MS)
+    return database
 
 
 def parts(connection: Connection, person: Person, wanted: HistoryQuery) -> None:

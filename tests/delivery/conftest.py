@@ -8,15 +8,6 @@ from pathlib import Path
 import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
-from tests.opened_database import KINDS, opened_database
-
-from postroom.kernel.database.engine import Database
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, insert, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.support.intent_hosts import Host, an_intent
 from tests.support.query_plans import query_plans
 
@@ -23,12 +23,6 @@ from postroom.kernel.values.errors import Code, Refused, StoreUnavailable
 from postroom.kernel.values.ids import IdMint
 
 MINT = IdMint()
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as opened_one:
-        yield opened_one
 
 
 def made(**more: Any) -> IntentChange:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import Connection, insert, update
-from tests.opened_database import KINDS, opened_database
 from tests.support.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.approvals.store.tables import pending_actions
@@ -19,12 +15,6 @@ from postroom.message.delivery import Status
 from postroom.overview.counts import StoredOverview
 
 DAY_US = seconds(24 * 3600)
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import BigInteger, Boolean, Connection, Float, Integer, SmallInteger, Table, func, insert, select
 from tests.household.living import LIFTED, QUICK, living
-from tests.opened_database import KINDS, ledger_of, opened_database
+from tests.opened_database import ledger_of
 from tests.services import warm_process
 from tests.support.delivery_rows import NOON_US, attempt_row, new_id, request_row, write
 
@@ -38,12 +37,6 @@ from postroom.overview.pruning import DELIVERIES, STALE, START, Pruner, Stale, c
 from postroom.overview.story import StoredDeliveries
 
 OLD_US = NOON_US - 400 * DAY_US
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 async def fill(database: Database, many: int, at_us: int = OLD_US) -> list[dict[str, Any]]:
@@ -213,11 +206,10 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
 WORDS = {"type": "info", "priority": "medium", "status": "COMPLETED", "subscription_id": "s"}
 
 
-@pytest.fixture(params=KINDS)
-async def inhabited(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        await one.write(neighbours)
-        yield one
+@pytest.fixture
+async def inhabited(database: Database) -> Database:
+    await database.write(neighbours)
+    return database
 
 
 def row(table: Table, changes: dict[str, Any]) -> dict[str, Any]:

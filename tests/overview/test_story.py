@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import insert
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, generous, living_world
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import opened_file
 from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 from tests.support.query_plans import query_plans
 
@@ -43,12 +43,6 @@ async def test_a_channel_that_stumbles_is_told_without_the_words_it_stumbled_ove
         assert told["refusal"]["class"] == "internal_error"
         assert "secret" not in str(told)
         assert [type(bug) for bug in world.tally.bugs] == [RuntimeError]
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 async def around(database: Database, row: dict[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from tests.clock import FakeClock
-from tests.opened_database import KINDS, opened_database
 
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import Person
@@ -40,14 +38,11 @@ class Shelf:
         return await self.contacts.create(owner, new, source="api", now_us=self.clock.now_us())
 
 
-@pytest.fixture(params=KINDS)
-async def shelf(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Shelf]:
+@pytest.fixture
+def shelf(database: Database, clock: FakeClock) -> Shelf:
     numbers = itertools.count()
-    async with opened_database(request.param, tmp_path, request) as database:
-        contacts = StoredPeople(database, IdMint().mint, keys_of, ())
-        memory = StoredMemory(database, keys_of)
-        resolver = Resolver(
-            books=contacts, memories=memory, clock=clock, new_token=lambda: f"token-number-{next(numbers)}"
-        )
-        confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=IdMint().mint)
-        yield Shelf(contacts, memory, resolver, confirmer, clock)
+    contacts = StoredPeople(database, IdMint().mint, keys_of, ())
+    memory = StoredMemory(database, keys_of)
+    resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: f"token-number-{next(numbers)}")
+    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=IdMint().mint)
+    return Shelf(contacts, memory, resolver, confirmer, clock)

@@ -7,23 +7,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.opened_database import KINDS, opened_database, opened_file
+from tests.opened_database import KINDS
 from tests.questions.askers import Askers, askers
 from tests.questions.asking_office import Office, opened_office
-
-from postroom.kernel.database.engine import Database
-
-
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield database
-
-
-@pytest.fixture
-async def sqlite_database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_file(tmp_path) as database:
-        yield database
 
 
 @pytest.fixture(params=KINDS)

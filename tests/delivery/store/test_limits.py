@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from tests.opened_database import KINDS, opened_database
 from tests.support.sample_deliveries import NOON_US
 
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.delivery.store.limits import StoredCircuits
+from postroom.kernel.database.engine import Database
 
 OPEN = Circuit(
     state=CircuitState.OPEN,
@@ -24,10 +22,9 @@ OPEN = Circuit(
 )
 
 
-@pytest.fixture(params=KINDS)
-async def circuits(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredCircuits]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredCircuits(database)
+@pytest.fixture
+def circuits(database: Database) -> StoredCircuits:
+    return StoredCircuits(database)
 
 
 async def test_a_circuit_comes_back_as_it_was(circuits: StoredCircuits) -> None:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from tests.clock import START_US
-from tests.opened_database import KINDS, opened_database
 
+from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.answered_once import StoredIdempotencyKeys
 from postroom.kernel.values.principal import KeptAnswer, KeyedCall
 
 ANSWER = KeptAnswer(status=201, body='{"ok":true}')
 
 
-@pytest.fixture(params=KINDS)
-async def keys(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredIdempotencyKeys]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredIdempotencyKeys(database, most_per_caller=3)
+@pytest.fixture
+def keys(database: Database) -> StoredIdempotencyKeys:
+    return StoredIdempotencyKeys(database, most_per_caller=3)
 
 
 def call(key: str, *, caller: str = "operator", fingerprint: str = "f") -> KeyedCall:

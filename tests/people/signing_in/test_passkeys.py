@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 from sqlalchemy import func, insert, select
-from tests.opened_database import KINDS, opened_database
 
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import SystemClock
@@ -47,12 +44,6 @@ class Hands(SystemClock):
 
     def now_us(self) -> int:
         return super().now_us() + self.later_us
-
-
-@pytest_asyncio.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 @pytest_asyncio.fixture
@@ -160,12 +151,6 @@ async def test_a_count_moves_once_and_a_removed_person_takes_their_keys_along(da
 
 
 NOW_US = 10**15
-
-
-@pytest.fixture(params=KINDS)
-async def passkeys_database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        yield one
 
 
 async def test_more_challenges_than_may_be_open_push_out_the_oldest(database: Database) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
-from tests.opened_database import KINDS, opened_database
 
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
@@ -29,11 +26,10 @@ WISH = LinkWish(
 )
 
 
-@pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened_database(request.param, tmp_path, request) as one:
-        await StoredPeople(one, IdMint().mint, keys_of, ()).admit({"ann": PersonRole.MEMBER}, now_us=1)
-        yield one
+@pytest.fixture
+async def database(database: Database) -> Database:
+    await StoredPeople(database, IdMint().mint, keys_of, ()).admit({"ann": PersonRole.MEMBER}, now_us=1)
+    return database
 
 
 async def links(database: Database) -> int:

@@ -9,6 +9,7 @@ import pytest
 from tests.opened_database import KINDS, opened_database
 from tests.people.known_people import owner
 
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as OWNER
@@ -18,10 +19,9 @@ from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople, StoredPeopleSearch
 
 
-@pytest.fixture(params=KINDS)
-async def contacts(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredPeople(database, IdMint().mint, keys_of, ())
+@pytest.fixture
+def contacts(database: Database) -> StoredPeople:
+    return StoredPeople(database, IdMint().mint, keys_of, ())
 
 
 async def test_a_contact_is_kept_with_its_names_in_their_order(contacts: StoredPeople) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Engine, event
-from tests.opened_database import KINDS, opened_database
 from tests.people.known_people import owner
 
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as BOOK
 from postroom.people.model import NewPerson, Overruled, Person, PersonAddress, PersonRole, with_proof
@@ -23,10 +21,9 @@ pytestmark = pytest.mark.requirement("house:file-until-changed")
 ANN = new_contact(name="Ann", aliases=["Annie"], email="ann@x.org")
 
 
-@pytest.fixture(params=KINDS)
-async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredPeople(database, IdMint().mint, keys_of, ())
+@pytest.fixture
+def people(database: Database) -> StoredPeople:
+    return StoredPeople(database, IdMint().mint, keys_of, ())
 
 
 async def started(people: StoredPeople, *file: NewPerson, now_us: int = 1) -> dict[str, Person]:

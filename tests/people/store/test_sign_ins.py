@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from tests.opened_database import KINDS, opened_database
 
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as BOOK
 from postroom.people.model import PersonRole
@@ -19,10 +17,9 @@ from postroom.people.store.people import StoredPeople
 pytestmark = pytest.mark.requirement("house:approver-role")
 
 
-@pytest.fixture(params=KINDS)
-async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
-    async with opened_database(request.param, tmp_path, request) as database:
-        yield StoredPeople(database, IdMint().mint, keys_of, ())
+@pytest.fixture
+def people(database: Database) -> StoredPeople:
+    return StoredPeople(database, IdMint().mint, keys_of, ())
 
 
 async def role(people: StoredPeople) -> PersonRole | None:
