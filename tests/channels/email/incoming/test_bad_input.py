@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import io
 import shutil
+import threading
 import time
 import tracemalloc
 import zipfile
@@ -13,7 +14,7 @@ from datetime import timedelta
 
 import pytest
 from tests.channels.email.incoming.mails import PROVED, mail
-from tests.channels.email.incoming.test_listening import Cut, HandClock, begun, listening, look, texts
+from tests.channels.email.incoming.test_listening import SECONDS, Cut, HandClock, begun, listening, look, texts
 from tests.patience import PATIENCE_SECONDS
 from tests.services.dovecot import Dovecot
 
@@ -21,7 +22,7 @@ from postroom.channels.email.incoming.imap import FETCHED_BYTES, FetchedMail
 from postroom.channels.email.incoming.listening import MailReading, readable_event
 from postroom.channels.email.incoming.reading import OwnMessages
 from postroom.kernel.values.errors import TargetUnavailable
-from postroom.message.inbound import Flag, InboundMessage
+from postroom.message.inbound import Flag, InboundEvent, InboundMessage
 
 READING = MailReading(
     channel="email",
@@ -128,6 +129,47 @@ async def test_bad_mails_on_a_real_server_hold_up_nothing_and_come_once(dovecot:
         assert (await look(email, at)).events == ()
 
     assert names.count("<last@example.org>") == 1
+
+
+@pytest.mark.requirement("mail:hostile")
+async def test_a_content_type_of_nothing_but_semicolons_is_read_as_any_mail_and_so_is_the_next(
+    dovecot: Dovecot,
+) -> None:
+    slow = b'Content-Type: text/plain; x="' + b";" * 360_000 + b"\r\n\r\nslow\r\n"
+    in_a_part = b"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n" + slow + b"--b--\r\n"
+    async with listening(dovecot) as email:
+        position = await begun(email)
+        for content in (HEAD + slow, HEAD + in_a_part, mail("still heard", Message_ID="<last@example.org>")):
+            dovecot.deliver(content)
+            heard = await look(email, position, SECONDS)
+            assert [one and one.strip() for one in texts(heard)] == ["still heard" if b"still" in content else "slow"]
+            position = heard.position or position
+
+
+@pytest.mark.requirement("mail:hostile")
+async def test_while_a_mail_is_being_read_without_end_the_next_one_is_heard(
+    dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, release = MailReading.event, threading.Event()
+
+    def reads(reading: MailReading, fetched: FetchedMail) -> InboundEvent | None:
+        if b"endless" in fetched.content:
+            release.wait(PATIENCE_SECONDS)
+        return read(reading, fetched)
+
+    monkeypatch.setattr(MailReading, "event", reads)
+    monkeypatch.setattr("postroom.channels.email.incoming.listening._LONGEST_READING_SECONDS", 0.1)
+    try:
+        async with listening(dovecot) as email:
+            position = await begun(email)
+            dovecot.deliver(mail("endless"))
+            left = await look(email, position, SECONDS)
+            dovecot.deliver(mail("still heard", Message_ID="<last@example.org>"))
+            heard = await look(email, left.position, SECONDS)
+    finally:
+        release.set()
+
+    assert (left.events, texts(heard)) == ((), ["still heard"])
 
 
 @pytest.mark.requirement("mail:reconnects")
