@@ -538,6 +538,25 @@ async def test_when_the_first_channel_fails_for_good_the_next_has_it_at_once(hom
 
 
 @pytest.mark.requirement("ask:one-channel-at-a-time")
+async def test_while_the_first_channel_keeps_failing_the_next_has_it_at_once(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, {"breaker": {"failure_threshold": 1}}) as house:
+        await house.fault(channel="telegram", times=1, status=503)
+        await house.notify(wait_seconds=0)
+        await until(lambda: is_open(house, "telegram"))
+        view = await asked(house)
+        await shown_on(house, view, "email")
+
+        assert (await where(house, view))["telegram"] is PresentationStatus.PLANNED
+
+
+async def is_open(house: Living, channel: str) -> bool:
+    headers = {"Authorization": f"Bearer {house.token('operator')}"}
+    async with house.http.get(house.household.addresses["api"] + "/v1/channels", headers=headers) as found:
+        listed = (await found.json())["channels"]
+    return {one["name"]: one["health"]["circuit"] for one in listed}[channel] == "open"
+
+
+@pytest.mark.requirement("ask:one-channel-at-a-time")
 async def test_a_persons_own_escalation_says_when_and_where_it_goes_next(home: Path) -> None:
     steps = {"attention": {"escalation": [{"after_seconds": 1800, "channel": "email"}]}}
     async with living(home, LIFTED, QUICK, SOON, steps) as house:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from postroom.kernel.values.errors import ErrorClass, PostroomError, error_of
+from postroom.kernel.values.errors import CircuitOpenError, ErrorClass, PostroomError, error_of
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, refused
@@ -12,12 +12,13 @@ from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing, refused
 
 @dataclass(slots=True)
 class CardPost:
-    """One key is one delivery, as in the ledger. `settles` is what becomes of a new one."""
+    """One key is one delivery, as in the ledger. `settles` is what becomes of a new one; `away` takes no new ones."""
 
     settles: Status = Status.DELIVERED
     failure: PostroomError = field(default_factory=lambda: error_of(ErrorClass.VALIDATION, "chat not found"))
     refuses: PostroomError | None = None
     refuses_edits: bool = False
+    away: set[str] = field(default_factory=set)
     sent: list[Outgoing] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     statuses: dict[DeliveryId, Status] = field(default_factory=dict)
@@ -26,6 +27,8 @@ class CardPost:
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         if self.refuses is not None or (self.refuses_edits and outgoing.revises):
             return refused(self.refuses or error_of(ErrorClass.VALIDATION, "message can't be edited"))
+        if outgoing.channel in self.away:
+            return refused(CircuitOpenError(f"the circuit of {outgoing.channel} is open", retry_after_seconds=60))
         key = outgoing.idempotency_key or f"new-{len(self.sent)}"
         if key not in self.keys:
             self.keys[key] = DeliveryId(f"d{len(self.keys) + 1}")
@@ -48,6 +51,9 @@ class CardPost:
             return False
         self.statuses[delivery_id] = Status.FAILED
         return True
+
+    async def is_away(self, channel: str) -> bool:
+        return channel in self.away
 
     @property
     def texts(self) -> list[str]:

@@ -200,3 +200,41 @@ async def test_people_whom_an_asker_that_died_left_unplanned_are_planned_and_sho
     await look(one)
     assert {one.recipient for one in post.sent} == {"2000", "1000"}
     assert request_view.question.asks("anna")
+
+
+@pytest.mark.requirement("ask:one-channel-at-a-time")
+async def test_while_a_channel_is_away_the_next_one_does_not_wait_for_its_turn(small: Office) -> None:
+    post = CardPost(away={"telegram"})
+    one = presenter(small, post)
+    ask_id = (await small.ask()).question.id
+    for _ in range(2):
+        await look(one)
+    assert [card.recipient for card in post.sent] == ["olga@example.org"]
+    post.away.clear()
+    small.clock.jump(10)
+    await look(one)
+    assert [card.recipient for card in post.sent] == ["olga@example.org", "1000"]
+    shown = await small.presentations.of(ask_id)
+    assert {card.status for card in shown} == {PresentationStatus.SHOWN}
+
+
+@pytest.mark.requirement("ask:one-channel-at-a-time")
+async def test_a_card_that_may_have_arrived_leaves_the_next_channel_no_longer_waiting(small: Office) -> None:
+    post = CardPost(settles=Status.DEAD_LETTERED, failure=error_of(ErrorClass.TIMEOUT, "no answer"))
+    one = presenter(small, post)
+    await small.ask()
+    for _ in range(2):
+        await look(one)
+    assert [card.recipient for card in post.sent] == ["1000", "olga@example.org"]
+
+
+@pytest.mark.requirement("ask:one-channel-at-a-time")
+async def test_while_everybody_asked_is_out_of_reach_it_is_passed_on_without_waiting(small: Office) -> None:
+    post = CardPost(away={"telegram"})
+    one = presenter(small, post)
+    await small.ask(to="anna", escalate_to="a3", escalate_after_seconds=3600, deadline_seconds=7200)
+    await look(one)
+    for _ in range(2):
+        await small.asking.questions.look()
+        await look(one)
+    assert [card.recipient for card in post.sent] == ["alex@example.org"]

@@ -16,6 +16,7 @@ from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.zones import relative
 from postroom.message.wishes import Because, HoldReason
 from postroom.questions.model import (
+    AWAY,
     BY_DEFAULT,
     IN_LINE,
     WAITS,
@@ -337,8 +338,8 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It may or may not have arrived {place}{reason}."
         case PresentationStatus.PLANNED if one.reason == WAITS:
             return f"It has not been shown {place} yet: it waits for an approval."
-        case PresentationStatus.PLANNED if one.reason == IN_LINE:
-            return f"It has not been shown {place} yet: {IN_LINE}."
+        case PresentationStatus.PLANNED if one.reason in (IN_LINE, AWAY):
+            return f"It has not been shown {place} yet{reason}."
         case PresentationStatus.PLANNED:
             return f"It is on its way {place}{reason}."
         case PresentationStatus.SHOWN if 0 < one.revision < question.revision and question.is_open:

@@ -213,6 +213,7 @@ def is_approval(question: Question) -> bool:
 ENDED_FIRST: Final = "the question ended before it was shown"
 WAITS: Final = "waits for an approval"
 IN_LINE: Final = "other approvals are to be decided first"
+AWAY: Final = "the channel does not work at the moment"
 
 
 class PresentationStatus(StrEnum):
@@ -381,6 +382,7 @@ PRESENTATION_MOVES: Final[dict[tuple[PresentationStatus, PresentationMove], Pres
     (PresentationStatus.CLOSING, PresentationMove.CLOSE): PresentationStatus.CLOSED,
     (PresentationStatus.CLOSING, PresentationMove.LEAVE): PresentationStatus.LEFT,
 }
+PASSED_ON: Final = frozenset({PresentationMove.DOUBT, PresentationMove.FAIL})  # what is next does not wait for it
 SETTLED: Final = frozenset(PresentationStatus) - {before for before, _ in PRESENTATION_MOVES}
 
 

@@ -22,8 +22,10 @@ from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.people.model import Person
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import (
+    AWAY,
     ENDED_FIRST,
     IN_LINE,
+    PASSED_ON,
     WAITS,
     PlannedPresentation,
     Presentation,
@@ -126,6 +128,10 @@ class Post(Protocol):
 
     async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
         """The provider's names for its parts, once it has arrived."""
+        ...
+
+    async def is_away(self, channel: str) -> bool:
+        """It failed so often that nothing goes out on it for now."""
         ...
 
     async def take_back(self, delivery_id: DeliveryId) -> bool:
@@ -401,12 +407,19 @@ class Presenter:
 
     async def _later(self, claim: PresentationClaim, outcome: Outcome | None) -> None:
         is_parked = outcome is not None and outcome.status is AnswerStatus.PENDING_APPROVAL
-        pause = PARKED_SECONDS if is_parked else _AGAIN_SECONDS
-        await self.claims.later(claim, self.clock.now_us() + seconds(pause), _reason(outcome))
+        pause, shown, now_us = PARKED_SECONDS if is_parked else _AGAIN_SECONDS, claim.presentation, self.clock.now_us()
+        is_first = shown.status is PresentationStatus.PLANNED and not is_parked
+        if not (is_first and await self.post.is_away(shown.channel)):
+            await self.claims.later(claim, now_us + seconds(pause), _reason(outcome))
+        elif shown.reason == AWAY:  # as it was when we looked before
+            await self.claims.later(claim, now_us + seconds(pause), AWAY)
+        else:
+            await self.claims.away(claim, now_us + seconds(pause), now_us)
+            self.wake.ring()
 
     async def _tell(self, claim: PresentationClaim, shown: Shown) -> None:
         await self.claims.presented(claim, shown, self.clock.now_us())
-        if shown.move is PresentationMove.FAIL:
+        if shown.move in PASSED_ON:
             self.wake.ring()  # for the next channel, or for those whom it is passed on to
 
 

@@ -28,6 +28,7 @@ from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.model import outcome_of
 from postroom.delivery.plane import Plane
+from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.rules.policy import caller_key
 from postroom.household.wiring.channels import known_channels, usable_channels
 from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore, approval_policy, approval_ride
@@ -131,6 +132,9 @@ class QuestionPost:
     async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
         sent = await self.plane.acceptance.sent.sent(delivery_id)
         return sent.revision().standing if sent else ()
+
+    async def is_away(self, channel: str) -> bool:
+        return (await self.plane.acceptance.breakers.circuit(channel)).state is not CircuitState.CLOSED
 
     async def take_back(self, delivery_id: DeliveryId) -> bool:
         return await self.corrections.take_back(delivery_id, actor=ACTOR)

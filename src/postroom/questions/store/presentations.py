@@ -16,6 +16,8 @@ from postroom.kernel.database.rows import read
 from postroom.kernel.values.ids import SECOND_US
 from postroom.message.delivery import Status
 from postroom.questions.model import (
+    AWAY,
+    PASSED_ON,
     PlannedPresentation,
     Presentation,
     PresentationClaim,
@@ -220,6 +222,16 @@ class StoredPresentations:
         values = {"due_at": at_us, "reason": reason}
         return await self._database.write(lambda connection: _write(connection, claim, values))
 
+    async def away(self, claim: PresentationClaim, at_us: int, now_us: int) -> None:
+        """Given back until then; it may come up late, and what is next does not wait for it."""
+
+        def work(connection: Connection) -> None:
+            question = steps.locked(connection, claim.question.id)
+            if _write(connection, claim, {"due_at": at_us, "reason": AWAY}) and question is not None:
+                _pass_on(connection, question, claim.presentation, now_us)
+
+        await self._database.write(work)
+
     async def again(self, reason: str, now_us: int) -> None:
         """What was given back with this reason is due now."""
         table = presentations.c
@@ -254,7 +266,7 @@ class StoredPresentations:
             if question is None or current is None or not _give_up(connection, claim):
                 return False
             _settle(connection, question, current, shown, now_us)
-            if shown.move is PresentationMove.FAIL and question.is_open:
+            if shown.move in PASSED_ON and question.is_open:
                 _pass_on(connection, question, current, now_us)
             _insert_parts(connection, current, shown.provider_ids)
             return True
@@ -385,14 +397,15 @@ def _settle(connection: Connection, question: Question, current: Presentation, s
         connection.execute(mine.values(due_at=now_us))
 
 
-def _pass_on(connection: Connection, question: Question, failed: Presentation, now_us: int) -> None:
+def _pass_on(connection: Connection, question: Question, stuck: Presentation, now_us: int) -> None:
     """The person's next channel does not wait for its turn; when nobody is reached any more, nor does escalation."""
     table = presentations.c
     left = found_presentations(connection, _of(question.id).where(table.status != str(PresentationStatus.FAILED)))
     untouched = (table.status == str(PresentationStatus.PLANNED), table.fence == 0, table.due_at > now_us)
-    for one in [one for one in left if one.person_id == failed.person_id and one.delivery_id is None][:1]:
+    for one in [one for one in left if one.person_id == stuck.person_id and one.id > stuck.id][:1]:
         connection.execute(update(presentations).where(table.id == one.id, *untouched).values(due_at=now_us))
-    if not left and question.escalate_to and question.escalated_at_us is None:
+    nobody = all(one.reason == AWAY for one in left)
+    if nobody and question.is_open and question.escalate_to and question.escalated_at_us is None:
         after = -((question.created_at_us - now_us) // SECOND_US)
         now = update(questions).where(questions.c.id == question.id, questions.c.escalated_at.is_(None))
         connection.execute(now.values(escalate_after=after, next_at=now_us))
