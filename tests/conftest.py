@@ -1,4 +1,4 @@
-"""What every test may ask for: servers, ports, a home, a clock, a database."""
+"""What every test may ask for: servers, ports, a home, a clock, a database, a console and a browser before it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 from redis import Redis
 
 from postroom.kernel.database.engine import Database
@@ -21,6 +23,13 @@ from tests.services.ready_databases import ReadyDatabases
 from tests.services.redis import DATABASES
 from tests.services.run import URL_VARIABLES, ServiceRun, server_url
 from tests.services.server import ServiceError
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+    from tests.console.browser import Site
+    from tests.console.http import Caller
+    from tests.household.living import Living
 
 pytest_plugins = ["pytester", "tests.requirement_marks"]
 
@@ -155,4 +164,42 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 @pytest.fixture
 async def sqlite_database(tmp_path: Path) -> AsyncIterator[Database]:
     async with opened_file(tmp_path) as one:
+        yield one
+
+
+# The console and those before it; a whole household, which most tests need not wait for, is imported with the first.
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """One for all: its pages are apart, each in a context of its own."""
+    from tests.console.browser import launched
+
+    async with launched() as one:
+        yield one
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    from tests.console.browser import console_site
+    from tests.household.living import LIFTED, QUICK
+
+    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+        yield one
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def no_page_outlives_its_test(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+    yield
+    if "site" in request.fixturenames:
+        one: Site = request.getfixturevalue("site")
+        await one.end_test()
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def caller(home: Living) -> AsyncIterator[Caller]:
+    """Without a browser, before the household that the module calls its home."""
+    from tests.console.http import calling
+
+    async with calling(home) as one:
         yield one

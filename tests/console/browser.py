@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from postroom.household.wiring.store import connect_store
@@ -33,6 +34,7 @@ _FOUND = """async runOnly => {
     return violations.flatMap(one => one.nodes.map(node => `${one.id}: ${node.html.slice(0, 160)}`));
 }"""
 
+IN_BROWSER = (pytest.mark.asyncio(loop_scope="session"), pytest.mark.usefixtures("no_page_outlives_its_test"))
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
 

@@ -10,9 +10,9 @@ import pytest
 from playwright.async_api import expect
 
 from postroom.people.devices.page import MANIFEST, service_worker
-from tests.console.browser import INSTALLED, PHONE, Site, violations
+from tests.console.browser import IN_BROWSER, INSTALLED, PHONE, Site, violations
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 KEPT = """async () => Promise.all((await caches.keys()).map(async name =>
     [name, (await (await caches.open(name)).keys()).map(one => new URL(one.url).pathname)]))"""
 

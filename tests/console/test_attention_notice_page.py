@@ -14,10 +14,10 @@ from postroom.kernel.values.principal import OPERATOR, Principal
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
-from tests.console.browser import Site, console_site, tab_to
+from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")

@@ -16,12 +16,12 @@ from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
-from tests.console.browser import Site, console_site, tab_to
+from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.console.http import calling
 from tests.household.living import LIFTED, QUICK, living
 from tests.patience import PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 CARA = Principal(Role.PERSON, "cara")
 _HELD = 3

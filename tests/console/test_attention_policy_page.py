@@ -14,10 +14,10 @@ from postroom.attention.rules.policy import parse_policy
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ANNA, BEN
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
-from tests.console.browser import Site, console_site
+from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 HOUSEHOLD = {"attention": {"zone": "Europe/Vienna", "ceiling": "time_sensitive"}}
 

@@ -15,7 +15,7 @@ from postroom.overview.counts import WhatWaits
 from postroom.overview.today import Badges
 from tests.console.asked import ANNA, admit, ask
 from tests.console.browser import link_for
-from tests.console.http import Caller, calling
+from tests.console.http import Caller
 from tests.household.living import LIFTED, QUICK, Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -36,12 +36,6 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living
         for number in range(3):
             await one.household.inbox.notifications.send(Request(message=f"Note {number}", user_id="operator"))
         await one.household.inbox.notifications.send(Request(message="For Anna", user_id="anna"))
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

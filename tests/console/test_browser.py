@@ -8,9 +8,9 @@ import pytest
 from playwright.async_api import Browser
 
 from tests.console import browser as judge
-from tests.console.browser import PHONE, Site, is_wider_than_the_window, path_of, violations
+from tests.console.browser import IN_BROWSER, PHONE, Site, is_wider_than_the_window, path_of, violations
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(60)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(60)]
 _PALE = "<html lang=en><title>x</title><main><h1 style='color:#eee;background:#fff;width:900px'>Pale</h1></main>"
 
 

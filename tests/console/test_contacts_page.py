@@ -12,10 +12,10 @@ from playwright.async_api import Browser, Page, expect
 
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role, user_address
 from tests.console.appearance import is_accessible, looks_right
-from tests.console.browser import Site, console_site
+from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 KNOWN = {"contacts": [{"name": "Doctor Weiss", "email": "weiss@clinic.example", "trusted": True}]}
 

@@ -14,12 +14,12 @@ from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.rules.reading import Given
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN, admit, ask, asking
-from tests.console.browser import PHONE, Site, console_site
+from tests.console.browser import IN_BROWSER, PHONE, Site, console_site
 from tests.household.living import LIFTED, QUICK
 from tests.household.talking import PEOPLE
 from tests.patience import PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 OPEN = "('received', 'routed', 'waiting', 'running')"
 TALK = {"conversations": {"sessions_per_day": 7}}

@@ -9,10 +9,10 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from tests.console.appearance import looks_right
-from tests.console.browser import Site, console_site, tab_to, violations
+from tests.console.browser import IN_BROWSER, Site, console_site, tab_to, violations
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 HELD = {"delivery": {"telegram_chat_interval_seconds": 0, "on_uncertain_by_channel": {"telegram": "hold"}}}
 NEVER_OPEN = {"breaker": {"failure_threshold": 1000}}
 

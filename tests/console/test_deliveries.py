@@ -11,10 +11,10 @@ from playwright.async_api import Browser, expect
 
 from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
-from tests.console.browser import Site, console_site, path_of, violations
+from tests.console.browser import IN_BROWSER, Site, console_site, path_of, violations
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 OPEN_AFTER_FOUR = {"breaker": {"failure_threshold": 4, "recovery_seconds": 600}}
 MANY_MAILS = {"limits": {"channels": {"telegram.bot": 10**6, "email.bot": 10**6}}}
 

@@ -17,11 +17,11 @@ from postroom.questions.model import QuestionStatus
 from tests.channels.webpush.push_service import PushService, push_service
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ask, now
-from tests.console.browser import INSTALLED, PHONE, Site, console_site, launched
+from tests.console.browser import IN_BROWSER, INSTALLED, PHONE, Site, console_site, launched
 from tests.household.living import LIFTED, QUICK
 from tests.patience import PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 CHROMIUM = "/usr/bin/chromium"  # the small one without a window shows no notifications
 PUSH = {"kind": "webpush", "contact": "mailto:us@example.org", "allow_private": True}
 OWN = {"channels": {"push": PUSH}, "approvals": {"enabled": False}}

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from postroom.overview.audit import BEFORE_SIGN_IN
-from tests.console.http import Caller, calling
+from tests.console.http import Caller
 from tests.console.routes import filled, routes
 from tests.household.living import Living, living
 
@@ -28,12 +28,6 @@ FOREIGN = {
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     async with living(tmp_path_factory.mktemp("home"), {"approvals": {"enabled": True}}) as one:
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

@@ -13,11 +13,11 @@ from postroom.inbox.rules import Request
 from tests.console.appearance import THEMED, seen_as
 from tests.console.asked import ask
 from tests.console.attended import ALWAYS_QUIET, say, wish
-from tests.console.browser import DESKTOP, PHONE, Site, console_site, is_wider_than_the_window, violations
+from tests.console.browser import DESKTOP, IN_BROWSER, PHONE, Site, console_site, is_wider_than_the_window, violations
 from tests.console.every_page import every_page
 from tests.household.living import LIFTED, QUICK, Living
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(240)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(240)]
 
 OF_ONE_THING = {
     "/approvals/{id}",

@@ -10,10 +10,10 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.console.appearance import looks_right
-from tests.console.browser import Site, console_site
+from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.household.living import QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")

@@ -13,10 +13,10 @@ from playwright.async_api import Browser, Page, expect
 from postroom.inbox.rules import Request
 from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
-from tests.console.browser import Site, console_site, tab_to
+from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 ANN = Principal(Role.USER, "ann")
 BEN = Principal(Role.USER, "ben")

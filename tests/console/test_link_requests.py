@@ -17,7 +17,7 @@ from postroom.people.signing_in.rules import MOST_OF_PERSON, MOST_OF_SENDER, MOS
 from postroom.people.signing_in.store import console_links
 from postroom.people.store.tables import sign_in_attempts
 from tests.console.comers import admissions, invitation, person
-from tests.console.http import Answer, Caller, calling
+from tests.console.http import Answer, Caller
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 
@@ -29,12 +29,6 @@ _LINK = re.compile(r"http://\S+/console/login\?key=([\w-]+)")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     """With approvals on: the household's own link waits for no one."""
     async with living(tmp_path_factory.mktemp("home"), LIFTED, QUICK, {"approvals": {"enabled": True}}) as one:
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import pytest_asyncio
-from playwright.async_api import Browser, CDPSession, Page, expect
+from playwright.async_api import CDPSession, Page, expect
 
-from tests.console.browser import PHONE, Site, console_site, is_wider_than_the_window, violations
+from tests.console.browser import IN_BROWSER, PHONE, Site, is_wider_than_the_window, violations
 from tests.console.comers import admissions, invitation, person
-from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 _DEVICE = {
     "protocol": "ctap2",
     "transport": "internal",
@@ -24,12 +21,6 @@ _DEVICE = {
     "isUserVerified": True,
     "automaticPresenceSimulation": True,
 }
-
-
-@pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with console_site(browser, tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
-        yield one
 
 
 def local(address: str) -> str:

@@ -11,11 +11,11 @@ from playwright.async_api import Browser, expect
 from postroom.kernel.values.principal import OPERATOR, Principal
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN, admit, ask
-from tests.console.browser import PHONE, Site, console_site
+from tests.console.browser import IN_BROWSER, PHONE, Site, console_site
 from tests.console.http import Answer, Caller, calling
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 KNOWN = {"contacts": [{"name": "Bea Example", "aliases": ["Auntie"], "email": "bea@example.org"}]}
 LINKED = "Read https://example.org/a and https://bank.example@evil.example/"

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from postroom.kernel.values.principal import OPERATOR
-from tests.console.http import Caller, calling, key_of
+from tests.console.http import Caller, key_of
 from tests.household.living import Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -18,12 +18,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     """A household that allows another site to call its API, which does not make that site welcome here."""
     async with living(tmp_path_factory.mktemp("home"), {"allowed_origins": ["https://friend.example"]}) as one:
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

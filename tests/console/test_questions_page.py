@@ -17,11 +17,11 @@ from postroom.questions.model import QuestionStatus
 from postroom.questions.rules.reading import Given
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ANNA, BEN, HEALTH, admit, ask, asking, now
-from tests.console.browser import PHONE, Site, console_site, path_of, tab_to
+from tests.console.browser import IN_BROWSER, PHONE, Site, console_site, path_of, tab_to
 from tests.console.http import calling
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 FORM = {
     "type": "object",

@@ -14,7 +14,7 @@ from postroom.people.model import Person, PersonRole
 from postroom.people.signing_in.rules import principal_of
 from postroom.people.signing_in.store import StoredConsoleSessions
 from tests.console.comers import admissions, change_role, invitation, let_in, person
-from tests.console.http import Caller, calling, key_of
+from tests.console.http import Caller, key_of
 from tests.household.living import Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -23,12 +23,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     async with living(tmp_path_factory.mktemp("home")) as one:
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

@@ -17,7 +17,7 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.people.signing_in.rules import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS, sign_in_link
 from postroom.people.signing_in.store import StoredConsoleSessions
-from tests.console.http import Caller, calling, key_of
+from tests.console.http import Caller, key_of
 from tests.household.living import Living, living
 from tests.patience import PATIENCE_SECONDS
 
@@ -94,12 +94,6 @@ async def test_neither_links_nor_sessions_are_stored_as_they_are(
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     async with living(tmp_path_factory.mktemp("home")) as one:
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

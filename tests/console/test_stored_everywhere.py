@@ -22,13 +22,13 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
 from postroom.questions.rules.reading import Given
 from tests.console.asked import ANNA, admit, ask, asking
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, wish
-from tests.console.browser import Site, console_site
+from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.console.payloads import PAYLOADS, WATCH
 from tests.console.routes import pattern, routes
 from tests.household.living import LIFTED, QUICK, Living
 from tests.support.delivery_rows import NOON_US, new_id
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(180)]
 
 OPEN = {
     "limits": LIFTED["limits"] | {"channels": {"telegram.bot": 10**6, "email.bot": 10**6}},

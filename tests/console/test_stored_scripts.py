@@ -15,12 +15,12 @@ from postroom.delivery.store.tables import delivery_attempts, delivery_dead_lett
 from postroom.household.wiring.store import connect_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint
-from tests.console.browser import Site, console_site
+from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.console.payloads import PAYLOADS, WATCH
 from tests.household.living import LIFTED, QUICK
 from tests.support.delivery_rows import attempt_row, request_row
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(180)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(180)]
 _TOGETHER = 5  # in one text: any of them that ran would be noticed
 _mint = IdMint()
 

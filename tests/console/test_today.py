@@ -10,10 +10,10 @@ from playwright.async_api import Browser, Page, expect
 
 from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
-from tests.console.browser import Site, console_site, focused, tab_to, violations
+from tests.console.browser import IN_BROWSER, Site, console_site, focused, tab_to, violations
 from tests.household.living import LIFTED, QUICK
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")

@@ -12,11 +12,11 @@ from playwright.async_api import Browser, Locator, Page, expect
 from postroom.inbox.rules import Request
 from postroom.kernel.values.principal import OPERATOR
 from tests.console.asked import ask, now
-from tests.console.browser import PHONE, Site, console_site, path_of, tab_to
+from tests.console.browser import IN_BROWSER, PHONE, Site, console_site, path_of, tab_to
 from tests.household.living import LIFTED, QUICK
 from tests.patience import PATIENCE_SECONDS
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from postroom.people.model import PersonRole
 from tests.console.comers import change_role, let_in, person
-from tests.console.http import Caller, calling
+from tests.console.http import Caller
 from tests.console.routes import filled, routes
 from tests.household.living import Living, living
 from tests.patience import PATIENCE_SECONDS
@@ -52,12 +52,6 @@ STREAMS = {"/events"}
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     async with living(tmp_path_factory.mktemp("home"), {"approvals": {"enabled": True}}) as one:
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

@@ -16,7 +16,7 @@ from tests.channels.webpush.browser_side import BrowserSide
 from tests.channels.webpush.push_service import Pushed, PushService, push_service
 from tests.console.asked import ANNA, admit, ask, now
 from tests.console.browser import Site
-from tests.console.http import Caller, calling
+from tests.console.http import Caller
 from tests.household.living import LIFTED, QUICK, Living, living
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
@@ -35,12 +35,6 @@ async def service() -> AsyncIterator[PushService]:
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     async with living(tmp_path_factory.mktemp("home"), LIFTED, QUICK, OWN) as one:
         await admit(one, ANNA)
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

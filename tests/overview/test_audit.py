@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from tests.console.comers import let_in, person
-from tests.console.http import Caller, calling
+from tests.console.http import Caller
 from tests.console.routes import routes
 from tests.household.living import Living, living
 
@@ -23,12 +23,6 @@ _CHANGING = ("post", "put", "patch", "delete")
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living]:
     async with living(tmp_path_factory.mktemp("home"), {"approvals": {"enabled": True}}) as one:
-        yield one
-
-
-@pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def caller(home: Living) -> AsyncIterator[Caller]:
-    async with calling(home) as one:
         yield one
 
 

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 from tests.console.appearance import is_accessible
-from tests.console.browser import DESKTOP, launched
+from tests.console.browser import DESKTOP, IN_BROWSER
 from tests.console.payloads import PAYLOADS, WATCH
 from tests.patience import PATIENCE_SECONDS
 from tests.sandbox.client import Client, letter
@@ -18,7 +18,7 @@ from tests.sandbox.test_server import PNG
 
 from postroom.sandbox.server import Sandbox, SandboxOptions
 
-pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.timeout(120)]
+pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 
 ROW = [
     {"text": "Yes", "callback_data": "y", "style": "success"},
@@ -43,12 +43,6 @@ class Played:
     async def typed(self) -> dict[str, object]:
         found: dict[str, object] = (await self.client.get("/sandbox/telegram/inbound"))["messages"][-1]
         return found
-
-
-@pytest_asyncio.fixture(loop_scope="session", scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with launched() as one:
-        yield one
 
 
 @pytest_asyncio.fixture(loop_scope="session")
