@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 import pytest
 import pytest_asyncio
 from playwright.async_api import Page, Worker, expect
-
-from postroom.questions.model import QuestionStatus
 from tests.channels.webpush.push_service import PushService, push_service
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ask, now
 from tests.console.browser import IN_BROWSER, INSTALLED, PHONE, Site, console_site, launched
 from tests.household.living import LIFTED, QUICK
 from tests.patience import PATIENCE_SECONDS
+
+from postroom.questions.model import QuestionStatus
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 CHROMIUM = "/usr/bin/chromium"  # the small one without a window shows no notifications

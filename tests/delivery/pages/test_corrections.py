@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-
 from tests.console.http import Caller
 from tests.household.living import LIFTED, QUICK, Living, living
 

@@ -9,12 +9,12 @@ from urllib.parse import urljoin
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-
-from postroom.inbox.rules import Request
-from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.household.living import LIFTED, QUICK
+
+from postroom.inbox.rules import Request
+from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

@@ -9,6 +9,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from sqlalchemy import func, select
+from tests.console.comers import admissions, invitation, person
+from tests.console.http import Answer, Caller
+from tests.household.living import LIFTED, QUICK, Living, living
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
@@ -16,10 +20,6 @@ from postroom.people.model import PersonRole
 from postroom.people.signing_in.rules import MOST_OF_PERSON, MOST_OF_SENDER, MOST_OPEN
 from postroom.people.signing_in.store import console_links
 from postroom.people.store.tables import sign_in_attempts
-from tests.console.comers import admissions, invitation, person
-from tests.console.http import Answer, Caller
-from tests.household.living import LIFTED, QUICK, Living, living
-from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 _LINK = re.compile(r"http://\S+/console/login\?key=([\w-]+)")

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
-
-from postroom.inbox.rules import Request
-from postroom.kernel.values.principal import OPERATOR
 from tests.console.asked import ask, now
 from tests.console.browser import IN_BROWSER, PHONE, Site, console_site, path_of, tab_to
 from tests.household.living import LIFTED, QUICK
 from tests.patience import PATIENCE_SECONDS
+
+from postroom.inbox.rules import Request
+from postroom.kernel.values.principal import OPERATOR
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

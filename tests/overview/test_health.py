@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
-
 from tests.console.appearance import looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.household.living import QUICK

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
-
-from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site, path_of, violations
 from tests.household.living import LIFTED, QUICK
+
+from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 OPEN_AFTER_FOUR = {"breaker": {"failure_threshold": 4, "recovery_seconds": 600}}

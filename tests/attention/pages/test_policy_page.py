@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
-
-from postroom.attention.model import Preset, policy_mapping
-from postroom.attention.rules.policy import parse_policy
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ANNA, BEN
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
 from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.household.living import LIFTED, QUICK
+
+from postroom.attention.model import Preset, policy_mapping
+from postroom.attention.rules.policy import parse_policy
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

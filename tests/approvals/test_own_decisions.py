@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.approvals.parked import HOUR_US, MINT, new_delivery
+from tests.approvals.test_approvals import CHANNELS
+from tests.clock import FakeClock
+from tests.opened_database import opened_file
 
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.model import Parking
@@ -18,10 +22,6 @@ from postroom.kernel.guard.tools import approver
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.wishes import Risk
-from tests.approvals.parked import HOUR_US, MINT, new_delivery
-from tests.approvals.test_approvals import CHANNELS
-from tests.clock import FakeClock
-from tests.opened_database import opened_file
 
 ANN, BEN = Principal(Role.USER, "ann"), Principal(Role.USER, "ben")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.console.http import calling
 from tests.household.asked_household import until
 from tests.household.living import LIFTED, QUICK, Living, living

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.questions.sample_questions import new_question
 
 from postroom.console.visit import Form
 from postroom.questions.model import Wording
 from postroom.questions.page import event_of, form_fields, given_fields, given_of, revision_of
 from postroom.questions.rules.reading import Given
-from tests.questions.sample_questions import new_question
 
 # -- Forms of questions: what a page offers, and what it sends back as values of the right kind --
 

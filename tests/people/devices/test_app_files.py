@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from playwright.async_api import expect
+from tests.console.browser import IN_BROWSER, INSTALLED, PHONE, Site, violations
 
 from postroom.people.devices.page import MANIFEST, service_worker
-from tests.console.browser import IN_BROWSER, INSTALLED, PHONE, Site, violations
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 KEPT = """async () => Promise.all((await caches.keys()).map(async name =>

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-
 from tests.console.http import Caller
 from tests.household.processes import environment, part
 from tests.services import warm_process

@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.async_api import CDPSession, Page, expect
-
 from tests.console.browser import IN_BROWSER, PHONE, Site, is_wider_than_the_window, violations
 from tests.console.comers import admissions, invitation, person
 

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
+from tests.console.asked import ANNA, admit, ask
+from tests.console.browser import link_for
+from tests.console.http import Caller
+from tests.household.living import LIFTED, QUICK, Living, living
 
 from postroom.inbox.rules import Request
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal
 from postroom.overview.counts import WhatWaits
 from postroom.overview.today import Badges
-from tests.console.asked import ANNA, admit, ask
-from tests.console.browser import link_for
-from tests.console.http import Caller
-from tests.household.living import LIFTED, QUICK, Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 _SECTIONS = ("questions", "approvals", "inbox")

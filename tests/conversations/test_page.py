@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
-
-from postroom.kernel.values.principal import OPERATOR
-from postroom.questions.rules.reading import Given
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN, admit, ask, asking
 from tests.console.browser import IN_BROWSER, PHONE, Site, console_site
 from tests.household.living import LIFTED, QUICK
 from tests.household.talking import PEOPLE
 from tests.patience import PATIENCE_SECONDS
+
+from postroom.kernel.values.principal import OPERATOR
+from postroom.questions.rules.reading import Given
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-
-from postroom.attention.model import NoticeState
-from postroom.kernel.values.principal import OPERATOR, Principal
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
 from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.household.living import LIFTED, QUICK
+
+from postroom.attention.model import NoticeState
+from postroom.kernel.values.principal import OPERATOR, Principal
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

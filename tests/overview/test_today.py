@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-
-from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site, focused, tab_to, violations
 from tests.household.living import LIFTED, QUICK
+
+from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
-
-from postroom.kernel.values.principal import Principal, Role
 from tests.console.appearance import looks_right
 from tests.console.asked import ANNA, BEN
 from tests.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
@@ -20,6 +18,8 @@ from tests.console.browser import IN_BROWSER, Site, console_site, tab_to
 from tests.console.http import calling
 from tests.household.living import LIFTED, QUICK, living
 from tests.patience import PATIENCE_SECONDS
+
+from postroom.kernel.values.principal import Principal, Role
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

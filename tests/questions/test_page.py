@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-
-from postroom.kernel.values.principal import OPERATOR, Principal
-from postroom.message.inbound import Assurance
-from postroom.questions.model import QuestionStatus
-from postroom.questions.rules.reading import Given
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.asked import ANNA, BEN, HEALTH, admit, ask, asking, now
 from tests.console.browser import IN_BROWSER, PHONE, Site, console_site, path_of, tab_to
 from tests.console.http import calling
 from tests.household.living import LIFTED, QUICK
+
+from postroom.kernel.values.principal import OPERATOR, Principal
+from postroom.message.inbound import Assurance
+from postroom.questions.model import QuestionStatus
+from postroom.questions.rules.reading import Given
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

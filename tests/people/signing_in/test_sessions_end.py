@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 import pytest_asyncio
+from tests.console.comers import admissions, change_role, invitation, let_in, person
+from tests.console.http import Caller, key_of
+from tests.household.living import Living, living
 
 from postroom.kernel.guard.tokens import token_id
 from postroom.kernel.running.clock import SystemClock
@@ -13,9 +16,6 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import Person, PersonRole
 from postroom.people.signing_in.rules import principal_of
 from postroom.people.signing_in.store import StoredConsoleSessions
-from tests.console.comers import admissions, change_role, invitation, let_in, person
-from tests.console.http import Caller, key_of
-from tests.household.living import Living, living
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -9,11 +9,11 @@ import aiohttp
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role, user_address
 from tests.console.appearance import is_accessible, looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site
 from tests.household.living import LIFTED, QUICK
+
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role, user_address
 
 pytestmark = [*IN_BROWSER, pytest.mark.timeout(120)]
 

@@ -8,6 +8,9 @@ from http.cookies import SimpleCookie
 
 import pytest
 import pytest_asyncio
+from tests.console.http import Caller, key_of
+from tests.household.living import Living, living
+from tests.patience import PATIENCE_SECONDS
 
 from postroom.household.wiring.store import connect_store
 from postroom.kernel.database.engine import Database
@@ -17,9 +20,6 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.people.signing_in.rules import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS, sign_in_link
 from postroom.people.signing_in.store import StoredConsoleSessions
-from tests.console.http import Caller, key_of
-from tests.household.living import Living, living
-from tests.patience import PATIENCE_SECONDS
 
 NOW = seconds(1_800_000_000)
 ANN = Principal(Role.USER, "ann")

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
-
 from tests.console.appearance import looks_right
 from tests.console.browser import IN_BROWSER, Site, console_site, tab_to, violations
 from tests.household.living import LIFTED, QUICK

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.clock import START_US
 
 from postroom.approvals.page import DifferencePiece, difference, rule_request, rule_wish
 from postroom.approvals.rules import parse_rule_request
 from postroom.console.visit import Form
 from postroom.kernel.values.ids import to_text
-from tests.clock import START_US
 
 # -- What an edit changes, word by word --
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tests.people.names.test_matching import ANN
+
 from postroom.people.model import Person, PersonAddress
 from postroom.people.names.resolve import Concerned
-from tests.people.names.test_matching import ANN
 
 HOLDS = replace(
     ANN,
