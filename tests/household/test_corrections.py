@@ -17,9 +17,12 @@ from typing import Any, TypeVar
 import pytest
 import pytest_asyncio
 
+from postroom.channels.telegram.building import TelegramCall
+from postroom.channels.telegram.channel import Telegram
 from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.message.delivery import REPEAT_MARK
+from postroom.message.delivery import REPEAT_MARK, Receipt
 from tests.fakes.accounts import accounts_at
 from tests.fakes.server import serve
 from tests.household.asked_household import OWNERS, has_address
@@ -127,6 +130,31 @@ async def test_what_a_revision_adds_answers_the_message(correcting: Living) -> N
     first, *more = [one for one in await correcting.received() if "of the report" in one["text"]]
 
     assert [one["reply_to_message_id"] for one in more] == [first["message_id"]] * 2
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.requirement("content:too-late-is-said")
+async def test_a_refused_rest_of_a_longer_text_is_told_with_what_was_edited_before(
+    correcting: Living, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = Telegram.send
+
+    async def without_answers(channel: Telegram, call: TelegramCall, timeout_seconds: float) -> Receipt:
+        if "reply_parameters" in call.body:
+            raise ValidationError("Telegram answered 400: not enough rights to reply")
+        return await send(channel, call, timeout_seconds)
+
+    delivery_id = await sent(correcting, "Half of it")
+    monkeypatch.setattr(Telegram, "send", without_answers)
+    path = f"/v1/deliveries/{delivery_id}/revise"
+    status, told = await post(correcting, SCRIPT, path, {"message": f"Half {LONG}", "wait_seconds": 30})
+    [one] = await shown(correcting, "Half")
+
+    assert one[0].startswith("Half line 0001")
+    assert (status, told["status"], told["revises"]) == (400, "error", delivery_id)
+    assert told["error_message"] == (
+        "It was done only in part, and what was changed stays so: Telegram answered 400: not enough rights to reply"
+    )
 
 
 @pytest.mark.asyncio(loop_scope="module")

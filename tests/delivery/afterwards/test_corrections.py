@@ -173,6 +173,21 @@ async def test_a_provider_that_refuses_to_delete_makes_it_too_late(world: World)
     assert "can't be deleted" in answer.said
 
 
+@pytest.mark.requirement("content:too-late-is-said")
+async def test_a_revision_whose_rest_is_refused_says_that_its_edits_were_made(world: World) -> None:
+    delivery_id, edited = await sent(world), asyncio.Event()
+    edited.set()
+    world.telegram.script.extend([edited, ValidationError("not enough rights to reply")])
+
+    answer = await revise(world, delivery_id, "Dinner at 9|or at 10", wait_seconds=5)
+    again = await revise(world, delivery_id, "Dinner at 9|or at 10", wait_seconds=5)
+
+    assert answer.status is CorrectionStatus.ERROR
+    assert (again.status, again.said, again.delivery_id) == (answer.status, answer.said, answer.delivery_id)
+    assert answer.said == "It was done only in part, and what was changed stays so: not enough rights to reply"
+    assert world.telegram.texts == ["Dinner at 8", "Dinner at 9", "or at 10"]
+
+
 async def test_a_recall_on_a_channel_that_only_edits_leaves_a_word(world: World) -> None:
     delivery_id = await sent(world)
     world.telegram.capabilities = replace(TELEGRAM, deletes=False)

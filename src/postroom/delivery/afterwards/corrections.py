@@ -77,10 +77,18 @@ class Corrections:
             if isinstance(done, CorrectionAnswer):
                 return done
             kept, accepted = done
-            return ways.carried(kept, await self.plane.snapshot(accepted, self._left_seconds(until_us)))
+            snapshot = await self.plane.snapshot(accepted, self._left_seconds(until_us))
+            return ways.carried(kept, snapshot, in_part=await self._is_in_part(snapshot))
         except PostroomError as error:
             status = CorrectionStatus.ERROR
             return CorrectionAnswer(status=status, revises=asked.delivery_id, said=error.message, error=error)
+
+    async def _is_in_part(self, snapshot: Snapshot) -> bool:
+        """It ended badly after some of its calls had been done: edits come before what a longer text adds."""
+        if snapshot.status not in (Status.FAILED, Status.DEAD_LETTERED):
+            return False
+        ended = await self.record.standing(snapshot.id)
+        return ended is not None and ended.claim.parts_done > 0
 
     async def _begun(self, asked: Correcting, request_id: str, until_us: int) -> CorrectionAnswer | _Carried:
         """Looks and acts until what was seen is what was acted on."""

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from postroom.delivery.model import Carried, Claim, NewDelivery, Sent, Snapshot, outcome_of
 from postroom.delivery.rules.policy import digest
-from postroom.kernel.values.errors import ErrorClass, FieldError, PostroomError, ValidationError
+from postroom.kernel.values.errors import ErrorClass, FieldError, PostroomError, ValidationError, error_of
 from postroom.kernel.values.fields import Fields
 from postroom.kernel.values.ids import DeliveryId, is_uuid, record
 from postroom.kernel.values.principal import MAX_KEY_CHARACTERS
@@ -269,6 +269,7 @@ _DONE = {
 }
 _FOLLOWED = "It had been sent and cannot be changed there, so another message in its thread corrects it."
 _ACCEPTED = "The correction is stored and still being tried; ask for its delivery with notify_status."
+_IN_PART = "It was done only in part, and what was changed stays so"
 _PARKED = "A person must approve the new text first."
 
 
@@ -400,8 +401,12 @@ def in_place(kept: KeptCorrection, status: Status) -> CorrectionAnswer:
     return CorrectionAnswer(status=done, revises=about, delivery_id=about, how=How.IN_PLACE, said=said)
 
 
-def carried(kept: KeptCorrection, snapshot: Snapshot) -> CorrectionAnswer:
-    """What became of the delivery that carries it; a provider that refuses an edit or a delete says: too late."""
+def carried(kept: KeptCorrection, snapshot: Snapshot, *, in_part: bool = False) -> CorrectionAnswer:
+    """
+    What became of the delivery that carries it; a provider that refuses an edit or a delete says: too late.
+
+    `in_part`: it ended badly after something had been changed, which "too late" would deny.
+    """
     status, said, error = CorrectionStatus.ERROR, "", None
     match snapshot.status:
         case Status.DELIVERED:
@@ -410,10 +415,12 @@ def carried(kept: KeptCorrection, snapshot: Snapshot) -> CorrectionAnswer:
             status, said = CorrectionStatus.AWAITING_APPROVAL, _PARKED
         case Status.PENDING | Status.IN_PROGRESS:
             status, said = CorrectionStatus.ACCEPTED, _ACCEPTED
-        case Status.FAILED if kept.how is not How.CORRECTION and _is_refusal(snapshot):
+        case Status.FAILED if kept.how is not How.CORRECTION and _is_refusal(snapshot) and not in_part:
             status, said = CorrectionStatus.TOO_LATE, f"It can no longer be changed there: {_words(snapshot)}."
         case _:
             error = outcome_of(snapshot, request_id=snapshot.request_id).error
+            if error and in_part:
+                error = error_of(error.error_class, f"{_IN_PART}: {error.message}")
             said = error.message if error else ""
     return CorrectionAnswer(
         status=status, revises=kept.delivery_id, delivery_id=snapshot.id, how=kept.how, said=said, error=error

@@ -243,7 +243,7 @@ async def _done(visit: Visit, tools: Tools, tool: str, asked: Mapping[str, Any])
     except PostroomError as error:
         return visit.go(page, f"Nothing was done: {error.message}.", "bad")
     if told["status"] == "error":
-        return visit.go(page, f"Nothing was done: {told['error_message']}.", "bad")
+        return visit.go(page, f"Not corrected: {told['error_message']}.", "bad")
     return visit.go(page, str(told["message"]), "bad" if told["status"] == "too_late" else "good")
 
 
