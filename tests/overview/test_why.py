@@ -465,7 +465,7 @@ ENDS = {
     "declined": ({"answered_by": BY_ANNA}, "Anna would rather not answer, said via telegram 1 minute ago."),
     "expired": ({}, "No one answered in time; it ended 1 minute ago."),
     "cancelled": ({"reason": "done"}, "It was taken back 1 minute ago: done."),
-    "superseded": ({"superseded_by": "q2"}, "Another question (q2) took its place 1 minute ago."),
+    "superseded": ({}, "Another question took its place 1 minute ago."),
 }
 
 

@@ -303,12 +303,10 @@ def test_an_end_that_could_not_wait_for_everything_says_so() -> None:
     assert moves.expired(new_question(), caught_up=False, now_us=NOW).question.reason == moves.NOT_CAUGHT_UP
 
 
-def test_a_cancelled_and_a_superseded_question_say_why() -> None:
+def test_a_cancelled_question_says_why() -> None:
     cancelled = moves.cancelled(new_question(), reason="not needed", now_us=NOW)
-    superseded = moves.superseded(new_question(), by="q2", now_us=NOW)
 
     assert (cancelled.event, cancelled.question.reason) == (Type.CANCELLED, "not needed")
-    assert (superseded.event, superseded.question.superseded_by) == (Type.SUPERSEDED, "q2")
     assert cancelled.question.ended_at_us == NOW
 
 
@@ -417,16 +415,14 @@ async def test_a_key_that_stands_for_another_question_is_refused_with_its_id(hou
     assert [(item.field, item.code) for item in caught.value.fields] == [("idempotency_key", "key_reused")]
 
 
-async def test_a_question_is_revised_cancelled_or_superseded(house: House) -> None:
-    one, two = [(await house.questions.ask(new_question(idempotency_key=key))).question for key in ("a", "b")]
+async def test_a_question_is_revised_or_cancelled(house: House) -> None:
+    one = (await house.questions.ask(new_question())).question
 
     revised = await house.questions.revise(one.id, replace(one.wording, question="Now?"))
     cancelled = await house.questions.cancel(one.id, "enough")
-    superseded = await house.questions.supersede(two.id, one.id)
 
     assert revised and revised.revision == 2
     assert cancelled and (cancelled.status, cancelled.reason) == (QuestionStatus.CANCELLED, "enough")
-    assert superseded and superseded.status is QuestionStatus.SUPERSEDED
     assert await house.questions.cancel("no-such") is None
     assert await house.questions.hear(new_attempt(new_question())) is None
 

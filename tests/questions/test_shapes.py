@@ -13,9 +13,11 @@ from postroom.questions.model import (
     PresentationStatus,
     Question,
     QuestionAnswer,
+    QuestionMove,
     Verdict,
     VerdictKind,
     decided,
+    ended,
 )
 from postroom.questions.rules import plan as moves
 from postroom.questions.shapes import answer_shape, document, next_sentence, shown
@@ -96,7 +98,7 @@ def test_every_end_says_whether_a_person_acted() -> None:
     assert said(answered(question, declined=True)).startswith("Anna would rather not answer.")
     assert said(moves.expired(question, caught_up=True, now_us=START_US).question).startswith("No person answered")
     assert "before a person answered" in said(moves.cancelled(question, reason=None, now_us=START_US).question)
-    assert "wait for q2" in said(moves.superseded(question, by="q2", now_us=START_US).question)
+    assert "took its place" in said(ended(question, QuestionMove.SUPERSEDE, START_US).question)
     assert "handed out once" in said(answered(new_question(options=None, secret=True)))
 
 

@@ -385,8 +385,7 @@ def ending(question: Question, now_us: int) -> str:
             reason = f": {one_line(question.reason, _MOST)}" if question.reason else ""
             return f"It was taken back {when}{reason}."
         case QuestionStatus.SUPERSEDED:
-            other = f" ({question.superseded_by})" if question.superseded_by else ""
-            return f"Another question{other} took its place {when}."
+            return f"Another question took its place {when}."
 
 
 def _open(question: Question, now_us: int) -> str:

@@ -186,7 +186,6 @@ class Question:
     answer: QuestionAnswer | None = None
     answered_by: AnsweredBy | None = None
     reason: str | None = None  # why it ended, when no person ended it
-    superseded_by: str | None = None
     created_at_us: int
     expires_at_us: int
     ended_at_us: int | None = None

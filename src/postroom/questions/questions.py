@@ -46,7 +46,6 @@ from postroom.questions.rules.plan import (
     refuse_unknown_channels,
     reminded,
     revised,
-    superseded,
     taken,
 )
 from postroom.questions.rules.reading import Given
@@ -159,9 +158,6 @@ class Questions:
 
     async def postpone(self, question_id: str, step: QuestionStep, until_us: int) -> Question | None:
         return await self._change(question_id, partial(postponed, step=step, until_us=until_us))
-
-    async def supersede(self, question_id: str, by: str) -> Question | None:
-        return await self._change(question_id, partial(superseded, by=by, now_us=self._clock.now_us()))
 
     async def revise(self, question_id: str, wording: Wording, expires_at_us: int | None = None) -> Question | None:
         now_us = self._clock.now_us()

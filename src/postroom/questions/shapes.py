@@ -168,8 +168,7 @@ def next_sentence(question: Question, shown: Sequence[Presentation]) -> str:
         case QuestionStatus.CANCELLED:
             return "The question was cancelled before a person answered. This is neither a yes nor a no."
         case QuestionStatus.SUPERSEDED:
-            instead = f": wait for {question.superseded_by}" if question.superseded_by else ""
-            return f"Another question took its place{instead}. No person answered this one."
+            return "Another question took its place. No person answered this one."
 
 
 def _while_open(question: Question, shown: Sequence[Presentation]) -> str:

@@ -22,12 +22,14 @@ from postroom.questions.model import (
     Presentation,
     Question,
     QuestionAnswer,
+    QuestionMove,
     QuestionStatus,
     Said,
     Verdict,
     VerdictKind,
     decided,
 )
+from postroom.questions.model import ended as over
 from postroom.questions.rules import plan as moves
 from postroom.questions.rules.judge import AnswerPolicy, judge, may_answer
 
@@ -132,7 +134,7 @@ def ended(status: QuestionStatus) -> Question:
         QuestionStatus.DECLINED: decided(question, attempt, replace(answer, declined=True)),
         QuestionStatus.EXPIRED: moves.expired(question, caught_up=True, now_us=END),
         QuestionStatus.CANCELLED: moves.cancelled(question, reason=None, now_us=NOW),
-        QuestionStatus.SUPERSEDED: moves.superseded(question, by="q2", now_us=NOW),
+        QuestionStatus.SUPERSEDED: over(question, QuestionMove.SUPERSEDE, NOW),
     }
     return by[status].question
 

@@ -570,7 +570,6 @@ async def test_what_ended_is_left_as_it_is_by_every_move(store: StoredQuestions)
 
     for move in (
         partial(moves.cancelled, reason="late", now_us=QUESTIONS_NOW),
-        partial(moves.superseded, by="other", now_us=QUESTIONS_NOW),
         partial(moves.expired, caught_up=True, now_us=QUESTIONS_NOW),
         partial(moves.revised, wording=replace(question.wording, question="?"), now_us=QUESTIONS_NOW),
         partial(moves.reminded, now_us=QUESTIONS_NOW),

@@ -296,10 +296,6 @@ def cancelled(question: Question, *, reason: str | None, now_us: int) -> Questio
     return _ended(question, QuestionMove.CANCEL, now_us, reason=reason)
 
 
-def superseded(question: Question, *, by: str, now_us: int) -> QuestionChange:
-    return _ended(question, QuestionMove.SUPERSEDE, now_us, superseded_by=by)
-
-
 def taken(question: Question, plan: Plan, now_us: int) -> QuestionChange:
     """The first step of a plan; the others come with the next look."""
     match plan.steps[:1]:

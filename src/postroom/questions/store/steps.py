@@ -94,7 +94,6 @@ def _changing_columns(question: Question) -> dict[str, Any]:
         "status": str(question.status),
         "answered_by": _text(asdict(question.answered_by) if question.answered_by else None),
         "reason": question.reason,
-        "superseded_by": question.superseded_by,
         "expires_at": question.expires_at_us,
         "ended_at": question.ended_at_us,
         "reminded_at": question.reminded_at_us,

@@ -53,7 +53,6 @@ questions = Table(
     Column("answer", Text),
     Column("answered_by", Text),
     Column("reason", Text),
-    Column("superseded_by", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger),

@@ -615,7 +615,6 @@ CREATE TABLE {shared}questions (
     answer TEXT,
     answered_by TEXT,
     reason TEXT,
-    superseded_by TEXT,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     ended_at BIGINT,
