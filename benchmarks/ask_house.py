@@ -15,9 +15,9 @@ from prometheus_client import CollectorRegistry
 from benchmarks.plane import LIFTED, NoChannel
 from postroom.conversations.inbound import Inbound
 from postroom.delivery.plane import Plane
-from postroom.household.wiring.delivery import running_plane
-from postroom.household.wiring.questions import AskingParts, build_asking, hearing, presenting
-from postroom.household.wiring.store import open_store
+from postroom.household.delivery import running_plane
+from postroom.household.questions import AskingParts, build_asking, hearing, presenting
+from postroom.household.store import open_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter

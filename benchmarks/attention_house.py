@@ -18,9 +18,9 @@ from benchmarks.plane import NoChannel
 from postroom.attention.attention import Attention
 from postroom.attention.rules.policy import parse_policy
 from postroom.delivery.plane import Plane
-from postroom.household.wiring.attention import attending, build_attention, button_key
-from postroom.household.wiring.delivery import running_plane
-from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.household.attention import attending, build_attention, button_key
+from postroom.household.delivery import running_plane
+from postroom.household.store import OpenedStore, open_store
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.ids import IdMint

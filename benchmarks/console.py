@@ -16,7 +16,7 @@ from tests.household.living import Living, living
 from tests.services import databases
 from tests.services.postgres import PostgresServer
 
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.postgres import PostgresDatabase
 

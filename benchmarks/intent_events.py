@@ -7,7 +7,7 @@ import statistics
 import time
 from functools import partial
 
-from postroom.household.wiring.store import open_store
+from postroom.household.store import open_store
 from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, MoveContext, Step, StepKind, moved, opened
 from postroom.intents.store import StoredIntents
 from postroom.kernel.values.ids import IdMint

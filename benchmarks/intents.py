@@ -19,7 +19,7 @@ from benchmarks import intent_events
 from benchmarks.page import made, verdict, write_part
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.household.household import running
-from postroom.household.wiring.store import open_store, stored_people
+from postroom.household.store import open_store, stored_people
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running import telemetry
 from postroom.kernel.running.clock import SystemClock

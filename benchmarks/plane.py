@@ -25,7 +25,7 @@ from postroom.delivery.seams import Ledger
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
 from postroom.delivery.store.postgres import PostgresLedger
 from postroom.delivery.store.sqlite import SqliteLedger
-from postroom.household.wiring.delivery import dispatching
+from postroom.household.delivery import dispatching
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.database.sqlite import SqliteDatabase

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 from chaos.ledger_compare import Row
 from chaos.tokens import parts_in, token_in
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.settings.load import load
 
 

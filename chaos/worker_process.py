@@ -25,10 +25,10 @@ from chaos.watched_ledger import WatchedLedger
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.wiring.channels import SandboxAddress, build_channels
-from postroom.household.wiring.delivery import build_plane, running_plane, shared_state
-from postroom.household.wiring.people import keep_in_step
-from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.delivery import build_plane, running_plane, shared_state
+from postroom.household.people import keep_in_step
+from postroom.household.store import OpenedStore, open_store
 from postroom.kernel.running import telemetry
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter

@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.household.wiring.console import RunningHousehold
+from postroom.household.console import RunningHousehold
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings

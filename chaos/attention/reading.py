@@ -17,8 +17,8 @@ from postroom.attention.model import Wanted
 from postroom.attention.rules.decide import every_open_notice_has_a_next
 from postroom.attention.turn import event_of, state_of
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.wiring.attention import build_attention
-from postroom.household.wiring.store import connect_store
+from postroom.household.attention import build_attention
+from postroom.household.store import connect_store
 from postroom.settings.load import load
 
 _TEXTS = {"telegram": "text", "email": "body"}

@@ -15,7 +15,7 @@ from chaos.rig import Rig
 from chaos.tokens import token_in
 from postroom.delivery.files.folder import uploads
 from postroom.delivery.store.tables import delivery_corrections, delivery_requests
-from postroom.household.wiring.store import OpenedStore
+from postroom.household.store import OpenedStore
 from postroom.message.attachment import attachments_of_text
 
 Rows = Sequence[Row[Any]]

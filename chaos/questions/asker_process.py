@@ -18,7 +18,7 @@ from chaos.offset_clock import OffsetClock
 from chaos.questions.house import ASKER, House
 from chaos.questions.steps import after, before
 from chaos.tokens import text_of
-from postroom.household.wiring.questions import AskingParts
+from postroom.household.questions import AskingParts
 from postroom.kernel.running import telemetry
 from postroom.kernel.values.errors import Refused
 from postroom.questions.model import SETTLED, PresentationStatus, Question

@@ -17,10 +17,10 @@ from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
 from postroom.conversations.inbound import Inbound
 from postroom.delivery.plane import Plane
-from postroom.household.wiring.channels import SandboxAddress, build_channels
-from postroom.household.wiring.delivery import running_plane
-from postroom.household.wiring.questions import AskingParts, build_asking, hearing, presenting
-from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.delivery import running_plane
+from postroom.household.questions import AskingParts, build_asking, hearing, presenting
+from postroom.household.store import OpenedStore, open_store
 from postroom.intents.store import StoredIntents
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter

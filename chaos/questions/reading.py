@@ -15,8 +15,8 @@ from chaos.questions.phone import Message, Phone, is_pressable
 from chaos.questions.steps import Way
 from chaos.questions.way_back import Asked, WayBack, judged
 from chaos.rig import Rig
-from postroom.household.wiring.questions import AskingParts, build_asking
-from postroom.household.wiring.store import OpenedStore, connect_store
+from postroom.household.questions import AskingParts, build_asking
+from postroom.household.store import OpenedStore, connect_store
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.questions.model import Question, VerdictKind
 from postroom.settings.load import load

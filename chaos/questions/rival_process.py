@@ -16,7 +16,7 @@ from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
 from chaos.questions.asker_process import prepare, request
 from chaos.questions.house import ASKER, House
-from postroom.household.wiring.questions import AskingParts
+from postroom.household.questions import AskingParts
 from postroom.kernel.values.principal import OPERATOR
 from postroom.questions.model import PresentationStatus, Question
 from postroom.questions.rules.reading import Given

@@ -14,7 +14,7 @@ from chaos.processes import Overdue
 from chaos.rig import Rig
 from chaos.scenario import Result, Scenario, World, expectations, left_alone
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.values.ids import SECOND_US
 from postroom.settings.load import load
 

@@ -19,7 +19,7 @@ from chaos.rig import Rig
 from chaos.scenario import About, Result, Scenario, World
 from chaos.talks.reading import STRANGER, Written, open_work, talks
 from chaos.tokens import token_in
-from postroom.household.wiring.store import OpenedStore, connect_store
+from postroom.household.store import OpenedStore, connect_store
 from postroom.settings.load import load
 
 _PARTS: Final = ("messenger", "switchboard", "general")

@@ -17,7 +17,7 @@ from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.store import inbound_messages
 from postroom.conversations.texts import ENGLISH
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.wiring.store import OpenedStore
+from postroom.household.store import OpenedStore
 from postroom.message.delivery import IN_FLIGHT
 
 OPEN: Final = ("received", "routed", "waiting", "running")

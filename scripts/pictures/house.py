@@ -17,7 +17,7 @@ from tests.household.living import LIFTED, Living, settings_for
 from tests.household.talking import reply, script
 
 from postroom.household.household import running
-from postroom.household.wiring.store import parts_of, shipped
+from postroom.household.store import parts_of, shipped
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig, RuntimeKind
 

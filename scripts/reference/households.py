@@ -11,9 +11,9 @@ from typing import Any
 
 import aiohttp
 
+from postroom.household.console import RunningHousehold
 from postroom.household.household import running
-from postroom.household.wiring.console import RunningHousehold
-from postroom.household.wiring.store import parts_of
+from postroom.household.store import parts_of
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings

@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 from tests.household.living import living
 
-from postroom.household.wiring.console import RunningHousehold
+from postroom.household.console import RunningHousehold
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.principal import OPERATOR, Principal, Role

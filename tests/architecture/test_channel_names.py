@@ -17,7 +17,7 @@ NAMED_FOR_A_REASON = {
     "settings/model.py": "the one table of sections of the settings that are accounts",
     "settings/accounts.py": "the kinds of accounts, and what stands in the section of each",
     "settings/written.py": "the accounts with a section of their own; BUTLER_TELEGRAM_TOKEN and its like are public",
-    "household/wiring/channels.py": "makes an account against the sandbox's phone or mailbox",
+    "household/channels.py": "makes an account against the sandbox's phone or mailbox",
     "butlers/loading.py": "the sections [telegram] and [email] of the messenger's file, and their modules",
     "butlers/modules.py": "the modules of those sections",
     "butlers/messenger/tools.py": "telegram_send_message, email_send_message: tools of the specification",

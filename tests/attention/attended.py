@@ -19,7 +19,7 @@ from postroom.attention.turn import NoticeBook
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.plane import Plane
-from postroom.household.wiring.attention import ChannelsDown, PlaneAmends, PlaneDoorstep
+from postroom.household.attention import ChannelsDown, PlaneAmends, PlaneDoorstep
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.message.wire import parse_notify
 

@@ -24,12 +24,12 @@ from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredSessions
 from postroom.butlers.tools import build_server
+from postroom.household.butlers import ButlerWorld, build_butler, start_sessions
+from postroom.household.console import RunningHousehold
 from postroom.household.household import running
 from postroom.household.peers import Peers, SwitchboardOverWire
-from postroom.household.wiring.butlers import ButlerWorld, build_butler, start_sessions
-from postroom.household.wiring.console import RunningHousehold
-from postroom.household.wiring.ports import mcp_app
-from postroom.household.wiring.store import file_taking, open_store
+from postroom.household.ports import mcp_app
+from postroom.household.store import file_taking, open_store
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
 from postroom.kernel.guard.tools import visitors
 from postroom.kernel.running import telemetry

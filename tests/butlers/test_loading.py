@@ -9,8 +9,8 @@ import pytest
 from tests.household.living import settings_for
 
 from postroom.butlers.loading import MODULES, credentials_by_name, with_credentials
-from postroom.household.wiring.channels import build_channels
-from postroom.household.wiring.store import shipped
+from postroom.household.channels import build_channels
+from postroom.household.store import shipped
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig
 

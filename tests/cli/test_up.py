@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from postroom.household.wiring.store import open_store
+from postroom.household.store import open_store
 from postroom.inbox.model import Preferences
 from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.guard.tokens import TokenFile

@@ -13,11 +13,11 @@ from tests.intents.office import Butlers, Post
 from tests.telephone import settings_for
 
 from postroom.connectors.tools import add_tools
+from postroom.household.intents import Correspondence, World, build_correspondence
 from postroom.household.peers import MemoryPeer
-from postroom.household.wiring.intents import Correspondence, World, build_correspondence
-from postroom.household.wiring.people import owner_seed
-from postroom.household.wiring.questions import build_asking
-from postroom.household.wiring.store import open_store
+from postroom.household.people import owner_seed
+from postroom.household.questions import build_asking
+from postroom.household.store import open_store
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.values.errors import ValidationError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import PersonRole
 from postroom.questions.model import Question

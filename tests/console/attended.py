@@ -7,8 +7,8 @@ from typing import Any
 
 from postroom.attention.attention import Attention
 from postroom.attention.rules.policy import parse_policy
-from postroom.household.wiring.channels import known_channels
-from postroom.household.wiring.store import connect_store
+from postroom.household.channels import known_channels
+from postroom.household.store import connect_store
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.outgoing import Outcome
 from postroom.message.wire import parse_notify

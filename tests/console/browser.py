@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.principal import OPERATOR, Principal

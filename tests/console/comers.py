@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from postroom.household.wiring.people import Admissions
-from postroom.household.wiring.store import connect_store
+from postroom.household.people import Admissions
+from postroom.household.store import connect_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import IdMint

@@ -6,10 +6,9 @@ import re
 
 from starlette.routing import Route
 
+from postroom.household.console import ConsoleWorld, running_console
 from postroom.household.peers import Nobody
-from postroom.household.wiring.console import running_console
-from postroom.household.wiring.console_world import ConsoleWorld
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint
 from tests.household.living import Living

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Page
 from sqlalchemy import Connection, insert
 
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint
 from tests.console.browser import IN_BROWSER, Site, console_site

@@ -9,7 +9,7 @@ import pytest
 
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.delivery.store.limits import StoredCircuits
-from postroom.household.wiring.store import open_store
+from postroom.household.store import open_store
 from postroom.settings.load import load
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from postroom.household.wiring.questions import AskingParts
-from postroom.household.wiring.store import HouseholdAsked
+from postroom.household.questions import AskingParts
+from postroom.household.store import HouseholdAsked
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import NewPerson, Person, PersonAddress
 from postroom.questions.model import PresentationStatus

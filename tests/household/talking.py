@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.household.wiring.store import shipped
+from postroom.household.store import shipped
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig, RuntimeKind
 from tests.butlers.runtimes.installed import install

@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from postroom.channels.apprise.channel import AppriseService
-from postroom.household.wiring.delivery import ledger_view
+from postroom.household.delivery import ledger_view
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.errors import OutcomeUncertain
 from postroom.kernel.values.ids import seconds

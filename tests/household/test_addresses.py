@@ -14,10 +14,10 @@ import pytest
 import pytest_asyncio
 
 from postroom.conversations.mute_and_snooze import SENTENCE
+from postroom.household.console import RunningHousehold
 from postroom.household.household import running
-from postroom.household.wiring.console import RunningHousehold
-from postroom.household.wiring.people import KnownPerson, id_of, known_person, opened_people, seeds, signing_in
-from postroom.household.wiring.store import open_store
+from postroom.household.people import KnownPerson, id_of, known_person, opened_people, seeds, signing_in
+from postroom.household.store import open_store
 from postroom.inbox.rules import Request
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import SettingsError

@@ -18,8 +18,8 @@ from postroom.attention.attention import Attention
 from postroom.attention.model import NoticeState, Policy
 from postroom.attention.rules.policy import parse_policy
 from postroom.cli.doctor.checks import Finding, look_at_notices
-from postroom.household.wiring.attention import household_policy
-from postroom.household.wiring.delivery import ledger_view
+from postroom.household.attention import household_policy
+from postroom.household.delivery import ledger_view
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.ids import seconds, to_datetime
 from postroom.kernel.values.principal import Principal, Role

@@ -17,8 +17,8 @@ from pydantic import WithJsonSchema
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from postroom.household.wiring import store
-from postroom.household.wiring.ports import mcp_app
+from postroom.household import store
+from postroom.household.ports import mcp_app
 from postroom.kernel.database import engine
 from postroom.kernel.database import sqlite as sqlite_store
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, operator

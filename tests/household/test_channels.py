@@ -11,7 +11,7 @@ import pytest
 
 from postroom.channels.capabilities import KINDS
 from postroom.cli.doctor.checks import look_at_channels, look_at_owner
-from postroom.household.wiring.channels import (
+from postroom.household.channels import (
     Accounts,
     SandboxAddress,
     account_channel,
@@ -25,7 +25,7 @@ from postroom.household.wiring.channels import (
     section_name,
     usable_channels,
 )
-from postroom.household.wiring.delivery import delivery_policy
+from postroom.household.delivery import delivery_policy
 from postroom.kernel.values.errors import SettingsError, TargetUnavailable
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import UNDECLARED, AccountHealth, Capabilities, Channel

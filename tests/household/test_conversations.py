@@ -15,7 +15,7 @@ from postroom.channels.slack.listening import WORDS
 from postroom.channels.telegram.channel import Telegram
 from postroom.conversations.mute_and_snooze import SENTENCE
 from postroom.conversations.texts import ENGLISH, GERMAN
-from postroom.household.wiring.delivery import ledger_view
+from postroom.household.delivery import ledger_view
 from postroom.overview.commands import timeline
 from postroom.questions.model import QuestionStatus
 from postroom.settings.peer import HttpPeer

@@ -24,10 +24,10 @@ from postroom.butlers.store import StoredSessions
 from postroom.butlers.tools import CORE_TOOL_NAMES
 from postroom.cli.doctor.checks import look_at_loops
 from postroom.household import household as wiring
+from postroom.household.butlers import credentials_of
+from postroom.household.console import RunningHousehold
 from postroom.household.household import running
-from postroom.household.wiring.butlers import credentials_of
-from postroom.household.wiring.console import RunningHousehold
-from postroom.household.wiring.store import parts_of, shipped
+from postroom.household.store import parts_of, shipped
 from postroom.kernel.running.loop import Look, Loop, Loops
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.settings import Settings
@@ -105,7 +105,7 @@ async def test_every_butler_has_the_core_tools(home: Path) -> None:
     "messenger:no-scheduled-tasks",
 )
 async def test_the_messenger_is_what_its_specification_says(home: Path) -> None:
-    from postroom.household.wiring.store import shipped
+    from postroom.household.store import shipped
     from postroom.settings.roster import shipped_roster
 
     messenger = {config.name: config for config in shipped(settings_for(home))}["messenger"]

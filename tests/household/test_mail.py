@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from postroom.cli.doctor.checks import Finding, look_at_people
-from postroom.household.wiring.people import opened_people
+from postroom.household.people import opened_people
 from postroom.message.inbound import Assurance
 from postroom.questions.model import Question, QuestionStatus
 from tests.channels.email.incoming.languages import WROTE

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from postroom.household.wiring.channels import address_forms, build_channels, known_channels
-from postroom.household.wiring.people import opened_people
+from postroom.household.channels import address_forms, build_channels, known_channels
+from postroom.household.people import opened_people
 from postroom.kernel.values.errors import Refused, SettingsError
 from postroom.message.channel import UNDECLARED, Capabilities, Listen, Probe
 from postroom.message.delivery import Intent, Message, Receipt

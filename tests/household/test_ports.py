@@ -15,8 +15,8 @@ from fastapi import FastAPI
 
 from postroom.channels.capabilities import KINDS
 from postroom.household.peers import InsideDoor, MemoryPeer, SwitchboardOverWire
-from postroom.household.wiring.ports import ScriptDoor
-from postroom.household.wiring.store import file_taking, open_store
+from postroom.household.ports import ScriptDoor
+from postroom.household.store import file_taking, open_store
 from postroom.kernel.guard.http import Guard
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, any_butler, operator
 from postroom.kernel.running.clock import Overdue, SystemClock

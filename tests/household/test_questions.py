@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from postroom.cli.doctor.doctor import look_at_models
-from postroom.household.wiring.butlers import cannot_answer
-from postroom.household.wiring.channels import SandboxAddress, build_channels
-from postroom.household.wiring.people import household_people, keep_in_step
-from postroom.household.wiring.questions import build_gate, deciders_of
-from postroom.household.wiring.store import HouseholdAsked, approval_policy, open_store
+from postroom.household.butlers import cannot_answer
+from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.people import household_people, keep_in_step
+from postroom.household.questions import build_gate, deciders_of
+from postroom.household.store import HouseholdAsked, approval_policy, open_store
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR
 from postroom.message.wishes import Risk

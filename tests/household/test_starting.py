@@ -22,7 +22,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from postroom.household.wiring.store import shipped
+from postroom.household.store import shipped
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.settings.roster import SwitchboardPlace
 from tests.household.living import Living, started

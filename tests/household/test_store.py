@@ -20,11 +20,11 @@ from postroom.cli.up import remember_address
 from postroom.delivery.rules import limits
 from postroom.delivery.store.limits import MemoryLimits
 from postroom.delivery.store.tables import delivery_requests
+from postroom.household.console_pages import approvals_desk
+from postroom.household.delivery import ledger_view, settled_elsewhere
 from postroom.household.household import running
-from postroom.household.wiring.console_pages import approvals_desk
-from postroom.household.wiring.delivery import ledger_view, settled_elsewhere
-from postroom.household.wiring.intents import assistant_server
-from postroom.household.wiring.store import Approvers, open_store, watched
+from postroom.household.intents import assistant_server
+from postroom.household.store import Approvers, open_store, watched
 from postroom.inbox.rules import Request
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import Rule, person

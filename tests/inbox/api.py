@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 from tests.household.living import started
 
-from postroom.household.wiring.console import RunningHousehold
-from postroom.household.wiring.inbox import Inbox
+from postroom.household.console import RunningHousehold
+from postroom.household.inbox import Inbox
 from postroom.inbox.rules import Request
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import Principal, Role

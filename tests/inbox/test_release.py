@@ -29,8 +29,8 @@ from postroom.attention.rules.policy import Absence
 from postroom.attention.store import StoredNotices, attention_people
 from postroom.attention.turn import NoticeBook
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.wiring.attention import HouseholdNames
-from postroom.household.wiring.store import stored_people
+from postroom.household.attention import HouseholdNames
+from postroom.household.store import stored_people
 from postroom.inbox.copies import outgoing
 from postroom.inbox.inbox import InboxWishes, judge
 from postroom.inbox.model import Defer, DeliveryChannel, NotificationChange, NotificationQuery, Preferences, Send

@@ -16,12 +16,12 @@ from tests.support.counted import CountedLoops
 
 from postroom.delivery.plane import Plane
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.wiring.attention import build_attention
-from postroom.household.wiring.channels import SandboxAddress, build_channels
-from postroom.household.wiring.delivery import build_plane, dispatching, shared_state
-from postroom.household.wiring.inbox import release_policy
-from postroom.household.wiring.people import keep_in_step
-from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.household.attention import build_attention
+from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.delivery import build_plane, dispatching, shared_state
+from postroom.household.inbox import release_policy
+from postroom.household.people import keep_in_step
+from postroom.household.store import OpenedStore, open_store
 from postroom.inbox.inbox import Feed, HourlyCap, InboxWishes, Notifications, PrometheusInboxMeter, Releaser
 from postroom.inbox.model import Preferences
 from postroom.inbox.rules import Request

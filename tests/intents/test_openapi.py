@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.telephone import settings_for
 
 from postroom.household.household import running
-from postroom.household.wiring.store import parts_of
+from postroom.household.store import parts_of
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings

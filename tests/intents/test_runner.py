@@ -16,7 +16,7 @@ from tests.household.living import settings_for as whole_settings
 from tests.patience import PATIENCE_SECONDS
 from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, settings_for, telephone
 
-from postroom.household.wiring.store import connect_store, shipped
+from postroom.household.store import connect_store, shipped
 from postroom.intents.model import subject_of
 from postroom.intents.runner import LONGEST_PAUSE_SECONDS, Setbacks, pause_seconds
 from postroom.intents.store import intents

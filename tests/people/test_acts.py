@@ -10,7 +10,7 @@ import pytest_asyncio
 from sqlalchemy import update
 from tests.telephone import CHATGPT, Answer, Telephone, settings_for, telephone
 
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.people.store.tables import person_addresses

@@ -12,8 +12,8 @@ from tests.questions.sample_questions import new_attempt, new_question
 
 from postroom.conversations.model import InboundMove, RoutedMessage, RouteKind
 from postroom.conversations.store import StoredInbound, inbound_messages
-from postroom.household.wiring.people import opened_people
-from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.household.people import opened_people
+from postroom.household.store import OpenedStore, open_store
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import IdMint, seconds

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.telephone import Answer, Telephone, telephone
 
 from postroom.household import household
-from postroom.household.wiring.questions import AskingParts
+from postroom.household.questions import AskingParts
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role, SessionId
 

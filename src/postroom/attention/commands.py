@@ -336,7 +336,7 @@ class AttentionHere:
         return self._with(lambda acts, me: getattr(acts, act)(me, who, body))
 
     def _with(self, act: Callable[[AttentionActs, Principal], Awaitable[Result]]) -> Result:
-        from postroom.household.wiring.attention_doors import opened_attention
+        from postroom.household.attention import opened_attention
         from postroom.kernel.values.principal import OPERATOR
 
         async def work() -> Result:

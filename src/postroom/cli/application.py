@@ -35,7 +35,7 @@ def noted(settings: Settings, kind: AuditKind, act: str, *, subject: str = "", d
     """In the name of the owner: who may read the household's files is."""
     import asyncio
 
-    from postroom.household.command_audit import note_command
+    from postroom.household.store import note_command
     from postroom.kernel.audit import NewAudit
 
     entry = NewAudit(actor=str(OPERATOR), kind=kind, act=act, subject=subject, detail=detail, door="command")

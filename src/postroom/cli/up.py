@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from postroom.channels.email.building import mailbox
-from postroom.household.wiring.store import open_store
+from postroom.household.store import open_store
 from postroom.inbox.preferences import changed
 from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.guard.tokens import TokenFile
@@ -33,7 +33,7 @@ from postroom.settings.connections import home_of, replace_file
 from postroom.settings.load import from_process, source_of
 
 if TYPE_CHECKING:
-    from postroom.household.wiring.console import RunningHousehold
+    from postroom.household.console import RunningHousehold
     from postroom.settings.roster import ButlerConfig
 
 _OF_A_WORKER: Final = (
@@ -58,7 +58,7 @@ def up(
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
     from postroom.butlers.loading import with_credentials
-    from postroom.household.wiring.store import parts_of
+    from postroom.household.store import parts_of
     from postroom.settings.roster import load_roster
 
     overrides: dict[str, Any] = {
@@ -173,7 +173,7 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
 
 
 def _in_sandbox(household: RunningHousehold) -> list[str]:
-    from postroom.household.wiring.channels import configured_channels
+    from postroom.household.channels import configured_channels
 
     played, url = configured_channels(household.settings), household.addresses.get("sandbox")
     return [
@@ -288,7 +288,7 @@ def migrate(home: Home = None, database: Database = None, json: Json = False) ->
 
 
 async def _migrate(settings: Settings, *, quiet: bool) -> tuple[str | None, str | None]:
-    from postroom.household.wiring.store import connect_store
+    from postroom.household.store import connect_store
 
     store = connect_store(settings)
     try:

@@ -183,7 +183,7 @@ def _here(
     if (url := settings.url_of(butler)) is not None and channel in (*settings.channels, AUTO):
         with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
             return call_at(url, settings.tokens_file, butler, "notify", asked, patience)
-    from postroom.household.wiring.channels import known_channels
+    from postroom.household.channels import known_channels
     from postroom.settings.load import from_process
 
     whole, _ = from_process(overrides)

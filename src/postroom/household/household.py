@@ -23,10 +23,15 @@ from postroom.butlers.switchboard import RULES, add_switchboard_tools
 from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
 from postroom.connectors.tools import add_tools
 from postroom.delivery.plane import Plane
-from postroom.household.peers import Peers, RoutesOverWire, messenger_door, switchboard_door
-from postroom.household.wiring.attention import attending, build_attention, button_key, refuse_unknown_people
-from postroom.household.wiring.attention_doors import AttentionDoors, attention_doors
-from postroom.household.wiring.butlers import (
+from postroom.household.attention import (
+    AttentionDoors,
+    attending,
+    attention_doors,
+    build_attention,
+    button_key,
+    refuse_unknown_people,
+)
+from postroom.household.butlers import (
     ButlerWorld,
     build_board,
     build_butler,
@@ -36,11 +41,10 @@ from postroom.household.wiring.butlers import (
     module_context,
     start_sessions,
 )
-from postroom.household.wiring.channels import SandboxAddress
-from postroom.household.wiring.console import Console, RunningHousehold, operators_link, running_console
-from postroom.household.wiring.console_world import ConsoleWorld
-from postroom.household.wiring.conversations import conversing
-from postroom.household.wiring.delivery import (
+from postroom.household.channels import SandboxAddress
+from postroom.household.console import Console, ConsoleWorld, RunningHousehold, operators_link, running_console
+from postroom.household.conversations import conversing
+from postroom.household.delivery import (
     DRAIN_SECONDS,
     correction_desk,
     messenger_parts,
@@ -48,8 +52,8 @@ from postroom.household.wiring.delivery import (
     sender_status,
     showing_life,
 )
-from postroom.household.wiring.inbox import Inbox, releasing, running_inbox
-from postroom.household.wiring.intents import (
+from postroom.household.inbox import Inbox, releasing, running_inbox
+from postroom.household.intents import (
     AddTools,
     Correspondence,
     World,
@@ -59,9 +63,10 @@ from postroom.household.wiring.intents import (
     listening,
     working,
 )
-from postroom.household.wiring.people import knowing_people, open_channels, pressing, sending_links
-from postroom.household.wiring.ports import Once, api_app, butler_app, once_of, script_door
-from postroom.household.wiring.questions import (
+from postroom.household.peers import Peers, RoutesOverWire, messenger_door, switchboard_door
+from postroom.household.people import knowing_people, open_channels, pressing, sending_links
+from postroom.household.ports import Once, api_app, butler_app, once_of, script_door
+from postroom.household.questions import (
     AskingParts,
     approving,
     ask_routers,
@@ -72,7 +77,7 @@ from postroom.household.wiring.questions import (
     presenting,
     start_resuming,
 )
-from postroom.household.wiring.store import (
+from postroom.household.store import (
     ADAPTERS,
     SANDBOX,
     SANDBOX_IMAP,

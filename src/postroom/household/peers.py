@@ -16,7 +16,7 @@ from postroom.butlers.model import Registration
 from postroom.butlers.switchboard import Deliver
 from postroom.butlers.wire import Route, build_notify_route, document_within, read_route_response
 from postroom.delivery.rules.policy import span
-from postroom.household.wiring.store import SWITCHBOARD
+from postroom.household.store import SWITCHBOARD
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.clock import Clock, Overdue

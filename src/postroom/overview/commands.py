@@ -75,7 +75,7 @@ def _print(entries: list[dict[str, Any]], names: dict[str, str], zone: str) -> N
 
 
 async def _here(settings: Settings, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
-    from postroom.household.wiring.store import open_store
+    from postroom.household.store import open_store
     from postroom.kernel.audit import AuditQuery
     from postroom.kernel.database.audit import StoredAudit
     from postroom.kernel.values.ids import IdMint
@@ -262,7 +262,7 @@ def _span(option: str, text: str | None) -> int | None:
 
 
 async def _prune(settings: Settings, settled_us: int, *, dry_run: bool, quiet: bool) -> dict[str, int]:
-    from postroom.household.wiring.store import connect_store
+    from postroom.household.store import connect_store
     from postroom.kernel.database.schema import known_revision
     from postroom.kernel.running.clock import SystemClock
     from postroom.overview.pruning import Pruner
@@ -328,7 +328,7 @@ def _traced(settings: Settings, identifier: str, there: Elsewhere | None) -> dic
 
 
 async def _from_ledger(settings: Settings, identifier: str) -> dict[str, Any]:
-    from postroom.household.wiring.delivery import ledger_view
+    from postroom.household.delivery import ledger_view
 
     async with ledger_view(settings) as view:
         return await view.trace(identifier)
@@ -421,7 +421,7 @@ def _reasons(settings: Settings, identifier: str, there: Elsewhere | None) -> li
 
 
 async def _why_from_ledger(settings: Settings, identifier: str) -> list[dict[str, Any]]:
-    from postroom.household.wiring.delivery import ledger_view
+    from postroom.household.delivery import ledger_view
 
     async with ledger_view(settings) as view:
         return [asdict(one) for one in await view.why(identifier)]

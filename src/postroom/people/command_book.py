@@ -139,7 +139,7 @@ class Here:
 
     def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
         from postroom.conversations.acts import HistoryBody
-        from postroom.household.wiring.people import opened_histories
+        from postroom.household.people import opened_histories
 
         async def said(people: People, histories: Histories) -> list[Document]:
             person, before = await people.get(person_id), None
@@ -160,7 +160,7 @@ class Here:
         return _run(work)
 
     def pair(self, person_id: str, channel: str) -> Document:
-        from postroom.household.wiring.people import opened_pairing
+        from postroom.household.people import opened_pairing
         from postroom.people.acts import PairAnswer
 
         async def work() -> Document:
@@ -172,7 +172,7 @@ class Here:
         return started
 
     def bring(self, file: Path, *, quiet: bool) -> Document:
-        from postroom.household.wiring.store import open_store
+        from postroom.household.store import open_store
         from postroom.people.import_cards import cards_of, import_contacts
 
         with bar(f"Reading {file.name}", quiet=quiet) as show:
@@ -191,7 +191,7 @@ class Here:
         noted(self._settings, AuditKind.PEOPLE, act, subject=f"person:{person_id}", detail=detail)
 
     def _with(self, act: Callable[[People], Awaitable[Result]]) -> Result:
-        from postroom.household.wiring.people import opened_people
+        from postroom.household.people import opened_people
 
         async def work() -> Result:
             async with opened_people(self._settings) as people:

@@ -300,7 +300,7 @@ def pair(who: Who, channel: Channel, home: Home = None, database: Database = Non
 @contacts_app.command("list")
 def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
     """Everybody in the household's book, by name."""
-    from postroom.household.wiring.people import all_contacts
+    from postroom.household.people import all_contacts
 
     settings, _ = from_process({"home": home, "database_url": database})
     found = asyncio.run(all_contacts(settings))
@@ -384,7 +384,7 @@ def _show(settings: Settings, json: bool) -> None:
 
 async def _found(settings: Settings, yes: bool, wait_seconds: float, as_json: bool) -> Sender:
     from postroom.butlers.loading import with_credentials
-    from postroom.household.wiring.channels import build_channels
+    from postroom.household.channels import build_channels
     from postroom.people.bot_senders import Updates, new_senders, refuse_while_running
     from postroom.settings.roster import load_roster
 

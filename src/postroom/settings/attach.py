@@ -37,7 +37,7 @@ def take_here(settings: Settings, files: Sequence[Path], butler: str) -> list[di
 
 
 async def _taken(settings: Settings, files: Sequence[Path], butler: str) -> list[dict[str, str]]:
-    from postroom.household.wiring.store import file_taking, open_store
+    from postroom.household.store import file_taking, open_store
     from postroom.kernel.running.clock import SystemClock
     from postroom.kernel.values.ids import IdMint
 

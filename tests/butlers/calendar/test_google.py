@@ -9,7 +9,7 @@ from tests.contract.pieces import Piecemeal
 from postroom.butlers.calendar.calendar import CalendarSource, EventChanged, EventExists, EventMissing
 from postroom.butlers.calendar.google import LoginExpired, NotNow, reason_of, refusal
 from postroom.butlers.calendar.module import CalendarConfig
-from postroom.household.wiring.butlers import google_calendars
+from postroom.household.butlers import google_calendars
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import (
     InternalError,

@@ -15,7 +15,7 @@ from tests.clock import FakeClock
 from postroom.butlers.calendar.calendar import ConflictPolicy
 from postroom.butlers.calendar.module import TOOL_NAMES, CalendarConfig, CalendarModule
 from postroom.butlers.modules import ModuleContext
-from postroom.household.wiring.butlers import google_calendars
+from postroom.household.butlers import google_calendars
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 

@@ -20,10 +20,10 @@ from postroom.butlers.messenger.server import build_server
 from postroom.delivery.model import Snapshot
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
-from postroom.household.wiring.channels import SandboxAddress, build_channels
-from postroom.household.wiring.delivery import correction_desk, messenger_parts, running_plane
-from postroom.household.wiring.questions import approving, build_asking
-from postroom.household.wiring.store import OpenedStore, open_store
+from postroom.household.channels import SandboxAddress, build_channels
+from postroom.household.delivery import correction_desk, messenger_parts, running_plane
+from postroom.household.questions import approving, build_asking
+from postroom.household.store import OpenedStore, open_store
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import DeliveryId, IdMint

@@ -31,7 +31,7 @@ from postroom.butlers.messenger.tools import CorrectionDesk
 from postroom.butlers.wire import build_notify_route, build_status_route, document_within
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
-from postroom.household.wiring.console import RunningHousehold
+from postroom.household.console import RunningHousehold
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal, Role

@@ -25,8 +25,8 @@ from postroom.cli.doctor.checks import (
     look_at_redis,
     owner_channels,
 )
-from postroom.household.wiring.people import opened_people
-from postroom.household.wiring.store import connect_store, open_store
+from postroom.household.people import opened_people
+from postroom.household.store import connect_store, open_store
 from postroom.kernel.database.schema import newest
 from postroom.message.attachment import Attachment, attachments_text
 from postroom.people.model import DraftAddress, PersonDraft

@@ -11,7 +11,7 @@ from tests.household.living import PORTS, living, settings_for
 from tests.services.ports import free_port
 
 from postroom.cli.doctor.doctor import look_at_ports
-from postroom.household.wiring.store import shipped
+from postroom.household.store import shipped
 
 
 async def test_the_ports_of_a_running_household_are_well(home: Path) -> None:

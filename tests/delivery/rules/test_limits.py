@@ -32,7 +32,7 @@ from postroom.delivery.rules.limits import (
     strictest,
     throttle_us,
 )
-from postroom.household.wiring.delivery import delivery_policy
+from postroom.household.delivery import delivery_policy
 from postroom.kernel.values.errors import OverloadRejected, ProviderThrottled
 from postroom.message.delivery import Intent
 from postroom.settings import Settings

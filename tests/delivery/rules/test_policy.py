@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.rules.policy import DeliveryPolicy, content_hash, identify, replay_key
-from postroom.household.wiring.delivery import delivery_policy
+from postroom.household.delivery import delivery_policy
 from postroom.message.delivery import Format, Intent, OnUncertain, Priority
 from postroom.message.outgoing import Outgoing, RequestContext
 from postroom.settings import Settings

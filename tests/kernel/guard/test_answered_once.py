@@ -12,8 +12,8 @@ import pytest_asyncio
 from sqlalchemy import update
 from tests.telephone import CHATGPT, GEMINI, OWNER, Answer, Telephone, settings_for, telephone
 
-from postroom.household.wiring.ports import answered_by_key
-from postroom.household.wiring.store import open_store
+from postroom.household.ports import answered_by_key
+from postroom.household.store import open_store
 from postroom.kernel.guard.answered_once import idempotency_keys
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.principal import OPERATOR, Principal, Role

@@ -12,7 +12,7 @@ from tests.console.http import Caller, key_of
 from tests.household.living import Living, living
 from tests.patience import PATIENCE_SECONDS
 
-from postroom.household.wiring.store import connect_store
+from postroom.household.store import connect_store
 from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.tokens import TokenFile, token_id
 from postroom.kernel.running.clock import SystemClock

@@ -20,7 +20,7 @@ from tests.support.query_plans import query_plans
 
 from postroom.conversations.store import WrittenMessages
 from postroom.delivery.files.taking import DAY_US, retention
-from postroom.household.wiring.store import stored_people
+from postroom.household.store import stored_people
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import PostroomError

@@ -15,10 +15,10 @@ from sqlalchemy.exc import ArgumentError
 
 from postroom.butlers.store import appointments_set_aside, sessions_set_aside
 from postroom.delivery.files.folder import FolderFiles, waiting_files
-from postroom.household.wiring.attention import attention_findings
-from postroom.household.wiring.channels import account_channel, build_channels, section_name
-from postroom.household.wiring.people import PeopleFindings, look_through_people, owner_seed
-from postroom.household.wiring.store import connect_store
+from postroom.household.attention import attention_findings
+from postroom.household.channels import account_channel, build_channels, section_name
+from postroom.household.people import PeopleFindings, look_through_people, owner_seed
+from postroom.household.store import connect_store
 from postroom.kernel.database.engine import connection_room, living
 from postroom.kernel.database.schema import about_newer, about_unreleased, is_newer, is_unreleased, newest, revision
 from postroom.kernel.running.clock import SystemClock

@@ -35,8 +35,8 @@ from postroom.cli.doctor.checks import (
     look_at_workers,
     owner_channels,
 )
-from postroom.household.wiring.butlers import cannot_answer
-from postroom.household.wiring.store import connect_store
+from postroom.household.butlers import cannot_answer
+from postroom.household.store import connect_store
 from postroom.kernel.running.terminal import Database, Home, Json, Redis, Roster, bar, say, say_json
 from postroom.kernel.serving.servers import PortTaken, bind
 from postroom.kernel.values.fields import web_address

@@ -26,7 +26,7 @@ from postroom.settings.glance import SettingsGlance
 from postroom.settings.load import from_process
 
 if TYPE_CHECKING:
-    from postroom.household.wiring.store import OpenedStore
+    from postroom.household.store import OpenedStore
     from postroom.people.model import Person as ModelPerson
 
 
@@ -239,7 +239,7 @@ def _as_held(held: list[Held], named: Principal, home: str | None) -> Principal:
     """A person by another of their names, when no token is made out to the words themselves."""
     if named.role is not Role.PERSON or any(one.principal == named for one in held):
         return named
-    from postroom.household.wiring.people import id_of
+    from postroom.household.people import id_of
 
     settings, _ = from_process({"home": home})
     return Principal(Role.PERSON, asyncio.run(id_of(settings, named.name)) or named.name)
@@ -292,7 +292,7 @@ def _of_known_person(principal: Principal, home: str | None, database: str | Non
     who = principal.person or principal.name
     if principal.role not in (Role.PERSON, Role.PROGRAM) or who == OWNER:
         return principal
-    from postroom.household.wiring.people import known_person
+    from postroom.household.people import known_person
 
     settings, _ = from_process({"home": home, "database_url": database})
     person = asyncio.run(known_person(settings, who))
@@ -343,7 +343,7 @@ def login(name: As = None, end: End = False, home: Home = None, database: Databa
 async def _link(
     settings: Settings, tokens: TokenFile, principal: Principal | None, name: str | None
 ) -> tuple[Principal, str]:
-    from postroom.household.wiring.store import open_store
+    from postroom.household.store import open_store
     from postroom.kernel.running.clock import SystemClock
     from postroom.people.signing_in.rules import sign_in_link
     from postroom.people.signing_in.store import StoredConsoleSessions
@@ -364,7 +364,7 @@ async def _invited(
     settings: Settings, store: OpenedStore, tokens: TokenFile, person: ModelPerson, now_us: int
 ) -> tuple[Principal, str]:
     """Who may run this is the owner, so it invites."""
-    from postroom.household.wiring.people import Admissions
+    from postroom.household.people import Admissions
     from postroom.kernel.running.loop import Signal
     from postroom.kernel.values.ids import IdMint
     from postroom.people.signing_in.rules import SIGNING_IN, SignInWay, principal_of
@@ -384,7 +384,7 @@ async def _invited(
 async def _end(
     settings: Settings, principal: Principal | None, name: str | None, tokens: TokenFile
 ) -> tuple[Principal, int]:
-    from postroom.household.wiring.store import open_store
+    from postroom.household.store import open_store
     from postroom.kernel.running.clock import SystemClock
     from postroom.people.signing_in.rules import principal_of
     from postroom.people.signing_in.store import StoredConsoleSessions
@@ -476,7 +476,7 @@ def _program_token_person(home: Path, serves: str) -> str:
         return OWNER
     import asyncio
 
-    from postroom.household.wiring.people import id_of
+    from postroom.household.people import id_of
     from postroom.settings.load import from_process
 
     settings, _ = from_process({"home": str(home)})

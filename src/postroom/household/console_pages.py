@@ -43,14 +43,14 @@ from postroom.conversations.page import SessionsToday, TalkPages, conversations_
 from postroom.conversations.store import StoredInbound
 from postroom.delivery.pages.dead_letters import dead_letters_section
 from postroom.delivery.pages.deliveries import deliveries_section
+from postroom.household.attention import HouseholdFolk
+from postroom.household.channels import known_channels
+from postroom.household.console import ConsoleWorld
+from postroom.household.delivery import breaker_policy, retry_policy
+from postroom.household.inbox import Inbox
 from postroom.household.peers import MemoryPeer, Nobody
-from postroom.household.wiring.attention import HouseholdFolk
-from postroom.household.wiring.channels import known_channels
-from postroom.household.wiring.console_world import ConsoleWorld
-from postroom.household.wiring.delivery import breaker_policy, retry_policy
-from postroom.household.wiring.inbox import Inbox
-from postroom.household.wiring.people import Admissions, build_pairing, devices_of, histories
-from postroom.household.wiring.store import Approvers, OpenedStore, approval_policy
+from postroom.household.people import Admissions, build_pairing, devices_of, histories
+from postroom.household.store import Approvers, OpenedStore, approval_policy
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section, preference_pages
 from postroom.inbox.store.notes import StoredShelves
 from postroom.kernel.audit import NewAudit

@@ -30,8 +30,8 @@ from postroom.delivery.model import outcome_of
 from postroom.delivery.plane import Plane
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.rules.policy import caller_key
-from postroom.household.wiring.channels import known_channels, usable_channels
-from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore, approval_policy, approval_ride
+from postroom.household.channels import known_channels, usable_channels
+from postroom.household.store import Approvers, HouseholdAsked, OpenedStore, approval_policy, approval_ride
 from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide, StoredIntents
 from postroom.kernel.database.engine import Database

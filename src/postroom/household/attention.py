@@ -5,21 +5,37 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
+from fastapi import APIRouter
+from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 
 from postroom.approvals.store.steps import ParkedDeliveries
+from postroom.attention.acts import (
+    AGENTS_TOOLS,
+    PERSONS_TOOLS,
+    AttentionActs,
+    AttentionToolParts,
+    PolicyBodies,
+    WhoMay,
+    add_attention_tools,
+)
 from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
 from postroom.attention.considering import Considering, Drafted, notice_id
 from postroom.attention.keeper import Carrier, Keeper
 from postroom.attention.model import Policy
 from postroom.attention.reading import NoticeReading, has_buttons, notice_markup
+from postroom.attention.routes import attention_router, notice_router
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.state import NoticeSend, decoded
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
+from postroom.butlers.daemon import Butler
+from postroom.conversations.history import StoredTalk
+from postroom.conversations.inbound import Handler
+from postroom.conversations.mute_and_snooze import NoticeEar, ProvedPeople
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, CorrectionAnswer, CorrectionStatus
@@ -27,24 +43,28 @@ from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.plane import Plane
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.rules.policy import caller_key
-from postroom.household.wiring.channels import known_channels
-from postroom.household.wiring.store import OpenedStore, connect_store, stored_people
+from postroom.household.channels import known_channels
+from postroom.household.people import household_people, opened_store_of_people
+from postroom.household.store import Approvers, OpenedStore, connect_store, stored_people, wishes_mark
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.schema import newest, revision
+from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
+from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, butler, person, program
 from postroom.kernel.running.clock import Clock, SystemClock
-from postroom.kernel.running.loop import FileMark, Loops
+from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import SettingsError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, person_id_of
-from postroom.message.channel import Capabilities
+from postroom.message.channel import Capabilities, Channel, Outbound
 from postroom.message.delivery import Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why_held import why_held, why_notice
 from postroom.people.model import Person
 from postroom.people.store.people import StoredPeople
+from postroom.questions.hearing import AnswersPresses
 from postroom.settings import Settings
 from postroom.settings.listeners import sqlite_path
 
@@ -126,11 +146,6 @@ def _rotation(name: str, written: object) -> Rotation:
     except ValidationError as error:
         fields = [replace(one, field=f"attention.rotations.{name}.{one.field}") for one in error.fields]
         raise ValidationError.of(fields) from None
-
-
-def wishes_mark(settings: Settings) -> FileMark:
-    """Touched when what people wish has changed, or where they live."""
-    return FileMark(settings.home / "attention.changed")
 
 
 def button_key(settings: Settings) -> bytes:
@@ -341,3 +356,62 @@ def notice_reasons(database: Database, clock: Clock) -> NoticeReasons:
     people = stored_people(database, IdMint())
     book = NoticeBook(store=StoredNotices(database), people=HouseholdNames(people=people), clock=clock)
     return NoticeReasons(reading=NoticeReading(book=book), people=people, clock=clock)
+
+
+# The doors of attention, put together: the tools of every butler and of the assistants, and REST.
+
+
+def attention_acts(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionActs:
+    people = household_people(settings, store, clock)
+    decides = answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
+    bodies = PolicyBodies(attention=attention, people=people, channels=known_channels(settings))
+    return AttentionActs(attention=attention, bodies=bodies, may=WhoMay(decides))
+
+
+@asynccontextmanager
+async def opened_attention(settings: Settings) -> AsyncIterator[AttentionActs]:
+    """Without a running household, on the same database; one that runs sees what was done there within a second."""
+    clock = SystemClock()
+    async with opened_store_of_people(settings, clock) as store:
+        attention = build_attention(settings, store, clock)
+        await attention.book.refresh()
+        yield attention_acts(settings, store, attention, clock)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionDoors:
+    settings: Settings
+    acts: AttentionActs
+    said: StoredTalk
+    clock: Clock
+
+    def routers(self) -> list[APIRouter]:
+        return [notice_router(self.acts), attention_router(self.acts)]
+
+    def butlers(self, server: GuardedServer, one: Butler) -> None:
+        """The butler takes its own notices back; what is done in a person's name answers to people alone."""
+        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=one.verifier))
+        server.policy.allow(dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), butler(one.name)))
+
+    def assistants(self, server: MCPServer[Any], verifier: Verifier) -> dict[str, Rule]:
+        """A program, whose tools are few, takes its own notices back over HTTP."""
+        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=verifier))
+        own = dict.fromkeys(AGENTS_TOOLS, lambda one: not program(one))
+        return {**dict.fromkeys(PERSONS_TOOLS, person), **own}
+
+    def ear(self, people: ProvedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
+        """Hears where the bots are what people press and write about notices."""
+        return NoticeEar(
+            attention=self.acts.attention,
+            people=people,
+            said=self.said,
+            key=button_key(self.settings),
+            outbound=outbound,
+            bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
+            clock=self.clock,
+        ).handle
+
+
+def attention_doors(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDoors:
+    acts, said = attention_acts(settings, store, attention, clock), StoredTalk(store.database)
+    return AttentionDoors(settings=settings, acts=acts, said=said, clock=clock)

@@ -10,17 +10,20 @@ from functools import partial
 
 from starlette.applications import Starlette
 
+from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention
 from postroom.attention.model import CELLS
 from postroom.attention.store import StoredNotices
 from postroom.console.live import Bulk, Changes, HouseholdPulse
 from postroom.conversations.store import TalkPulse
-from postroom.household.wiring.channels import Accounts
-from postroom.household.wiring.console_world import ConsoleWorld
-from postroom.household.wiring.inbox import Inbox
-from postroom.household.wiring.questions import AskingParts
+from postroom.household.channels import Accounts
+from postroom.household.inbox import Inbox
+from postroom.household.peers import MemoryPeer, Nobody
+from postroom.household.questions import AskingParts
+from postroom.household.store import OpenedStore
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
+from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops, Signal
 from postroom.kernel.running.process import package_version
@@ -28,13 +31,39 @@ from postroom.kernel.serving.servers import WhenAsked
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR, Principal, person_id_of
-from postroom.message.channel import ListedAccount
+from postroom.message.channel import ListedAccount, Outbound
 from postroom.overview.counts import FailingChannel, StandingNow, StoredOverview, WaitingNow
 from postroom.people.model import inbox_of
 from postroom.people.signing_in.rules import sign_in_link
 from postroom.people.signing_in.store import StoredConsoleSessions
+from postroom.questions.questions import Asking
 from postroom.questions.store.questions import QuestionFigures
 from postroom.settings import Settings
+from postroom.settings.peer import HttpPeer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleWorld:
+    """What the pages are made from."""
+
+    settings: Settings
+    store: OpenedStore
+    inbox: Inbox
+    asking: Asking
+    attention: Attention
+    tokens: TokenFile
+    clock: Clock
+    messenger: MemoryPeer | HttpPeer | Nobody
+    mint: IdMint
+    outbound: Outbound | None = None  # the household's own way out
+    approvals: Approvals | None = None  # of the messenger, where it runs in this process
+    sandbox_url: str | None = None  # of its page, in sandbox mode
+    silent: str = ""  # why no butler can answer people
+    pages_url: str = ""  # where people reach the console
+    links_due: Signal = field(default_factory=Signal)  # rung for the one who sends sign-in links
+
+
+# The console: what its pages are made from, and what goes on while none is open.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +80,7 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
     changes, bulk = Changes(pulse, world.clock), Bulk(lambda: secrets.token_urlsafe(12))
 
     def pages() -> Starlette:
-        from postroom.household.wiring.console_pages import console_pages
+        from postroom.household.console_pages import console_pages
 
         return console_pages(world, changes, bulk, loops.failing)
 

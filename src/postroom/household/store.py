@@ -1,9 +1,9 @@
-"""The people a household knows, as its parts ask for them."""
+"""The database a household opens, and what is read from its settings before anything runs."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,14 @@ from postroom.delivery.files.folder import FolderFiles, StoredUploads, opened_be
 from postroom.delivery.files.taking import DAY_US, CarriedFiles, FileTaking
 from postroom.delivery.seams import Ledger
 from postroom.delivery.store.sqlite import SqliteLedger
+from postroom.kernel.audit import NewAudit
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database, QuestionNotices, server_time_us
+from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
-from postroom.kernel.running.loop import Loops, Signal
-from postroom.kernel.values.errors import InternalError, SettingsError
+from postroom.kernel.running.loop import FileMark, Loops, Signal
+from postroom.kernel.values.errors import InternalError, PostroomError, SettingsError
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.message.wishes import Risk
@@ -125,6 +128,11 @@ def _folders(settings: Settings, given: Iterable[Path]) -> tuple[Path, ...]:
 
 def _folder(settings: Settings, given: Path) -> Path:
     return Path(settings.home / given.expanduser()).absolute()
+
+
+def wishes_mark(settings: Settings) -> FileMark:
+    """Touched when what people wish has changed, or where they live."""
+    return FileMark(settings.home / "attention.changed")
 
 
 # The parts a household has, by name.
@@ -320,3 +328,19 @@ async def keeping_time(settings: Settings, database: Database, clock: SharedCloc
     await look()
     async with loops.running("clock", look):
         yield
+
+
+# What a command on this machine did, written down as the door that did it.
+
+
+async def note_command(settings: Settings, new: NewAudit) -> None:
+    """Nothing where there is no household yet; the act is done, whatever becomes of its note."""
+    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
+        return
+    store = connect_store(settings)
+    try:
+        with suppress(PostroomError):
+            if await store.database.read(revision) == newest():
+                await StoredAudit(store.database, IdMint().mint).add(new, SystemClock().now_us())
+    finally:
+        await store.database.close()

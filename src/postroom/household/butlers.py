@@ -35,9 +35,9 @@ from postroom.conversations.history import StoredTalk
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier, NotifyArguments
 from postroom.delivery.store.rows import StoredRefusedCalls
+from postroom.household.channels import known_channels
 from postroom.household.peers import Peers
-from postroom.household.wiring.channels import known_channels
-from postroom.household.wiring.store import SWITCHBOARD
+from postroom.household.store import SWITCHBOARD
 from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import SessionTokens

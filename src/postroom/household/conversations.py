@@ -15,8 +15,8 @@ from postroom.conversations.store import StoredInbound
 from postroom.conversations.talk import Answering, TakesRoutes, Talk, able
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.peers import Peers
-from postroom.household.wiring.questions import AskingParts
-from postroom.household.wiring.store import SWITCHBOARD, HouseholdAsked, OpenedStore
+from postroom.household.questions import AskingParts
+from postroom.household.store import SWITCHBOARD, HouseholdAsked, OpenedStore
 from postroom.inbox.model import NotificationQuery
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.running.clock import Clock

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from postroom.attention.turn import NoticeBook
 from postroom.channels.email.building import mailbox
 from postroom.delivery.plane import Plane
-from postroom.household.wiring.store import OpenedStore
+from postroom.household.store import OpenedStore
 from postroom.inbox import acts as mcp_tool
 from postroom.inbox.acts import InboxParts, confirmation_router, inbox_router
 from postroom.inbox.copies import ConfirmationPost

@@ -41,11 +41,11 @@ from postroom.delivery.rules.target import as_it_stands
 from postroom.delivery.seams import Breakers, Ledger, Limits, Meter, Pace
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.delivery.store.limits import MemoryBreakers, MemoryLimits, StoredCircuits
-from postroom.household.wiring.attention import household_policy, notice_reasons
-from postroom.household.wiring.channels import known_channels
-from postroom.household.wiring.people import keep_in_step
-from postroom.household.wiring.questions import build_gate
-from postroom.household.wiring.store import Approvers, OpenedStore, carried_files, connect_store
+from postroom.household.attention import household_policy, notice_reasons
+from postroom.household.channels import known_channels
+from postroom.household.people import keep_in_step
+from postroom.household.questions import build_gate
+from postroom.household.store import Approvers, OpenedStore, carried_files, connect_store
 from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
 from postroom.kernel.database.schema import known_revision

@@ -1,4 +1,4 @@
-"""Everybody in the household's book, without a running household."""
+"""The people of the household put together: their book, their devices, pairing, and signing in."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from postroom.conversations.history import Histories, StoredPersonHistory
 from postroom.conversations.inbound import Handler, of_messages
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.plane import Plane
-from postroom.household.wiring.attention import wishes_mark
-from postroom.household.wiring.channels import (
+from postroom.household.channels import (
     SandboxAddress,
     address_forms,
     build_channels,
@@ -29,8 +28,8 @@ from postroom.household.wiring.channels import (
     push_identity,
     usable_channels,
 )
-from postroom.household.wiring.questions import AskingParts, ear
-from postroom.household.wiring.store import OpenedStore, connect_store, open_store, watched
+from postroom.household.questions import AskingParts, ear
+from postroom.household.store import OpenedStore, connect_store, open_store, watched, wishes_mark
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.guard.http import ROOT

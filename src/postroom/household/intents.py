@@ -35,11 +35,11 @@ from postroom.conversations.inbound import (
 from postroom.conversations.store import StoredConversations, StoredTroubles
 from postroom.delivery.afterwards.news import StoredNews, StoredReplies, news_handler
 from postroom.delivery.files.taking import FileTaking
-from postroom.household.wiring.channels import known_channels
-from postroom.household.wiring.conversations import TalkEars
-from postroom.household.wiring.people import build_pairing, histories, pairing_handlers
-from postroom.household.wiring.questions import AskingParts, QuestionEar, following
-from postroom.household.wiring.store import Approvers, HouseholdAsked, OpenedStore
+from postroom.household.channels import known_channels
+from postroom.household.conversations import TalkEars
+from postroom.household.people import build_pairing, histories, pairing_handlers
+from postroom.household.questions import AskingParts, QuestionEar, following
+from postroom.household.store import Approvers, HouseholdAsked, OpenedStore
 from postroom.intents.adapt import Directory
 from postroom.intents.courier import ButlerRoutes, Courier, QuestionCards
 from postroom.intents.gateway import Intake, IntentReplies

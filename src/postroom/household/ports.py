@@ -39,11 +39,11 @@ from postroom.delivery.routes import (
     notify_router,
     upload_router,
 )
+from postroom.household.channels import Accounts, known_channels, usable_channels
+from postroom.household.console import HouseholdStanding
+from postroom.household.delivery import LedgerView
 from postroom.household.peers import MemoryPeer, Nobody, Peers
-from postroom.household.wiring.channels import Accounts, known_channels, usable_channels
-from postroom.household.wiring.console import HouseholdStanding
-from postroom.household.wiring.delivery import LedgerView
-from postroom.household.wiring.store import SWITCHBOARD, Approvers, HouseholdAsked, OpenedStore, file_taking
+from postroom.household.store import SWITCHBOARD, Approvers, HouseholdAsked, OpenedStore, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
