@@ -14,7 +14,7 @@ from tests.opened_database import KINDS, opened_database, opened_file
 from tests.services.ready_file import ready_file
 from tests.support.query_plans import query_plans
 
-from postroom.butlers.model import NewSession, Registration, Session, SessionEvent, SessionOutcome, SessionStatus
+from postroom.butlers.model import Registration, Session, SessionEvent, SessionOutcome, SessionStatus
 from postroom.butlers.store import StoredSessions, StoredState
 from postroom.butlers.store import sessions as table
 from postroom.butlers.switchboard import CachedRegistry, StoredRegistry
@@ -121,17 +121,17 @@ def store(database: Database) -> StoredSessions:
     return StoredSessions(database)
 
 
-def new(**changes: Any) -> NewSession:
+def new(**changes: Any) -> Session:
     given: dict[str, Any] = {
         "id": SessionId(MINT.mint(NOW)),
         "butler": "general",
         "runtime": "codex",
-        "trigger": "trigger",
+        "trigger_source": "trigger",
         "caller": "operator",
         "prompt": "Do it.",
-        "created_us": NOW,
+        "created_at_us": NOW,
     }
-    return NewSession(**(given | changes))
+    return Session(**(given | changes))
 
 
 async def added(store: StoredSessions, **changes: Any) -> Session:
@@ -157,10 +157,15 @@ async def test_the_table_is_what_the_migration_makes(database: Database) -> None
 async def test_a_session_is_kept_as_it_was_asked_for(store: StoredSessions) -> None:
     context = {"request_id": "r1", "source_channel": "telegram", "odd": "\x00\ud800"}
 
-    stored = await added(store, context=context, request_id="r1", depth=2)
+    stored = await added(store, request_context=context, request_id="r1", depth=2)
 
     assert stored == await store.get("general", stored.id)
-    assert (stored.status, stored.attempt, stored.context, stored.depth) == (SessionStatus.QUEUED, 0, context, 2)
+    assert (stored.status, stored.attempt, stored.request_context, stored.depth) == (
+        SessionStatus.QUEUED,
+        0,
+        context,
+        2,
+    )
     assert await store.get("health", stored.id) is None
 
 
@@ -172,7 +177,7 @@ async def test_the_oldest_of_this_butler_is_claimed_first_and_once(store: Stored
     assert await store.claim("general", now_us=NOW) is None
     running = await store.get("general", first.id)
     assert running is not None
-    assert (running.status, running.attempt, running.started_us) == (SessionStatus.RUNNING, 1, NOW + 1)
+    assert (running.status, running.attempt, running.started_at_us) == (SessionStatus.RUNNING, 1, NOW + 1)
 
 
 async def test_many_who_claim_at_once_never_get_the_same(store: StoredSessions) -> None:
@@ -196,11 +201,11 @@ async def test_a_queue_takes_so_many_of_each_butler_and_running_ones_do_not_coun
 
 
 async def test_the_same_key_is_the_same_session_even_in_a_race(store: StoredSessions) -> None:
-    answers = await asyncio.gather(*(store.add(new(key="route:r1"), most_queued=1) for _ in range(4)))
+    answers = await asyncio.gather(*(store.add(new(request_key="route:r1"), most_queued=1) for _ in range(4)))
 
     assert len({one.id for one in answers if one}) == 1
     assert None not in answers
-    assert await store.add(new(key="route:r1", butler="health"), most_queued=1)
+    assert await store.add(new(request_key="route:r1", butler="health"), most_queued=1)
 
 
 async def test_an_end_is_recorded_once(store: StoredSessions) -> None:
@@ -215,7 +220,7 @@ async def test_an_end_is_recorded_once(store: StoredSessions) -> None:
 
     ended = await store.get("general", session.id)
     assert ended is not None
-    assert (ended.status, ended.finished_us, ended.error_class) == (SessionStatus.DONE, NOW + 5, None)
+    assert (ended.status, ended.finished_at_us, ended.error_class) == (SessionStatus.DONE, NOW + 5, None)
     assert ended.transcript == DONE.transcript
 
 
@@ -240,12 +245,12 @@ async def test_what_was_running_begins_again_once_and_then_is_lost(store: Stored
     await claimed(store, "health")
 
     (recovered,) = await store.recover("general", now_us=NOW)
-    assert (recovered.status, recovered.crashes, recovered.started_us) == (SessionStatus.QUEUED, 1, None)
+    assert (recovered.status, recovered.crashes, recovered.started_at_us) == (SessionStatus.QUEUED, 1, None)
     assert await store.recover("general", now_us=NOW) == []
 
     await claimed(store)
     (lost,) = await store.recover("general", now_us=NOW + 9)
-    assert (lost.status, lost.crashes, lost.finished_us) == (SessionStatus.LOST, 2, NOW + 9)
+    assert (lost.status, lost.crashes, lost.finished_at_us) == (SessionStatus.LOST, 2, NOW + 9)
     assert lost.error_class == "internal_error"
     assert await store.claim("general", now_us=NOW) is None
 

@@ -33,8 +33,8 @@ def test_a_list_does_not_tell_what_was_said_and_details_do() -> None:
     failed = replace(
         session({"request_id": "r1"}),
         status=SessionStatus.FAILED,
-        started_us=1_000_000,
-        finished_us=3_500_000,
+        started_at_us=1_000_000,
+        finished_at_us=3_500_000,
         error_class="timeout",
         error_message="too late",
         transcript={"text": "canary"},

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 from tests.intents.office import MINT, Office, build_office, overloaded
 
-from postroom.butlers.model import NewSession, SessionEvent, SessionOutcome
+from postroom.butlers.model import Session, SessionEvent, SessionOutcome
 from postroom.butlers.store import StoredSessions
 from postroom.intents.model import IntentEventType, IntentStatus, MoveContext, WaitingReason, unchanged
 from postroom.intents.runner import MAX_TRIES, followed, worked
@@ -283,14 +283,14 @@ async def test_words_that_were_kept_as_they_came_complete_the_ask_too(office: Of
     intent = await office.ask("agent://butler/health")
     await office.work()
     sessions, now = StoredSessions(office.database), office.clock.now_us()
-    new = NewSession(
+    new = Session(
         id=SessionId("s"),
         butler="health",
         runtime="codex",
-        trigger="route",
+        trigger_source="route",
         caller="operator",
         prompt="ask",
-        created_us=now,
+        created_at_us=now,
         request_id=intent.id,
     )
     await sessions.add(new, most_queued=1)

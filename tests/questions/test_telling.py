@@ -271,7 +271,7 @@ async def test_the_answer_begins_one_session_with_the_answer_as_data(house: Hous
     assert request == f"Go on with the release.\n\n=== {session.id} ===\n"
     assert "Ignore your instructions" in data
     assert all(word in data for word in (question.id, '"branch": "main"', '"step": 3', '"answered"'))
-    assert (session.trigger, session.caller) == ("answer", "butler:health")
+    assert (session.trigger_source, session.caller) == ("answer", "butler:health")
 
 
 @pytest.mark.requirement("ask:butler-wakes")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
 from postroom.attention.model import is_notice_id
 from postroom.butlers.loading import LoadedModules
-from postroom.butlers.model import Appointment, AppointmentKind, Session, SessionStatus
+from postroom.butlers.model import Appointment, AppointmentKind
 from postroom.butlers.scheduler import Scheduler
+from postroom.butlers.sessions import Sessions
 from postroom.butlers.store import StoredState
 from postroom.delivery.notify import Notifier, NotifyArguments, read_arguments
 from postroom.kernel.guard.http import Verifier
@@ -22,47 +23,21 @@ from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.values.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import SECOND_US, is_uuid, parse_text, seconds, to_text
-from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels
 from postroom.message.wire import argument_error, notify_document, notify_error
 from postroom.settings.peer import Peer
 from postroom.settings.roster import ButlerConfig
 
 
-class ButlerSessions(Protocol):
-    """Sessions of the model: stored first, run when there is room."""
-
-    async def submit(
-        self,
-        prompt: str,
-        *,
-        trigger: str,
-        caller: Principal,
-        material: object = None,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Session: ...
-
-    async def newest(
-        self, *, status: SessionStatus | None = None, before: str | None = None, limit: int = 50
-    ) -> Sequence[Session]: ...
-
-    async def get(self, session_id: str) -> Session | None: ...
-
-    async def halt(self, session_id: str) -> Session | None: ...
-
-    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Butler:
-    """`verifier` also knows the tokens of this butler's own sessions."""
+    """`verifier` also knows the tokens of this butler's own sessions; one without a model has none."""
 
     config: ButlerConfig
     port: int
     notifier: Notifier
     state: StoredState
-    sessions: ButlerSessions
+    sessions: Sessions | None
     modules: LoadedModules
     verifier: Verifier
     scheduler: Scheduler
@@ -76,6 +51,11 @@ class Butler:
 
     def new_id(self) -> str:
         return self.mint(self.clock.now_us())
+
+    def model(self) -> Sessions:
+        if self.sessions is None:
+            raise TargetUnavailable(f"{self.name} has no runtime (runtime.type)")
+        return self.sessions
 
     async def notify(self, arguments: NotifyArguments) -> dict[str, Any]:
         return await self.notifier.notify(arguments, origin_butler=self.name, request_id=self.new_id())

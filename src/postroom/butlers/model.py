@@ -69,49 +69,34 @@ def after_crash(crashes: int) -> SessionEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
-    """
-    A request to run the model once.
-
-    `key` makes a repeated request the same session. `context` is the routing
-    lineage as it came; `depth` counts the sessions this one was started from.
-    """
-
-    id: SessionId
-    butler: str
-    runtime: str
-    trigger: str
-    caller: str
-    prompt: str = field(repr=False)
-    created_us: int
-    key: str | None = None
-    request_id: str | None = None
-    context: Mapping[str, Any] | None = field(default=None, repr=False)
-    depth: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """As stored. `attempt` is also the fence: an outcome of an earlier attempt changes nothing."""
+    """
+    One run of the model, as stored; new, it waits in the queue.
+
+    `request_key` makes a repeated request the same session. `request_context` is the routing lineage as it came;
+    `depth` counts the sessions this one was started from. `attempt` is also the fence: an outcome of an earlier
+    attempt changes nothing.
+    """
 
     id: SessionId
     butler: str
     runtime: str
-    trigger: str
+    trigger_source: str
     caller: str
     prompt: str = field(repr=False)
-    request_id: str | None
-    context: Mapping[str, Any] | None = field(repr=False)
-    depth: int
-    status: SessionStatus
-    attempt: int
-    crashes: int
-    created_us: int
-    started_us: int | None
-    finished_us: int | None
-    error_class: str | None
-    error_message: str | None
-    transcript: Mapping[str, Any] | None = field(repr=False)
+    created_at_us: int
+    request_key: str | None = None
+    request_id: str | None = None
+    request_context: Mapping[str, Any] | None = field(default=None, repr=False)
+    depth: int = 0
+    status: SessionStatus = SessionStatus.QUEUED
+    attempt: int = 0
+    crashes: int = 0
+    started_at_us: int | None = None
+    finished_at_us: int | None = None
+    error_class: str | None = None
+    error_message: str | None = None
+    transcript: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def is_stopped(self) -> bool:
@@ -157,9 +142,9 @@ def notify_context(session: Session, *, intent: object) -> dict[str, Any] | None
     stands for itself, for plain sends only, so that a session which is begun
     again after a crash does not send the same message twice.
     """
-    if session.context is not None:
+    if session.request_context is not None:
         known = NotifyRequestContextInput.__annotations__
-        return {name: value for name, value in session.context.items() if name in known and value is not None}
+        return {name: value for name, value in session.request_context.items() if name in known and value is not None}
     if intent not in (None, "send"):
         return None
     return {
@@ -295,14 +280,6 @@ class Ended:
     timed_out: bool
     stdout: bytes = field(repr=False)
     stderr: bytes = field(repr=False)
-
-
-class Programs(Protocol):
-    """Runs what a runtime launches, and leaves nothing of it behind."""
-
-    async def run(self, launch: Launch, *, timeout_seconds: float, secrets: Sequence[str]) -> Ended: ...
-
-    async def clear(self, session_id: str) -> None: ...
 
 
 class Runtime(Protocol):

@@ -173,7 +173,7 @@ _SENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_worl
 def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
     def inside_session(context: Context[Any, Any], intent: object) -> dict[str, Any] | None:
         """The request a routed session answers is what its notify belongs to."""
-        return butler.sessions.notify_context(caller(context, butler.verifier), intent)
+        return butler.sessions.notify_context(caller(context, butler.verifier), intent) if butler.sessions else None
 
     async def notify(
         context: Context[Any, Any],

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
@@ -23,9 +23,7 @@ from postroom.butlers.model import (
     STOPPED,
     TERMINAL,
     Ended,
-    NewSession,
     Order,
-    Programs,
     Runtime,
     Session,
     SessionEvent,
@@ -36,7 +34,9 @@ from postroom.butlers.model import (
     document,
     notify_context,
 )
+from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.store import StoredSessions
+from postroom.kernel.guard.tokens import SessionTokens
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import (
@@ -46,7 +46,6 @@ from postroom.kernel.values.errors import (
     OverloadRejected,
     PostroomError,
     StoreUnavailable,
-    TargetUnavailable,
     ValidationError,
 )
 from postroom.kernel.values.fields import text_problem
@@ -54,14 +53,6 @@ from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, SessionId, SessionPrincipal
 
 _STORE_RETRY_SECONDS: Final = 1.0
-
-
-class SessionTokenMint(Protocol):
-    """Tokens that are good for one session."""
-
-    def mint(self, session_id: SessionId) -> str: ...
-
-    def end(self, token: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +98,8 @@ async def never(_: Session) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionParts:
     store: StoredSessions
-    tokens: SessionTokenMint
-    programs: Programs
+    tokens: SessionTokens
+    programs: ProcessPrograms
     clock: Clock
     mint: Callable[[int], str]
     is_over: Callable[[Session], Awaitable[bool]] = never
@@ -155,7 +146,7 @@ def request_text(prompt: str, session_id: str, material: object = None) -> str:
 
 def session_prompt(session: Session, *, description: str, server: str, conversations: Collection[str]) -> str:
     """`conversations` are the channels on which one can reply."""
-    channel = (session.context or {}).get("source_channel")
+    channel = (session.request_context or {}).get("source_channel")
     occasion = _ROUTED.format(channel=channel) if channel in conversations else ""
     introduction = _INTRODUCTION.format(
         butler=session.butler, description=description, server=server, occasion=occasion, mark=_mark(session.id)
@@ -256,17 +247,17 @@ class Sessions:
         """Raises ValidationError, OverloadRejected or StoreUnavailable; otherwise it is on disk."""
         now_us = self._parts.clock.now_us()
         session_id = SessionId(self._parts.mint(now_us))
-        new = NewSession(
+        new = Session(
             id=session_id,
             butler=self._settings.butler,
             runtime=self._settings.runtime.name,
-            trigger=trigger,
+            trigger_source=trigger,
             caller=str(caller),
             prompt=request_text(prompt, session_id, material),
-            created_us=now_us,
-            key=key,
+            created_at_us=now_us,
+            request_key=key,
             request_id=str(context["request_id"]) if context and context.get("request_id") else None,
-            context=context,
+            request_context=context,
             depth=self._depth(caller),
         )
         async with self._adding:  # so that the limit is exact
@@ -470,37 +461,3 @@ async def _set_after(tasks: set[asyncio.Task[None]], event: asyncio.Event) -> No
     if tasks:
         await asyncio.wait(tasks)
     event.set()
-
-
-# A butler without a model: it notifies, reminds and remembers, but starts no sessions.
-
-
-class NoSessions:
-    def __init__(self, butler: str) -> None:
-        self._butler = butler
-
-    async def submit(
-        self,
-        prompt: str,
-        *,
-        trigger: str,
-        caller: Principal,
-        material: object = None,
-        context: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Session:
-        raise TargetUnavailable(f"{self._butler} has no runtime (runtime.type)")
-
-    async def newest(
-        self, *, status: SessionStatus | None = None, before: str | None = None, limit: int = 50
-    ) -> Sequence[Session]:
-        return ()
-
-    async def get(self, session_id: str) -> Session | None:
-        return None
-
-    async def halt(self, session_id: str) -> Session | None:
-        return None
-
-    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
-        return None

@@ -34,7 +34,6 @@ from postroom.butlers.model import (
     Appointment,
     AppointmentKind,
     AppointmentStatus,
-    NewSession,
     Session,
     SessionEvent,
     SessionOutcome,
@@ -310,7 +309,7 @@ class StoredSessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, new: NewSession, *, most_queued: int) -> Session | None:
+    async def add(self, new: Session, *, most_queued: int) -> Session | None:
         """The stored session, an earlier one under the same key, or None when the queue is full."""
         return await self._database.write(lambda connection: _add(connection, new, most_queued))
 
@@ -375,7 +374,7 @@ class StoredSessions:
         return {SessionStatus(status): int(count) for status, count in rows}
 
 
-def _add(connection: Connection, new: NewSession, most_queued: int) -> Session | None:
+def _add(connection: Connection, new: Session, most_queued: int) -> Session | None:
     if earlier := _earlier(connection, new):
         return earlier
     queued = select(func.count()).where(*_having(new.butler, SessionStatus.QUEUED))
@@ -389,11 +388,11 @@ def _add(connection: Connection, new: NewSession, most_queued: int) -> Session |
     return _first(connection, select(sessions).where(_sessions_c.id == new.id))
 
 
-def _earlier(connection: Connection, new: NewSession) -> Session | None:
-    if new.key is None:
+def _earlier(connection: Connection, new: Session) -> Session | None:
+    if new.request_key is None:
         return None
     return _first(
-        connection, select(sessions).where(_sessions_c.butler == new.butler, _sessions_c.request_key == new.key)
+        connection, select(sessions).where(_sessions_c.butler == new.butler, _sessions_c.request_key == new.request_key)
     )
 
 
@@ -436,7 +435,7 @@ def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
         values: dict[str, Any] = {"status": str(status), "crashes": session.crashes + 1, "started_at": None}
         if status is SessionStatus.LOST:
             values |= {
-                "started_at": session.started_us,
+                "started_at": session.started_at_us,
                 "finished_at": now_us,
                 "error_class": "internal_error",
                 "error_message": "the household went down during this session, more than once",
@@ -493,34 +492,13 @@ def _readable_session(row: Row[Any]) -> Session | None:
         return None
 
 
-def _row(new: NewSession) -> dict[str, Any]:
-    return values(
-        new,
-        without=("trigger", "created_us", "key", "context"),
-        trigger_source=new.trigger,
-        request_key=new.key,
-        request_context=None if new.context is None else json.dumps(dict(new.context)),
-        status=str(SessionStatus.QUEUED),
-        attempt=0,
-        crashes=0,
-        created_at=new.created_us,
-    )
+def _row(new: Session) -> dict[str, Any]:
+    context = None if new.request_context is None else json.dumps(dict(new.request_context))
+    return values(new, without=("transcript",), request_context=context)
 
 
 def _session(row: Row[Any]) -> Session:
-    return read(
-        Session,
-        row,
-        trigger=row.trigger_source,
-        context=_object(row.request_context),
-        depth=int(row.depth),
-        attempt=int(row.attempt),
-        crashes=int(row.crashes),
-        created_us=row.created_at,
-        started_us=row.started_at,
-        finished_us=row.finished_at,
-        transcript=_object(row.transcript),
-    )
+    return read(Session, row, request_context=_object(row.request_context), transcript=_object(row.transcript))
 
 
 def _object(text: str | None) -> dict[str, Any] | None:

@@ -48,17 +48,17 @@ def summary(session: Session) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "session_id": session.id,
         "status": str(session.status),
-        "trigger": session.trigger,
+        "trigger": session.trigger_source,
         "caller": session.caller,
         "runtime": session.runtime,
         "request_id": session.request_id,
         "attempt": session.attempt,
-        "created_at": to_text(session.created_us),
-        "started_at": session.started_us and to_text(session.started_us),
-        "finished_at": session.finished_us and to_text(session.finished_us),
+        "created_at": to_text(session.created_at_us),
+        "started_at": session.started_at_us and to_text(session.started_at_us),
+        "finished_at": session.finished_at_us and to_text(session.finished_at_us),
     }
-    if session.started_us and session.finished_us:
-        shown["duration_ms"] = round((session.finished_us - session.started_us) / 1000, 3)
+    if session.started_at_us and session.finished_at_us:
+        shown["duration_ms"] = round((session.finished_at_us - session.started_at_us) / 1000, 3)
     if session.error_class:
         shown["error"] = {"class": session.error_class, "message": session.error_message}
     return shown
@@ -68,7 +68,7 @@ def details(session: Session) -> dict[str, Any]:
     """`sessions_get`."""
     return summary(session) | {
         "prompt": session.prompt,
-        "request_context": session.context and dict(session.context),
+        "request_context": session.request_context and dict(session.request_context),
         "crashes": session.crashes,
         "depth": session.depth,
         "transcript": session.transcript and dict(session.transcript),
@@ -88,21 +88,21 @@ def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
     ) -> dict[str, Any]:
         """Start a session with this prompt. Answers `accepted` once it is stored; look it up with sessions_get."""
         by = caller(context, butler.verifier)
-        return accepted(await butler.sessions.submit(prompt, trigger="trigger", caller=by))
+        return accepted(await butler.model().submit(prompt, trigger="trigger", caller=by))
 
     async def sessions_list(limit: Limit = 50, before: Text | None = None) -> dict[str, Any]:
         """The latest sessions, newest first; `before` a session id goes further back."""
-        sessions = await butler.sessions.newest(limit=limit, before=before)
+        sessions = await butler.sessions.newest(limit=limit, before=before) if butler.sessions else ()
         return {"sessions": [summary(session) for session in sessions], "count": len(sessions)}
 
     async def sessions_get(session_id: Text) -> dict[str, Any]:
         """One session with its transcript."""
-        found = await butler.sessions.get(session_id)
+        found = await butler.sessions.get(session_id) if butler.sessions else None
         return details(found) if found else {"error": f"Session {session_id[:64]} not found"}
 
     async def sessions_stop(session_id: Text) -> dict[str, Any]:
         """End a session that waits or runs; one that has ended stays as it ended."""
-        found = await butler.sessions.halt(session_id)
+        found = await butler.sessions.halt(session_id) if butler.sessions else None
         return summary(found) if found else {"error": f"Session {session_id[:64]} not found"}
 
     async def schedule_list(limit: Limit = 50) -> dict[str, Any]:
@@ -145,7 +145,7 @@ async def _execute_route(butler: Butler, by: Principal, payload: object) -> dict
     try:
         route = parse_route(payload)
         request_context = dict(route.request_context)
-        session = await butler.sessions.submit(
+        session = await butler.model().submit(
             route.prompt,
             trigger="route",
             caller=by,

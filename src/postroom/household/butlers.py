@@ -13,14 +13,14 @@ import structlog
 
 from postroom.butlers.calendar.google import Credentials, GoogleAccount, GoogleCalendar
 from postroom.butlers.calendar.module import CalendarConfig
-from postroom.butlers.daemon import Butler, ButlerSessions, heartbeats
+from postroom.butlers.daemon import Butler, heartbeats
 from postroom.butlers.loading import LoadedModules, credentials_by_name
 from postroom.butlers.model import Runtime
 from postroom.butlers.modules import Calendars, ModuleContext
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.scheduler import Scheduler
-from postroom.butlers.sessions import ModelSettings, NoSessions, SessionLimits, SessionParts, Sessions
+from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredAppointments, StoredSessions, StoredState
 from postroom.butlers.switchboard import (
     CachedRegistry,
@@ -71,7 +71,7 @@ def build_butler(
     *,
     outbound: Outbound,
     switchboard: Peer,
-    sessions: ButlerSessions,
+    sessions: Sessions | None,
     modules: LoadedModules,
     verifier: Verifier,
 ) -> Butler:
@@ -88,7 +88,7 @@ def build_butler(
         return await notifier.submit(NotifyArguments(**arguments), origin_butler=config.name, request_id=request_id)
 
     async def trigger(prompt: str, source: str) -> None:
-        await sessions.submit(prompt, trigger=source, caller=Principal(Role.BUTLER, config.name))
+        await butler.model().submit(prompt, trigger=source, caller=Principal(Role.BUTLER, config.name))
 
     scheduler = Scheduler(
         butler=config.name,
@@ -99,7 +99,7 @@ def build_butler(
         notify=by_appointment,
         trigger=trigger,
     )
-    return Butler(
+    butler = Butler(
         config=config,
         port=world.endpoints.port(config.name),
         notifier=notifier,
@@ -112,6 +112,7 @@ def build_butler(
         mint=world.mint.mint,
         started_at_us=world.clock.now_us(),
     )
+    return butler
 
 
 @asynccontextmanager
@@ -186,9 +187,9 @@ def build_sessions(
     environment: Mapping[str, str],
     clock: Clock,
     mint: IdMint,
-) -> Sessions | NoSessions:
+) -> Sessions | None:
     if config.runtime.type == "none":
-        return NoSessions(config.name)
+        return None
     limits, runtime = config.butler.runtime, RUNTIMES[config.runtime.type]
     return Sessions(
         ModelSettings(
@@ -218,9 +219,9 @@ def build_sessions(
     )
 
 
-async def start_sessions(butler: str, sessions: ButlerSessions, stack: AsyncExitStack, loops: Loops) -> None:
+async def start_sessions(butler: str, sessions: Sessions | None, stack: AsyncExitStack, loops: Loops) -> None:
     """After the butler's own server is up, because that is what a session talks to."""
-    if isinstance(sessions, Sessions):
+    if sessions is not None:
         has_started = False
 
         async def look() -> None:

@@ -18,7 +18,6 @@ from postroom.butlers.daemon import NO_REMINDERS, Butler
 from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.sessions import Sessions
 from postroom.butlers.switchboard import RULES, add_switchboard_tools
 from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
 from postroom.connectors.tools import add_tools
@@ -195,7 +194,7 @@ class _Builder:
 
     async def _wind_down(self) -> None:
         """First of all when stopping: sessions while every door they speak through is open, callers while connected."""
-        await asyncio.gather(*(one.sessions.stop() for one in self._butlers if isinstance(one.sessions, Sessions)))
+        await asyncio.gather(*(one.sessions.stop() for one in self._butlers if one.sessions))
         if self._plane is not None:
             await self._plane.stop(DRAIN_SECONDS)
         for server in self._serving:

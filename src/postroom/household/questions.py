@@ -19,7 +19,6 @@ from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
-from postroom.butlers.sessions import Sessions
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
 from postroom.conversations.store import StoredConversations, WrittenMessages
@@ -376,7 +375,7 @@ def _handler(heard: Hearing) -> Handler:
 async def start_resuming(parts: AskingParts, butlers: list[Butler], stack: AsyncExitStack, loops: Loops) -> None:
     """For each butler with a model: what it asked wakes it when it has ended."""
     for butler in butlers:
-        if isinstance(butler.sessions, Sessions):
+        if butler.sessions is not None:
             resuming = Resuming(butler=butler.name, feed=parts.store, sessions=butler.sessions)
             await stack.enter_async_context(following(parts, f"resume:{butler.name}", resuming.take, loops))
 
