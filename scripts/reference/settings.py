@@ -39,9 +39,9 @@ def settings_page() -> str:
     parts += [_section(name, model) for name, model in _sections(Settings)]
     parts.append("## A butler's file\n\n`roster/NAME/butler.toml`; `${VARIABLE}` stands for a variable's value.")
     parts.append(table(_FILE_HEADER, _file_rows(ButlerConfig, ())))
-    for name, module in sorted(MODULES.items()):
+    for name, section in sorted(MODULES.items()):
         parts.append(f"### `[modules.{name}]`")
-        parts.append(table(_FILE_HEADER, _file_rows(module().config, ("modules", name))))
+        parts.append(table(_FILE_HEADER, _file_rows(section, ("modules", name))))
     return page("Settings", _INTRODUCTION, parts)
 
 

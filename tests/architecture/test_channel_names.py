@@ -19,7 +19,6 @@ NAMED_FOR_A_REASON = {
     "settings/written.py": "the accounts with a section of their own; BUTLER_TELEGRAM_TOKEN and its like are public",
     "household/channels.py": "makes an account against the sandbox's phone or mailbox",
     "butlers/loading.py": "the sections [telegram] and [email] of the messenger's file, and their modules",
-    "butlers/modules.py": "the modules of those sections",
     "butlers/messenger/tools.py": "telegram_send_message, email_send_message: tools of the specification",
     "cli/doctor/checks.py": "says which variables to set",
     "people/commands.py": "`postroom owner --telegram` finds a chat; `contacts list` prints its two columns",

@@ -8,18 +8,11 @@ from typing import Any
 import pytest
 from tests.household.living import settings_for
 
-from postroom.butlers.loading import MODULES, credentials_by_name, with_credentials
+from postroom.butlers.loading import credentials_by_name, with_credentials
 from postroom.household.channels import build_channels
 from postroom.household.store import shipped
 from postroom.settings import Settings
 from postroom.settings.roster import ButlerConfig
-
-
-def test_every_module_goes_by_its_own_name() -> None:
-    made = {name: make().name for name, make in MODULES.items()}
-
-    assert made == {name: name for name in ("calendar", "email", "telegram")}
-
 
 VARIABLES = {"OUR_BOT": "1:bot", "OUR_MAILBOX": "butler@example.org", "OUR_PASSWORD": "open sesame"}
 OWN_NAMES = {

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import structlog
-from mcp.server.mcpserver import MCPServer
 from pydantic import ValidationError
 
-from postroom.butlers import modules as channels
-from postroom.butlers.calendar.module import CalendarModule
-from postroom.butlers.modules import EmailConfig, Module, ModuleConfig, ModuleContext, TelegramConfig
-from postroom.kernel.guard.tools import ToolPolicy
-from postroom.kernel.values.errors import PostroomError, SettingsError
+from postroom.butlers.calendar.module import CalendarConfig, CalendarModule
+from postroom.butlers.modules import EmailConfig, ModuleContext, TelegramConfig, check_channel
+from postroom.kernel.values.errors import SettingsError, TargetUnavailable
 from postroom.kernel.values.fields import did_you_mean, words
 from postroom.settings import Secret, Settings
 from postroom.settings.accounts import EmailAccount, EmailSettings, TelegramAccount, TelegramSettings
@@ -22,80 +20,76 @@ from postroom.settings.load import unknown_key
 from postroom.settings.model import set_up
 from postroom.settings.roster import MESSENGER, ButlerConfig, RosterError
 
-MODULES: Final[Mapping[str, Callable[[], Module]]] = {
-    "calendar": CalendarModule,
-    "email": channels.email,
-    "telegram": channels.telegram,
+Section = CalendarConfig | TelegramConfig | EmailConfig
+MODULES: Final[Mapping[str, type[Section]]] = {
+    "calendar": CalendarConfig,
+    "email": EmailConfig,
+    "telegram": TelegramConfig,
 }
 
 
+@dataclass(slots=True)
 class LoadedModules:
-    def __init__(self) -> None:
-        self._states: dict[str, dict[str, Any]] = {}
-        self._started: list[Module] = []
+    """`failures` has every module of the file, with why it could not be started."""
 
-    def states(self) -> dict[str, dict[str, Any]]:
-        return {name: dict(state) for name, state in self._states.items()}
+    failures: dict[str, str | None] = field(default_factory=dict)
+    calendar: CalendarModule | None = None
 
-    def add_tools(self, server: MCPServer[Any], policy: ToolPolicy) -> None:
-        for module in self._started:
-            policy.allow(module.tools(server))
-
-    async def start(self, module: Module, config: ModuleConfig, context: ModuleContext) -> bool:
-        try:
-            await module.start(config, context)
-        except (PostroomError, OSError) as error:
-            self._states[module.name] = {"status": "failed", "phase": "startup", "error": str(error)}
-            structlog.get_logger("postroom.modules").warning(
-                "module.failed", butler=context.butler, module=module.name, error=type(error).__name__
-            )
-            return False
-        self._states[module.name] = {"status": "ok"}
-        self._started.append(module)
-        return True
+    def states(self) -> dict[str, dict[str, str]]:
+        return {
+            name: {"status": "failed", "phase": "startup", "error": why} if why else {"status": "ok"}
+            for name, why in self.failures.items()
+        }
 
 
 @asynccontextmanager
 async def loaded_modules(config: ButlerConfig, context: ModuleContext) -> AsyncIterator[LoadedModules]:
-    """In the order of their names; stopped in the opposite one."""
+    """In the order of their names."""
     loaded = LoadedModules()
-    async with AsyncExitStack() as stack:
-        for module in [_module(config, name) for name in sorted(config.modules)]:
-            if await loaded.start(module, _section(config, module), context):
-                stack.push_async_callback(module.stop)
+    for name in sorted(config.modules):
+        loaded.failures[name] = None
+        section = section_of(config, name)
+        if isinstance(section, CalendarConfig):
+            loaded.calendar = CalendarModule(section, context)
+        elif section is not None:
+            try:
+                check_channel(name, section, context)
+            except TargetUnavailable as error:
+                loaded.failures[name] = str(error)
+                structlog.get_logger("postroom.modules").warning(
+                    "module.failed", butler=context.butler, module=name, error=type(error).__name__
+                )
+    try:
         yield loaded
+    finally:
+        if loaded.calendar is not None:
+            await loaded.calendar.stop()
 
 
 def check_modules(config: ButlerConfig) -> None:
     """Everything about modules that can be wrong in a file, before anything is started."""
-    for module in [_module(config, name) for name in config.modules]:
-        _section(config, module)
+    for name in config.modules:
+        section_of(config, name)
 
 
-def _module(config: ButlerConfig, name: str) -> Module:
+def section_of(config: ButlerConfig, name: str) -> Section | None:
+    """What the file says about one module; None when it does not name it."""
+    if name not in config.modules:
+        return None
     if name not in MODULES:
         known, hint = ", ".join(sorted(MODULES)), did_you_mean(name, MODULES)
         raise RosterError(
             f"{config.name}/butler.toml: modules.{name}: there is no such module{hint} There are {known}."
         )
-    return MODULES[name]()
-
-
-def section_of(config: ButlerConfig, name: str) -> ModuleConfig | None:
-    """What the file says about one module; None when it does not name it."""
-    return _section(config, _module(config, name)) if name in config.modules else None
-
-
-def _section(config: ButlerConfig, module: Module) -> ModuleConfig:
-    section: Mapping[str, Any] = config.modules[module.name]
+    kind = MODULES[name]
     try:
-        return module.config.model_validate(section)
+        return kind.model_validate(config.modules[name])
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in ("modules", module.name, *first["loc"]))
+        key = ".".join(str(part) for part in ("modules", name, *first["loc"]))
         told = f"{words(first)}."
         if first["type"] == "extra_forbidden":
-            told = f"unknown key{unknown_key(module.config, first['loc'])}"
+            told = f"unknown key{unknown_key(kind, first['loc'])}"
         raise RosterError(f"{config.name}/butler.toml: {key}: {told}") from None
 
 

@@ -1,16 +1,12 @@
-"""What a module offers to the butler that loads it, and the modules of the messenger's bots."""
+"""The sections of modules in a butler's file, and those of the messenger's bots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
-from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ConfigDict
 
-from postroom.butlers.calendar.calendar import CalendarSource
-from postroom.kernel.guard.tools import Rule
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import TargetUnavailable
@@ -22,44 +18,14 @@ class ModuleConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True)
 
 
-class Calendars(Protocol):
-    """Opens the calendar that a module's section names, with its client id, client secret and refresh token."""
-
-    def __call__(self, config: Any, secrets: Sequence[Secret]) -> CalendarSource: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleContext:
     """Of the butler that loads it. `environment` holds variables that a module may look up by name."""
 
     butler: str
     clock: Clock
-    calendars: Calendars
     environment: Mapping[str, Secret] = field(default_factory=dict)
     in_sandbox: bool = False
-
-
-class Module(Protocol):
-    """
-    `start` may fail, which leaves the butler degraded and without these tools;
-    `tools` is called once after it; `stop` is called after a `start` that succeeded.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def config(self) -> type[ModuleConfig]: ...
-
-    async def start(self, config: Any, context: ModuleContext) -> None:
-        """`config` is an instance of this module's own model."""
-        ...
-
-    def tools(self, server: MCPServer[Any]) -> Mapping[str, Rule]:
-        """Adds the tools and says who may call each."""
-        ...
-
-    async def stop(self) -> None: ...
 
 
 # The modules that make the messenger the one who sends: telegram and email, as bots.
@@ -98,36 +64,16 @@ class EmailConfig(ModuleConfig):
     bot: EmailBot = EmailBot()
 
 
-class ChannelModule:
-    """Its tools are the messenger's own; starting it says whether they can work."""
-
-    def __init__(self, name: str, config: type[TelegramConfig] | type[EmailConfig]) -> None:
-        self.name = name
-        self.config = config
-
-    async def start(self, config: TelegramConfig | EmailConfig, context: ModuleContext) -> None:
-        if config.user.enabled:
-            raise TargetUnavailable(f"modules.{self.name}.user cannot be enabled: only bots send")
-        missing = [name for name in variables(config) if not context.environment.get(name)]
-        if config.bot.enabled and missing and not context.in_sandbox:
-            raise TargetUnavailable(f"no credentials: {', '.join(missing)} is not set")
-
-    def tools(self, server: MCPServer[Any]) -> Mapping[str, Rule]:
-        return {}
-
-    async def stop(self) -> None:
-        """The channel is closed by the delivery plane, which owns it."""
+def check_channel(name: str, config: TelegramConfig | EmailConfig, context: ModuleContext) -> None:
+    """Whether the messenger's own tools for this channel can work; the channel itself is the delivery plane's."""
+    if config.user.enabled:
+        raise TargetUnavailable(f"modules.{name}.user cannot be enabled: only bots send")
+    missing = [name for name in variables(config) if not context.environment.get(name)]
+    if config.bot.enabled and missing and not context.in_sandbox:
+        raise TargetUnavailable(f"no credentials: {', '.join(missing)} is not set")
 
 
 def variables(config: TelegramConfig | EmailConfig) -> tuple[str, ...]:
     if isinstance(config, TelegramConfig):
         return (config.bot.token_env,)
     return (config.bot.address_env, config.bot.password_env)
-
-
-def telegram() -> ChannelModule:
-    return ChannelModule("telegram", TelegramConfig)
-
-
-def email() -> ChannelModule:
-    return ChannelModule("email", EmailConfig)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import structlog
 
-from postroom.butlers.calendar.google import Credentials, GoogleAccount, GoogleCalendar
-from postroom.butlers.calendar.module import CalendarConfig
 from postroom.butlers.daemon import Butler, heartbeats
 from postroom.butlers.loading import LoadedModules, credentials_by_name
 from postroom.butlers.model import Runtime
-from postroom.butlers.modules import Calendars, ModuleContext
+from postroom.butlers.modules import ModuleContext
 from postroom.butlers.runtimes.process import ProcessPrograms
 from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.scheduler import Scheduler
@@ -139,26 +136,6 @@ async def living(butler: Butler, world: ButlerWorld, loops: Loops) -> AsyncItera
         yield
 
 
-# Google's calendar, as a module's section and the household's secrets describe it.
-
-
-def google_calendars(clock: Clock) -> Calendars:
-    return partial(_google, clock=clock)
-
-
-def _google(config: CalendarConfig, secrets: Sequence[Secret], *, clock: Clock) -> GoogleCalendar:
-    client_id, client_secret, refresh_token = secrets
-    account = GoogleAccount(
-        calendar_id=config.calendar_id,
-        timezone=config.timezone,
-        api_base_url=config.api_base_url,
-        token_url=config.token_url,
-        timeout_seconds=config.timeout_seconds,
-        credentials=Credentials(client_id=client_id, client_secret=client_secret, refresh_token=refresh_token),
-    )
-    return GoogleCalendar(account, clock)
-
-
 # What the modules of one butler may use.
 
 
@@ -168,7 +145,6 @@ def module_context(
     return ModuleContext(
         butler=config.name,
         clock=clock,
-        calendars=google_calendars(clock),
         environment={name: Secret(value) for name, value in environment.items()}
         | credentials_by_name(settings, config),
         in_sandbox=settings.in_sandbox,

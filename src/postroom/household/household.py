@@ -251,7 +251,8 @@ class _Builder:
             server = self._servers[butler.name]
             butler_asks(server, butler, self._asking)
             self._notices.butlers(server, butler)
-            butler.modules.add_tools(server, server.policy)
+            if butler.modules.calendar is not None:
+                server.policy.allow(butler.modules.calendar.tools(server))
             self._peers.add(butler.name, server)
         await self._peers.connect()
         for butler in self._butlers:

@@ -6,10 +6,17 @@ import pytest
 from tests.clock import FakeClock
 from tests.contract.pieces import Piecemeal
 
-from postroom.butlers.calendar.calendar import CalendarSource, EventChanged, EventExists, EventMissing
-from postroom.butlers.calendar.google import LoginExpired, NotNow, reason_of, refusal
-from postroom.butlers.calendar.module import CalendarConfig
-from postroom.household.butlers import google_calendars
+from postroom.butlers.calendar.google import (
+    EventChanged,
+    EventExists,
+    EventMissing,
+    GoogleCalendar,
+    LoginExpired,
+    NotNow,
+    reason_of,
+    refusal,
+)
+from postroom.butlers.calendar.module import CalendarConfig, google_calendar
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.errors import (
     InternalError,
@@ -23,11 +30,11 @@ SECRETS = (Secret("id"), Secret("secret"), Secret("refresh"))
 TOKEN = {"access_token": "access-1", "expires_in": 3600}
 
 
-def google(server: Piecemeal) -> CalendarSource:
+def google(server: Piecemeal) -> GoogleCalendar:
     config = CalendarConfig.model_validate(
         {"provider": "google", "api_base_url": server.url, "token_url": f"{server.url}/token"}
     )
-    return google_calendars(FakeClock())(config, SECRETS)
+    return google_calendar(config, SECRETS, FakeClock())
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])

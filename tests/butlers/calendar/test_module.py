@@ -15,7 +15,6 @@ from tests.clock import FakeClock
 from postroom.butlers.calendar.calendar import ConflictPolicy
 from postroom.butlers.calendar.module import TOOL_NAMES, CalendarConfig, CalendarModule
 from postroom.butlers.modules import ModuleContext
-from postroom.household.butlers import google_calendars
 from postroom.kernel.running.process import Secret
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 
@@ -75,10 +74,7 @@ async def calendar(
     """The tools of a butler with this calendar, called over MCP."""
     document = {"provider": "google", "calendar_id": "family@example.com", **section}
     config = CalendarConfig.model_validate(document | {"api_base_url": google.api_url, "token_url": google.token_url})
-    module = CalendarModule()
-    await module.start(
-        config, ModuleContext(butler="general", clock=clock, calendars=google_calendars(clock), environment=environment)
-    )
+    module = CalendarModule(config, ModuleContext(butler="general", clock=clock, environment=environment))
     server: MCPServer[Any] = MCPServer("general")
     module.tools(server)
 
@@ -104,11 +100,7 @@ def titles(answer: dict[str, Any]) -> list[str]:
 
 
 async def test_a_butler_may_call_all_its_tools_and_nobody_else_may() -> None:
-    module = CalendarModule()
-    config = CalendarConfig(provider="google")
-    await module.start(
-        config, ModuleContext(butler="general", clock=FakeClock(), calendars=google_calendars(FakeClock()))
-    )
+    module = CalendarModule(CalendarConfig(provider="google"), ModuleContext(butler="general", clock=FakeClock()))
     server: MCPServer[Any] = MCPServer("general")
 
     rules = module.tools(server)

@@ -6,19 +6,19 @@ import base64
 import hashlib
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from postroom.butlers.calendar.google import EventChanged, EventExists, GoogleCalendar
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import (
     FieldError,
     InternalError,
     PostroomError,
-    TargetUnavailable,
     ValidationError,
     error_object,
 )
@@ -274,41 +274,13 @@ def _after(moment: datetime, span: Span) -> datetime:
     return datetime.combine(first, time(), tzinfo=span.zone).astimezone(UTC)
 
 
-# What can be asked of a calendar somewhere else, and the answers that are no failures of ours.
+# What happens when a time is taken.
 
 
 class ConflictPolicy(StrEnum):
     SUGGEST = "suggest"  # create nothing, propose free times
     FAIL = "fail"  # create nothing
     ALLOW_OVERLAP = "allow_overlap"
-
-
-class EventMissing(ValidationError):
-    """There is no such event, or not any more."""
-
-
-class EventExists(ValidationError):
-    """An event with this id was created before."""
-
-
-class EventChanged(TargetUnavailable):
-    """Somebody changed the event since it was read."""
-
-
-class CalendarSource(Protocol):
-    """Events as its provider writes them; every method raises one of our errors."""
-
-    def pages(self, start: datetime, end: datetime) -> AsyncIterator[list[Any]]: ...
-
-    async def get(self, event_id: str) -> dict[str, Any]: ...
-
-    async def insert(self, body: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    async def patch(self, event_id: str, body: Mapping[str, Any], etag: str) -> dict[str, Any]: ...
-
-    async def delete(self, event_id: str, etag: str | None) -> None: ...
-
-    async def close(self) -> None: ...
 
 
 # What can be done with it: reading fails open, writing fails closed.
@@ -345,7 +317,7 @@ class Calendar:
     Google has no way to do both at once.
     """
 
-    def __init__(self, source: CalendarSource, policy: ConflictPolicy, daytime: Daytime, clock: Clock) -> None:
+    def __init__(self, source: GoogleCalendar, policy: ConflictPolicy, daytime: Daytime, clock: Clock) -> None:
         self._source = source
         self._policy = policy
         self._daytime = daytime

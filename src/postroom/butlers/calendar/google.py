@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 
 import aiohttp
 
-from postroom.butlers.calendar.calendar import EventChanged, EventExists, EventMissing
 from postroom.kernel.http.answers import wait_seconds
 from postroom.kernel.http.call import whole_answer
 from postroom.kernel.running.clock import Clock
@@ -29,13 +28,20 @@ from postroom.kernel.values.errors import (
 )
 from postroom.kernel.values.ids import seconds, to_datetime
 
-# Access tokens, refreshed before they run out.
+# Whose calendar, and access tokens, refreshed before they run out.
 
 _MARGIN_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
+class GoogleAccount:
+    """Which calendar, where Google is, and how we are known there."""
+
+    calendar_id: str
+    timezone: ZoneInfo
+    api_base_url: str
+    token_url: str
+    timeout_seconds: float
     client_id: Secret
     client_secret: Secret
     refresh_token: Secret
@@ -44,11 +50,10 @@ class Credentials:
 class _AccessTokens:
     """One refresh at a time; everybody who waits gets its result."""
 
-    def __init__(self, credentials: Credentials, url: str, clock: Clock, timeout_seconds: float) -> None:
-        self._credentials = credentials
-        self._url = url
+    def __init__(self, account: GoogleAccount, clock: Clock) -> None:
+        self._account = account
         self._clock = clock
-        self._timeout = aiohttp.ClientTimeout(total=timeout_seconds)
+        self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
         self._token = ""
         self._good_until_us = 0
         self._lock = asyncio.Lock()
@@ -63,9 +68,9 @@ class _AccessTokens:
     async def _refresh(self, session: aiohttp.ClientSession) -> None:
         form = {
             "grant_type": "refresh_token",
-            "client_id": self._credentials.client_id.reveal(),
-            "client_secret": self._credentials.client_secret.reveal(),
-            "refresh_token": self._credentials.refresh_token.reveal(),
+            "client_id": self._account.client_id.reveal(),
+            "client_secret": self._account.client_secret.reveal(),
+            "refresh_token": self._account.refresh_token.reveal(),
         }
         status, body, answer = await self._post(session, form)
         if status != 200:
@@ -78,7 +83,9 @@ class _AccessTokens:
 
     async def _post(self, session: aiohttp.ClientSession, form: dict[str, str]) -> tuple[int, bytes, dict[str, Any]]:
         try:
-            async with session.post(self._url, data=form, timeout=self._timeout, allow_redirects=False) as response:
+            async with session.post(
+                self._account.token_url, data=form, timeout=self._timeout, allow_redirects=False
+            ) as response:
                 body = await response.read()
                 answer = await response.json(content_type=None) if response.status == 200 else {}
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
@@ -100,6 +107,18 @@ _LIMITS: Final = frozenset(
     {"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "calendarUsageLimitsExceeded"}
 )
 _REASON: Final = re.compile(r"[A-Za-z_]{1,60}")
+
+
+class EventMissing(ValidationError):
+    """There is no such event, or not any more."""
+
+
+class EventExists(ValidationError):
+    """An event with this id was created before."""
+
+
+class EventChanged(TargetUnavailable):
+    """Somebody changed the event since it was read."""
 
 
 class NotNow(TargetUnavailable):
@@ -166,18 +185,6 @@ class GoogleCall:
     repeatable: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoogleAccount:
-    """Which calendar, where Google is, and how we are known there."""
-
-    calendar_id: str
-    timezone: ZoneInfo
-    api_base_url: str
-    token_url: str
-    timeout_seconds: float
-    credentials: Credentials
-
-
 class GoogleCalendar:
     """Waits and tries again where Google asks for it; everything else is one of our errors."""
 
@@ -187,7 +194,7 @@ class GoogleCalendar:
         self._events = f"/calendars/{quote(account.calendar_id, safe='')}/events"
         self._zone = account.timezone.key
         self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
-        self._access = _AccessTokens(account.credentials, account.token_url, clock, account.timeout_seconds)
+        self._access = _AccessTokens(account, clock)
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -12,9 +12,11 @@ from mcp_types import ToolAnnotations
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from postroom.butlers.calendar.calendar import Calendar, ConflictPolicy, Daytime, EventEdit, parse_span
-from postroom.butlers.calendar.calendar import CalendarSource as CalendarCalendarSource
+from postroom.butlers.calendar.google import GoogleAccount, GoogleCalendar
 from postroom.butlers.modules import ModuleConfig, ModuleContext
 from postroom.kernel.guard.tools import Rule, butler
+from postroom.kernel.running.clock import Clock
+from postroom.kernel.running.process import Secret
 from postroom.kernel.serving.json_door import answered
 from postroom.kernel.values.errors import (
     FieldError,
@@ -73,47 +75,50 @@ class CalendarConfig(ModuleConfig):
     """Of one call."""
 
 
+def google_calendar(config: CalendarConfig, secrets: Sequence[Secret], clock: Clock) -> GoogleCalendar:
+    """`secrets`: the client's id and secret, and the refresh token."""
+    client_id, client_secret, refresh_token = secrets
+    account = GoogleAccount(
+        calendar_id=config.calendar_id,
+        timezone=config.timezone,
+        api_base_url=config.api_base_url,
+        token_url=config.token_url,
+        timeout_seconds=config.timeout_seconds,
+        client_id=client_id,
+        client_secret=client_secret,
+        refresh_token=refresh_token,
+    )
+    return GoogleCalendar(account, clock)
+
+
 class CalendarModule:
     """
-    Starts without credentials too: its tools then say what is missing, because a
+    Works without credentials too: its tools then say what is missing, because a
     household that has not connected a calendar is not broken.
     """
 
-    name: Final = "calendar"
-    config: Final = CalendarConfig
-
-    def __init__(self) -> None:
-        self._config: CalendarConfig | None = None
-        self._source: CalendarCalendarSource | None = None
-        self._calendar: Calendar | None = None
-        self._butler = ""
-        self._missing: tuple[str, ...] = ()
-
-    async def start(self, config: CalendarConfig, context: ModuleContext) -> None:
-        self._config, self._butler = config, context.butler
+    def __init__(self, config: CalendarConfig, context: ModuleContext) -> None:
+        self._butler, self._zone = context.butler, config.timezone
         names = (config.client_id_env, config.client_secret_env, config.refresh_token_env)
-        self._missing = tuple(name for name in names if not context.environment.get(name))
-        if self._missing:
-            return
-        self._source = context.calendars(config, [context.environment[name] for name in names])
-        hours = config.conflicts
-        daytime = Daytime(earliest_hour=hours.earliest_hour, latest_hour=hours.latest_hour)
-        self._calendar = Calendar(self._source, hours.policy, daytime, context.clock)
+        secrets = {name: value for name in names if (value := context.environment.get(name))}
+        self._missing = [name for name in names if name not in secrets]
+        self._google = None if self._missing else google_calendar(config, list(secrets.values()), context.clock)
+        self._hours, self._clock = config.conflicts, context.clock
 
-    def tools(self, server: MCPServer[Any]) -> Mapping[str, Rule]:
-        if self._config is None:
-            raise RuntimeError("the calendar module has not been started")
-        add_tools(server, self._connected, self._config.timezone)
+    def tools(self, server: MCPServer[Any]) -> dict[str, Rule]:
+        """Adds the tools and says who may call each."""
+        add_tools(server, self._connected, self._zone)
         return dict.fromkeys(TOOL_NAMES, butler(self._butler))
 
     async def stop(self) -> None:
-        if self._source is not None:
-            await self._source.close()
+        if self._google is not None:
+            await self._google.close()
 
     def _connected(self) -> Calendar:
-        if self._calendar is None:
+        if self._google is None:
             raise TargetUnavailable(f"no calendar is connected: set {', '.join(self._missing)}")
-        return self._calendar
+        daytime = Daytime(earliest_hour=self._hours.earliest_hour, latest_hour=self._hours.latest_hour)
+        return Calendar(self._google, self._hours.policy, daytime, self._clock)
 
 
 # The tools, as a model sees them.
