@@ -14,7 +14,7 @@ from benchmarks.growth_rows import row_id
 from postroom.attention.store import StoredNotices
 from postroom.conversations.history import StoredLately, StoredPersonHistory
 from postroom.conversations.model import HistoryQuery
-from postroom.conversations.store import StoredInbound, TalkPulse, WrittenMessages
+from postroom.conversations.store import WRITTEN, StoredInbound, TalkPulse
 from postroom.delivery.files.taking import DAY_US, Retention
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.delivery.rules.breaker import BreakerPolicy
@@ -113,7 +113,7 @@ class Asked:
     def _questions(self) -> dict[str, Look]:
         asked, shown = (
             StoredQuestions(self.database, _NO_SEAL),
-            StoredPresentations(self.database, str, WrittenMessages()),
+            StoredPresentations(self.database, str, WRITTEN),
         )
         notices, pulse = StoredNotices(self.database), QuestionFigures(self.database).pulse
         return {

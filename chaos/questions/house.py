@@ -21,7 +21,6 @@ from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import running_plane
 from postroom.household.questions import AskingParts, build_asking, hearing, presenting
 from postroom.household.store import OpenedStore, open_store
-from postroom.intents.store import StoredIntents
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.telemetry import LoopMeter
 from postroom.kernel.values.ids import IdMint
@@ -77,14 +76,13 @@ class House:
             return
         if hasattr(bot, "answer_press"):
             watch(bot, ["answer_press"], self.crash)
-        offsets = StoredIntents(store.database, parts.mint.mint)
-        watch(offsets, ["save_offset"], self.crash)
+        watch(parts.marks, ["save_offset"], self.crash)
         async with hearing(parts, channels, plane, "", loops) as ear:
             ear.watch.expect(bot.name)
             inbound = Inbound(
                 source=bot.name,
                 bot=_Ear(bot, self.clock, self.crash),
-                offsets=offsets,
+                offsets=parts.marks,
                 handlers=[ear.handle],
                 clock=self.clock,
                 watch=ear.watch,

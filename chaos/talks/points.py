@@ -8,7 +8,7 @@ from chaos.class_points import around, token_of
 from chaos.crash_points import Crash
 from postroom.butlers.store import StoredSessions
 from postroom.conversations.store import StoredInbound
-from postroom.intents.store import StoredIntents
+from postroom.kernel.database.marks import Marks
 
 
 def watch_inbound(crash: Crash) -> None:
@@ -27,6 +27,6 @@ def watch_inbound(crash: Crash) -> None:
     around(StoredInbound, "keep", crash, keep)
     around(StoredInbound, "decide", crash, lambda kept, *_: ("decide", token_of(kept.message.text)))
     around(StoredInbound, "move", crash, lambda kept, move, *_, **__: (str(move), token_of(kept.message.text)))
-    around(StoredIntents, "save_offset", crash, save_offset)
+    around(Marks, "save_offset", crash, save_offset)
     around(StoredSessions, "add", crash, lambda new, **_: ("session", token_of(new.prompt)))
     around(StoredSessions, "end", crash, lambda session, *_, **__: ("end", token_of(session.prompt)))

@@ -31,7 +31,7 @@ from postroom.conversations.model import (
     WordsKept,
     merged,
 )
-from postroom.conversations.store import StoredInbound, TalkPulse, WrittenMessages
+from postroom.conversations.store import WRITTEN, StoredInbound, TalkPulse
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
@@ -202,7 +202,7 @@ class Said:
         question = replace(new_question(asker=asker, people=people, now_us=at_us), id=self.mint(at_us))
         await StoredQuestions(self.database, Seal(bytes(32))).ask(question)
         if card is not None:
-            cards = StoredPresentations(self.database, lambda _: f"card-{question.id}", WrittenMessages())
+            cards = StoredPresentations(self.database, lambda _: f"card-{question.id}", WRITTEN)
             place = PlannedPresentation(person_id=person, channel="telegram", address="77")
             await cards.plan(question.id, [person], [place], self.at_us())
         return question.id

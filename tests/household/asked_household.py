@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from postroom.household.questions import AskingParts
-from postroom.household.store import HouseholdAsked
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import NewPerson, Person, PersonAddress
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import PresentationStatus
 from postroom.questions.rules.request import check
 from postroom.questions.telling import QuestionView
@@ -43,7 +43,7 @@ async def until(look: Callable[[], Awaitable[Found | None]]) -> Found:
 
 async def has_address(house: Living, channel: str, rank: int, address: str = OWNER_CHAT) -> None:
     people = parts(house).planning.people
-    assert isinstance(people, HouseholdAsked)
+    assert isinstance(people, AskedPeople)
 
     def more(person: Person) -> NewPerson:
         place = PersonAddress(channel=channel, address=address, rank=rank, verified_at_us=1)

@@ -15,12 +15,13 @@ from postroom.household.butlers import cannot_answer
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.people import household_people, keep_in_step
 from postroom.household.questions import build_gate, deciders_of
-from postroom.household.store import HouseholdAsked, approval_policy, open_store
+from postroom.household.store import approval_policy, open_store
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import OPERATOR
 from postroom.message.wishes import Risk
 from postroom.people.model import DraftAddress, PersonDraft
 from postroom.people.people import HouseholdPeople
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import PresentationStatus, QuestionStatus
 from postroom.settings.load import load
 from tests.butlers.runtimes.installed import install
@@ -70,7 +71,7 @@ async def test_the_gate_stands_as_soon_as_messages_reach_real_people(
         clock = FakeClock()
         await keep_in_step(settings, store.people, clock.now_us())
         gate = build_gate(settings, store.database, HouseholdPeople(store.people, clock), channels, IdMint())
-        deciders = deciders_of(settings, store, HouseholdAsked(book=store.people), channels)
+        deciders = deciders_of(settings, store, AskedPeople(book=store.people), channels)
         found = await deciders(owner_only=False) if deciders else None
 
     assert (gate is not None) is is_on
@@ -90,7 +91,7 @@ async def test_the_owner_and_trusted_approvers_are_asked_each_where_they_are(tmp
             draft = PersonDraft(name=name, role=role, trusted=trusted, addresses=(address,))
             await people.create(draft, source="test")
         await store.household.known()
-        deciders = deciders_of(settings, store, HouseholdAsked(book=store.people), ["telegram", "email"])
+        deciders = deciders_of(settings, store, AskedPeople(book=store.people), ["telegram", "email"])
         assert deciders is not None
 
         everyone, alone = await deciders(owner_only=False), await deciders(owner_only=True)

@@ -117,15 +117,6 @@ async def test_a_message_leads_back_to_its_intent_only_from_its_own_chat(databas
     assert list(await store.deliveries("intent-1")) == [("delivered", "", None)]
 
 
-async def test_the_place_in_a_stream_is_kept(database: Database) -> None:
-    store = StoredIntents(database, MINT.mint)
-
-    assert await store.offset("telegram") is None
-    for position in (5, 9):
-        await store.save_offset("telegram", position)
-    assert await store.offset("telegram") == 9
-
-
 async def test_half_characters_in_what_somebody_sent_are_kept_apart_from_the_text(database: Database) -> None:
     store = StoredIntents(database, MINT.mint)
     intent, _ = await store.insert(made(payload={"question": "\x00"}))

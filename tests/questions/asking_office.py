@@ -13,11 +13,15 @@ from tests.clock import FakeClock
 from tests.opened_database import opened_database
 from tests.questions.sample_questions import MINT
 
-from postroom.conversations.store import WrittenMessages
+from postroom.conversations.store import WRITTEN
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.people.model import Person, PersonAddress, PersonRole
+from postroom.people.names.normalise import keys_of
+from postroom.people.store.people import StoredPeople
+from postroom.people.store.writing import PersonWriter
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.links.links import Links
 from postroom.questions.presenter import Planning
 from postroom.questions.questions import Asking, Questions
@@ -60,33 +64,22 @@ def person(id: str, name: str, *addresses: tuple[str, str], verified: bool = Tru
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Book:
-    """People by id or name, as the household's book finds them."""
+PEOPLE = (
+    person(OWNER, "Olga", ("telegram", "1000"), ("email", "olga@example.org")),
+    person("anna", "Anna", ("telegram", "2000")),
+    person("ben", "Ben"),
+    person("b2", "Berta", ("slack", "U1")),
+    person("a3", "Alex", ("email", "alex@example.org"), verified=False),
+    person("a4", "Alex", ("telegram", "4000")),
+)
 
-    people: tuple[Person, ...] = (
-        person(OWNER, "Olga", ("telegram", "1000"), ("email", "olga@example.org")),
-        person("anna", "Anna", ("telegram", "2000")),
-        person("ben", "Ben"),
-        person("b2", "Berta", ("slack", "U1")),
-        person("a3", "Alex", ("email", "alex@example.org"), verified=False),
-        person("a4", "Alex", ("telegram", "4000")),
-    )
 
-    async def find(self, who: str) -> Sequence[Person]:
-        return [one for one in self.people if who in (one.id, one.name)]
-
-    async def at(self, channel: str, address: str) -> Person | None:
-        for one in self.people:
-            if any((at.channel, at.address) == (channel, address) and at.verified_at_us == 0 for at in one.addresses):
-                return one
-        return None
-
-    async def owner(self) -> Person:
-        return self.people[0]
-
-    async def names(self) -> Sequence[str]:
-        return [one.name for one in self.people]
+async def move_in(database: Database, people: Sequence[Person] = PEOPLE) -> None:
+    writer = PersonWriter(MINT.mint, keys_of)
+    for one in people:
+        await database.write(
+            lambda connection, one=one: writer.insert(connection, HOUSEHOLD_OWNER, one.id, one.as_written, "test", 0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +98,20 @@ class Office:
         )
 
 
-def office_on(database: Database, clock: FakeClock, book: Book) -> Office:
+def office_on(database: Database, clock: FakeClock) -> Office:
     """As another process on the same database would build it."""
+    people = AskedPeople(book=StoredPeople(database, MINT.mint, keys_of, erasers=()))
     store, bells = StoredQuestions(database, Seal(b"k" * 32)), Bells()
-    presentations = StoredPresentations(database, MINT.mint, WrittenMessages())
+    presentations = StoredPresentations(database, MINT.mint, WRITTEN)
     questions = Questions(store, clock, changed=bells.ring)
-    planning = Planning(plans=presentations, people=book, channels=CHANNELS, clock=clock)
+    planning = Planning(plans=presentations, people=people, channels=CHANNELS, clock=clock)
     asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=MINT.mint)
-    links = Links(questions=questions, store=store, cards=presentations, people=book, clock=clock, mint=MINT.mint)
+    links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=MINT.mint)
     return Office(database, asking, links, store, presentations, clock, bells)
 
 
 @asynccontextmanager
 async def opened_office(kind: str, folder: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
     async with opened_database(kind, folder, request) as database:
-        yield office_on(database, FakeClock(), Book())
+        await move_in(database)
+        yield office_on(database, FakeClock())

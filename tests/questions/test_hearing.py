@@ -11,7 +11,9 @@ import pytest
 from tests.clock import FakeClock
 from tests.questions.asking_office import ANNA, CHANNELS, MINT, Office, opened_office
 from tests.questions.card_post import CardPost
+from tests.questions.sample_questions import new_question
 
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import seconds
 from postroom.message.delivery import Message, Receipt
@@ -462,45 +464,29 @@ async def test_the_third_answer_that_is_none_names_the_console(chat: Chat) -> No
 
 
 @dataclass
-class Marks:
-    kept: dict[str, int] = field(default_factory=dict)
-
-    async def offset(self, source: str) -> int | None:
-        return self.kept.get(source)
-
-    async def save_offset(self, source: str, position: int) -> None:
-        self.kept[source] = position
-
-
-@dataclass
-class Agenda:
-    due_us: int | None = None
-
-    async def next_due(self, after_us: int) -> int | None:
-        return self.due_us if self.due_us is not None and self.due_us > after_us else None
-
-
-@dataclass
 class Ear:
-    marks: Marks = field(default_factory=Marks)
-    agenda: Agenda = field(default_factory=Agenda)
-    clock: FakeClock = field(default_factory=FakeClock)
+    office: Office
     gaps: list[tuple[str, int, int]] = field(default_factory=list)
     told: list[int] = field(default_factory=list)
+
+    @property
+    def clock(self) -> FakeClock:
+        return self.office.clock
 
     def started(self) -> Listening:
         async def repair(channel: str, since_us: int, until_us: int) -> None:
             self.gaps.append((channel, since_us, until_us))
 
-        listening = Listening(self.marks, self.agenda, self.clock, lambda: self.told.append(1))
+        marks = Marks(self.office.database)
+        listening = Listening(marks, self.office.store, self.clock, lambda: self.told.append(1))
         listening.after_a_gap(repair)
         listening.expect("telegram")
         return listening
 
 
-async def test_nothing_is_known_before_the_first_look_and_nothing_is_owed_where_none_listens() -> None:
-    ear = Ear()
-    assert Listening(ear.marks, ear.agenda, ear.clock, lambda: None).caught_up() is None
+async def test_nothing_is_known_before_the_first_look_and_nothing_is_owed_where_none_listens(small: Office) -> None:
+    ear = Ear(small)
+    assert Listening(Marks(small.database), small.store, ear.clock, lambda: None).caught_up() is None
     listening = ear.started()
     assert listening.caught_up() == 0
     await listening.looked("telegram", ear.clock.now_us(), everything=False)
@@ -510,13 +496,13 @@ async def test_nothing_is_known_before_the_first_look_and_nothing_is_owed_where_
     assert ear.told == [1]
 
 
-async def test_a_look_does_not_last_beyond_the_next_deadline() -> None:
-    ear = Ear()
+async def test_a_look_does_not_last_beyond_the_next_deadline(small: Office) -> None:
+    ear = Ear(small)
     listening, now = ear.started(), ear.clock.now_us()
     assert await listening.patience("telegram", 25) == 0
     await listening.looked("telegram", now, everything=True)
     assert await listening.patience("telegram", 25) == 25
-    ear.agenda.due_us = now + seconds(3.2)
+    await small.store.ask(replace(new_question(), expires_at_us=now + seconds(3.2), next_at_us=now + seconds(3.2)))
     assert await listening.patience("telegram", 25) == 4
     ear.clock.jump(4)
     assert await listening.patience("telegram", 25) == 0
@@ -524,8 +510,8 @@ async def test_a_look_does_not_last_beyond_the_next_deadline() -> None:
     assert await listening.patience("telegram", 25) == 25
 
 
-async def test_a_gap_is_repaired_once_also_over_a_restart() -> None:
-    ear = Ear()
+async def test_a_gap_is_repaired_once_also_over_a_restart(small: Office) -> None:
+    ear = Ear(small)
     listening, first = ear.started(), ear.clock.now_us()
     await listening.looked("telegram", first, everything=True)
     ear.clock.jump(GAP_SECONDS)

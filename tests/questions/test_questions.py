@@ -11,7 +11,7 @@ import pytest
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Book, Office, office_on
+from tests.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Office, office_on
 from tests.questions.sample_questions import ANNA as SAMPLE_QUESTIONS_ANNA
 from tests.questions.sample_questions import BEN as SAMPLE_QUESTIONS_BEN
 from tests.questions.sample_questions import HOUR_US, new_attempt, new_question
@@ -101,7 +101,7 @@ async def test_a_waiter_is_woken_by_the_commit_and_collects_the_answer(office: O
 
 
 async def test_an_end_that_another_process_commits_is_seen_within_a_second(office: Office) -> None:
-    elsewhere = office_on(office.database, office.clock, Book())
+    elsewhere = office_on(office.database, office.clock)
     asked = asyncio.create_task(office.ask(to="anna", wait_seconds=60))
     await office.clock.parked()
     (question,) = await office.store.listing()

@@ -12,7 +12,7 @@ import pytest
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
-from tests.questions.asking_office import ANNA, HEALTH, Book, Office, office_on
+from tests.questions.asking_office import ANNA, HEALTH, Office, office_on
 from tests.questions.sample_questions import MINT, new_attempt, new_question
 
 from postroom.butlers.model import Session
@@ -21,8 +21,8 @@ from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts
 from postroom.butlers.sessions import Sessions as ButlerSessions
 from postroom.butlers.store import StoredSessions
-from postroom.intents.store import StoredIntents
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import OverloadRejected
@@ -105,7 +105,7 @@ async def test_when_the_one_that_looks_leaves_another_one_does(small: Office) ->
     await asyncio.gather(leading, return_exceptions=True)
     await small.clock.parked(1)
 
-    elsewhere = office_on(small.database, small.clock, Book())
+    elsewhere = office_on(small.database, small.clock)
     await elsewhere.asking.answer(ANNA, second.question.id, Given(value="no"), channel="console", event_id="1")
     await small.clock.advance(LOOK_SECONDS)
 
@@ -134,7 +134,7 @@ class Sessions:
 
 def resuming(office: Office, sessions: Sessions, butler: str = "health") -> Follower:
     marks, one = (
-        StoredIntents(office.database, MINT.mint),
+        Marks(office.database),
         Resuming(butler=butler, feed=office.store, sessions=sessions),
     )
     return Follower(name=f"resume:{butler}", feed=office.store, marks=marks, take=one.take, clock=office.clock)
@@ -228,7 +228,7 @@ class House:
         return Follower(
             name=f"resume:{butler}",
             feed=self.store,
-            marks=StoredIntents(self.database, MINT.mint),
+            marks=Marks(self.database),
             take=self.waking(butler, queued).take,
             clock=self.clock,
         )

@@ -18,8 +18,8 @@ from postroom.attention.attention import QuestionTimes
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
-from postroom.intents.store import StoredIntents
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import SECOND_US, seconds
@@ -47,7 +47,7 @@ def follower(office: Office) -> Follower:
         document=lambda view: answer_shape(view.question, view.presentations),
         signal=Signal(),
     )
-    marks = StoredIntents(office.database, MINT.mint)
+    marks = Marks(office.database)
     return Follower(name="question_news", feed=office.store, marks=marks, take=news.take, clock=office.clock)
 
 
@@ -321,9 +321,7 @@ def listening(database: Database, clock: FakeClock, gaps: list[Gap]) -> Listenin
     async def repair(channel: str, since_us: int, until_us: int) -> None:
         gaps.append((channel, since_us, until_us))
 
-    made = Listening(
-        StoredIntents(database, MINT.mint), StoredQuestions(database, Seal(bytes(32))), clock, lambda: None
-    )
+    made = Listening(Marks(database), StoredQuestions(database, Seal(bytes(32))), clock, lambda: None)
     made.expect("telegram")
     made.after_a_gap(repair)
     return made

@@ -14,6 +14,7 @@ from postroom.conversations.mute_and_snooze import ProvedPeople, SaidHere
 from postroom.conversations.routing import InboundFacts, is_for_named, route
 from postroom.conversations.texts import texts_for
 from postroom.delivery.files.taking import MOST_FILES, FileTaking
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import OverloadRejected, PostroomError, StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
@@ -31,7 +32,6 @@ from postroom.message.inbound import (
 )
 from postroom.message.outgoing import said_back
 from postroom.people.model import Person
-from postroom.questions.telling import Marks
 from postroom.questions.timekeeper import Listening
 
 _POLL_SECONDS: Final = 25.0

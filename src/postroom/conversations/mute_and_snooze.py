@@ -19,13 +19,13 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import seconds, to_datetime, to_us
 from postroom.kernel.values.principal import OWNER
 from postroom.kernel.values.zones import instant, known_zone, said_moment
-from postroom.message.channel import Outbound
+from postroom.message.channel import AnswersPresses, Outbound
 from postroom.message.delivery import Priority
 from postroom.message.inbound import InboundEvent, InboundMessage, Press
 from postroom.message.outgoing import Outgoing, said_back
 from postroom.message.wishes import OWN_AGENTS
 from postroom.people.model import Person
-from postroom.questions.hearing import NOT_VALID, AnswersPresses
+from postroom.questions.hearing import NOT_VALID
 
 HOUR_SECONDS: Final = 3600
 LONGEST_SECONDS: Final = 30 * 86_400

@@ -44,6 +44,7 @@ from postroom.kernel.values.fields import storable
 from postroom.message.attachment import attachments_of_text, attachments_text
 from postroom.message.inbound import Flag, InboundMessage, InboundTrouble
 from postroom.people.store.tables import people
+from postroom.questions.store.presentations import Written
 
 OPEN = text("status IN ('received', 'routed', 'waiting', 'running')")
 # `text` is kept of what a butler was given, for as long as words are kept; of everything else until it is decided.
@@ -244,19 +245,23 @@ def kept_of(row: Row[Any]) -> KeptMessage:
     return read(KeptMessage, row, message=message, received_us=row.received_at, changed_us=row.changed_at)
 
 
-class WrittenMessages:
-    """For those who hold a connection already: what people wrote, wherever they did."""
+# For those who hold a connection already: what people wrote, wherever they did.
 
-    def is_known(self, connection: Connection, channel: str, event_id: str) -> bool:
-        same = (inbound_messages.c.channel == channel, inbound_messages.c.event_id == event_id)
-        return connection.execute(select(inbound_messages.c.id).where(*same).limit(1)).first() is not None
 
-    def last_us(self, connection: Connection, person: str, channel: str, place: str) -> int | None:
-        """When they last wrote there; a message that is being heard has no person yet."""
-        table = inbound_messages.c
-        theirs = (table.person == person, table.channel == channel, table.place == place)
-        last = select(table.received_at).where(*theirs).order_by(table.id.desc()).limit(1)
-        return connection.execute(last).scalar()
+def _is_known(connection: Connection, channel: str, event_id: str) -> bool:
+    same = (inbound_messages.c.channel == channel, inbound_messages.c.event_id == event_id)
+    return connection.execute(select(inbound_messages.c.id).where(*same).limit(1)).first() is not None
+
+
+def _last_us(connection: Connection, person: str, channel: str, place: str) -> int | None:
+    """When they last wrote there; a message that is being heard has no person yet."""
+    table = inbound_messages.c
+    theirs = (table.person == person, table.channel == channel, table.place == place)
+    last = select(table.received_at).where(*theirs).order_by(table.id.desc()).limit(1)
+    return connection.execute(last).scalar()
+
+
+WRITTEN: Final = Written(is_known=_is_known, last_us=_last_us)
 
 
 # Erase what a person wrote to butlers, as far as it is over; when and what became of it stays.

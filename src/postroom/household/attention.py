@@ -57,14 +57,13 @@ from postroom.kernel.running.process import household_key
 from postroom.kernel.values.errors import SettingsError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, person_id_of
-from postroom.message.channel import Capabilities, Channel, Outbound
+from postroom.message.channel import AnswersPresses, Capabilities, Channel, Outbound
 from postroom.message.delivery import Status
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why_held import why_held, why_notice
 from postroom.people.model import Person
 from postroom.people.store.people import StoredPeople
-from postroom.questions.hearing import AnswersPresses
 from postroom.settings import Settings
 from postroom.settings.listeners import sqlite_path
 

@@ -16,7 +16,7 @@ from postroom.conversations.talk import Answering, TakesRoutes, Talk, able
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.peers import Peers
 from postroom.household.questions import AskingParts
-from postroom.household.store import SWITCHBOARD, HouseholdAsked, OpenedStore
+from postroom.household.store import SWITCHBOARD, OpenedStore
 from postroom.inbox.model import NotificationQuery
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.running.clock import Clock
@@ -25,6 +25,7 @@ from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.principal import Principal, Role
 from postroom.message.channel import Channel, Outbound, ShowsWork
 from postroom.people.model import inbox_of_person
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import QuestionStatus
 from postroom.questions.questions import Asking
 from postroom.questions.rules.words import asked_line, is_hidden, one_line
@@ -104,7 +105,7 @@ async def conversing(
 ) -> AsyncIterator[TalkEars]:
     """Runs where the bots are heard, and takes up what an earlier process left."""
     settings, store, butlers = world.settings, world.store, talking_butlers(roster)
-    people = HouseholdAsked(book=store.people)
+    people = AskedPeople(book=store.people)
     kept, said = StoredInbound(store.database, asking.mint.mint), StoredTalk(store.database)
     talk = Talk(
         kept=kept,

@@ -39,7 +39,7 @@ from postroom.household.channels import known_channels
 from postroom.household.conversations import TalkEars
 from postroom.household.people import build_pairing, histories, pairing_handlers
 from postroom.household.questions import AskingParts, QuestionEar, following
-from postroom.household.store import Approvers, HouseholdAsked, OpenedStore
+from postroom.household.store import Approvers, OpenedStore
 from postroom.intents.adapt import Directory
 from postroom.intents.courier import ButlerRoutes, Courier, QuestionCards
 from postroom.intents.gateway import Intake, IntentReplies
@@ -47,6 +47,7 @@ from postroom.intents.routes import GatewayParts, inbox_router, intent_router, w
 from postroom.intents.runner import Runner
 from postroom.intents.store import StoredIntents
 from postroom.intents.threads import StoredInbox, Threads
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, answers_for_themselves
@@ -62,6 +63,7 @@ from postroom.people.pairing import Pairing
 from postroom.people.routes import RegistryParts, registry_router
 from postroom.people.store.people import StoredMemory
 from postroom.people.store.rows import StoredClosedAddresses
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.shapes import document
 from postroom.questions.telling import QuestionNews
 from postroom.settings import Settings
@@ -281,11 +283,11 @@ async def listening(
     files: FileTaking,
 ) -> AsyncIterator[None]:
     """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
-    offsets = StoredIntents(world.store.database, world.mint.mint)
+    offsets = Marks(world.store.database)
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(questions)
         talk = await stack.enter_async_context(talking)
-        kept, clock, people = talk.kept, world.clock, HouseholdAsked(book=world.store.people)
+        kept, clock, people = talk.kept, world.clock, AskedPeople(book=world.store.people)
         pairing = pairing_handlers(world.settings, world.store, outbound, clock)
         most = world.settings.conversations.messages_per_minute
         flood = of_messages(Flood(people=people, outbound=outbound, clock=clock, most=most).handle)

@@ -43,7 +43,7 @@ from postroom.household.channels import Accounts, known_channels, usable_channel
 from postroom.household.console import HouseholdStanding
 from postroom.household.delivery import LedgerView
 from postroom.household.peers import MemoryPeer, Nobody, Peers
-from postroom.household.store import SWITCHBOARD, Approvers, HouseholdAsked, OpenedStore, file_taking
+from postroom.household.store import SWITCHBOARD, Approvers, OpenedStore, file_taking
 from postroom.inbox.copies import PATH as CONFIRM
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
@@ -68,6 +68,7 @@ from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
 from postroom.overview.acts import audit_router, household_router
 from postroom.overview.audit import Audit, AuditedCalls
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.questions.mcp.tools import LONG_TOOLS
 from postroom.settings import Settings
@@ -355,7 +356,7 @@ class ScriptDoor:
     def sending(self) -> Sending:
         return Sending(
             book=self.store.household,
-            people=HouseholdAsked(book=self.store.people),
+            people=AskedPeople(book=self.store.people),
             channels={name: self.channels[name] for name in usable_channels(self.settings)},
             notifier=Notifier(
                 channels=self.channels,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
@@ -21,19 +21,17 @@ from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
-from postroom.conversations.store import StoredConversations, WrittenMessages
+from postroom.conversations.store import WRITTEN, StoredConversations
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.files.taking import FileTaking
-from postroom.delivery.model import outcome_of
 from postroom.delivery.plane import Plane
-from postroom.delivery.rules.breaker import CircuitState
-from postroom.delivery.rules.policy import caller_key
 from postroom.household.channels import known_channels, usable_channels
-from postroom.household.store import Approvers, HouseholdAsked, OpenedStore, approval_policy, approval_ride
+from postroom.household.store import Approvers, OpenedStore, approval_policy, approval_ride
 from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide, StoredIntents
 from postroom.kernel.database.engine import Database
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, anyone, no_one
@@ -41,22 +39,21 @@ from postroom.kernel.guard.tools import butler as tools_butler
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Loop, Loops
 from postroom.kernel.running.process import Seal, household_key
-from postroom.kernel.values.ids import DeliveryId, IdMint
-from postroom.message.channel import Channel, Listen, Outbound
+from postroom.kernel.values.ids import IdMint
+from postroom.message.channel import AnswersPresses, Channel, Listen, Outbound
 from postroom.message.inbound import InboundEvent, InboundMessage, Press
-from postroom.message.outgoing import Outcome, Outgoing
 from postroom.people.model import Person
 from postroom.people.people import HouseholdPeople, HouseholdTrust
 from postroom.questions.acts import AskRouteParts, ask_router
 from postroom.questions.asked_people import AskedPeople, Strangers, asked
-from postroom.questions.hearing import AnswersPresses, Hearing
+from postroom.questions.hearing import Hearing
 from postroom.questions.links.links import LinkParts, Links, link_router
 from postroom.questions.mcp.tasks import ClientForms
 from postroom.questions.mcp.tools import ASK_TOOLS, AskToolParts, add_ask_tools, add_ready_prompts
 from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_approval
-from postroom.questions.presenter import Planning, Presenter
+from postroom.questions.presenter import CardPost, Planning, Presenter
 from postroom.questions.questions import Asking, QuestionFeed, Questions
-from postroom.questions.rules.cards import ORIGIN, CardMaker
+from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.judge import CONSOLE, AnswerPolicy
 from postroom.questions.rules.plan import ChannelAbility, Channels
 from postroom.questions.store.presentations import StoredPresentations
@@ -105,40 +102,6 @@ def ask_routers(parts: AskingParts, settings: Settings, store: OpenedStore) -> l
     return [ask_router(asks), link_router(links)]
 
 
-# The delivery plane, as the presenter of questions uses it.
-
-
-ACTOR: Final = "the household"
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionPost:
-    plane: Plane
-    corrections: Corrections
-
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
-        return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
-
-    async def under(self, key: str) -> DeliveryId | None:
-        found = await self.plane.acceptance.ledger.find(caller_key(ORIGIN, key))
-        return found.id if found else None
-
-    async def outcome(self, delivery_id: DeliveryId, wait_seconds: float) -> Outcome | None:
-        settled = await self.plane.outcomes.wait(delivery_id, wait_seconds, look_first=True)
-        snapshot = settled or await self.plane.acceptance.ledger.get(delivery_id)
-        return outcome_of(snapshot, request_id=snapshot.request_id) if snapshot else None
-
-    async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
-        sent = await self.plane.acceptance.sent.sent(delivery_id)
-        return sent.revision().standing if sent else ()
-
-    async def is_away(self, channel: str) -> bool:
-        return (await self.plane.acceptance.breakers.circuit(channel)).state is not CircuitState.CLOSED
-
-    async def take_back(self, delivery_id: DeliveryId) -> bool:
-        return await self.corrections.take_back(delivery_id, actor=ACTOR)
-
-
 # Put questions together: what the doors call, what runs beside the delivery plane, and who hears the answers.
 
 
@@ -154,7 +117,7 @@ class AskingParts:
     presentations: StoredPresentations
     planning: Planning
     listening: Listening
-    marks: StoredIntents
+    marks: Marks
     token_key: bytes
     state_key: bytes
     in_client: Rule
@@ -186,16 +149,16 @@ def build_asking(
     settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint, book: NoticeBook | None = None
 ) -> AskingParts:
     times = QuestionTimes(book=book) if book is not None else None
-    bells, marks = Bells(lambda: opened.questions.are_heard), StoredIntents(opened.database, mint.mint)
+    bells, marks = Bells(lambda: opened.questions.are_heard), Marks(opened.database)
     opened.questions.follow(bells.ring_elsewhere)
     rides: dict[SubjectKind, Ride] = {
         SubjectKind.APPROVAL: approval_ride(settings, opened, mint),
-        SubjectKind.INTENT: IntentRide(record=marks, rule=answer_by(mint.mint)),
+        SubjectKind.INTENT: IntentRide(record=StoredIntents(opened.database, mint.mint), rule=answer_by(mint.mint)),
     }
     seal, most_open = Seal(household_key(settings.home, "secret answers")), settings.questions.open_per_asker
     store = StoredQuestions(opened.database, seal, rides, most_open)
-    presentations = StoredPresentations(opened.database, mint.mint, WrittenMessages())
-    people = HouseholdAsked(book=opened.people)
+    presentations = StoredPresentations(opened.database, mint.mint, WRITTEN)
+    people = AskedPeople(book=opened.people)
     listening = Listening(marks, store, clock, bells.every.ring)
     policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
     questions = Questions(store, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
@@ -240,7 +203,7 @@ def build_asking(
     )
 
 
-def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, people: HouseholdAsked) -> Links:
+def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, people: AskedPeople) -> Links:
     return Links(
         questions=asking.questions,
         store=store,
@@ -252,7 +215,7 @@ def _links(asking: Asking, store: StoredQuestions, cards: StoredPresentations, p
     )
 
 
-def _strangers(settings: Settings, opened: OpenedStore, people: HouseholdAsked, mint: IdMint) -> Strangers | None:
+def _strangers(settings: Settings, opened: OpenedStore, people: AskedPeople, mint: IdMint) -> Strangers | None:
     """None while approvals are off."""
     record = StoredApprovals(opened.database, mint.mint, expiration)
     return Strangers(people=people, is_edited=record.is_edited) if settings.approvals_on else None
@@ -298,7 +261,7 @@ async def presenting(
         planning=parts.planning,
         claims=parts.presentations,
         cards=parts.cards(base_url),
-        post=QuestionPost(plane, corrections),
+        post=CardPost(plane, corrections),
         clock=parts.clock,
         wake=parts.bells.every,
         times=parts.times,

@@ -28,11 +28,9 @@ from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.clock import Clock, SharedClock, SystemClock
 from postroom.kernel.running.loop import FileMark, Loops, Signal
-from postroom.kernel.values.errors import InternalError, PostroomError, SettingsError
+from postroom.kernel.values.errors import PostroomError, SettingsError
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, seconds
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.message.wishes import Risk
-from postroom.people.model import Person, has_proved
 from postroom.people.names.normalise import keys_of
 from postroom.people.people import HouseholdPeople
 from postroom.people.store.people import Eraser, StoredPeople
@@ -167,36 +165,6 @@ def sandbox_ports(settings: Settings) -> dict[str, int]:
 
 def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
     return load_roster(settings.model_copy(update={"roster": None}), {})
-
-
-# The people of the household, as those who can be asked.
-
-
-_AT_A_TIME: Final = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HouseholdAsked:
-    """Only who has proved an address is found by it: from there answers come that decide."""
-
-    book: StoredPeople
-
-    async def find(self, who: str) -> Sequence[Person]:
-        return await self.book.find(HOUSEHOLD_OWNER, who)
-
-    async def at(self, channel: str, address: str) -> Person | None:
-        found = await self.book.at(HOUSEHOLD_OWNER, channel, address)
-        return next((person for person in found if has_proved(person, channel, address)), None)
-
-    async def owner(self) -> Person:
-        found = await self.book.find(HOUSEHOLD_OWNER, OWNER)
-        if not found:
-            raise InternalError("the household has no owner")
-        return found[0]
-
-    async def names(self) -> Sequence[str]:
-        page = await self.book.page(HOUSEHOLD_OWNER, after=None, limit=_AT_A_TIME)
-        return [name for person in page for name in (person.name, *person.aliases)]
 
 
 # Open the database the settings name, ready to use.

@@ -147,14 +147,6 @@ intent_messages = Table(
     schema=SHARED,
 )
 
-inbound_offsets = Table(
-    "inbound_offsets",
-    metadata,
-    Column("source", Text, primary_key=True),
-    Column("position", BigInteger, nullable=False),
-    schema=SHARED,
-)
-
 
 # One order for the events of all intents: that in which they are committed.
 
@@ -403,18 +395,6 @@ class StoredIntents:
             .limit(1)
         )
         return await self._database.read(lambda connection: connection.execute(asked).scalar())
-
-    async def offset(self, source: str) -> int | None:
-        asked = select(inbound_offsets.c.position).where(inbound_offsets.c.source == source)
-        return await self._repeated.read(source, lambda connection: connection.execute(asked).scalar())
-
-    async def save_offset(self, source: str, position: int) -> None:
-        def work(connection: Connection) -> None:
-            mine = inbound_offsets.c.source == source
-            if not connection.execute(update(inbound_offsets).where(mine).values(position=position)).rowcount:
-                connection.execute(insert(inbound_offsets), {"source": source, "position": position})
-
-        await write_twice(self._database, work)
 
     def _changed(
         self, connection: Connection, before: AgentIntent, decide: Callable[[AgentIntent], IntentChange], but: str = ""

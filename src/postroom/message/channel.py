@@ -157,6 +157,15 @@ class Channel(Protocol):
 
 
 @runtime_checkable
+class AnswersPresses(Channel, Protocol):
+    """A channel that lets a person who pressed a button wait for an answer."""
+
+    async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
+        """Ends the waiting of the one who pressed; False when that came too late."""
+        ...
+
+
+@runtime_checkable
 class Probe(Protocol):
     """A channel that can tell whether its credentials work, without sending anything."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
-from postroom.kernel.values.errors import FieldError, ValidationError
+from postroom.kernel.values.errors import FieldError, InternalError, ValidationError
 from postroom.kernel.values.fields import nearest
-from postroom.kernel.values.principal import OWNER, Principal, Role
-from postroom.people.model import Person, PersonRole
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
+from postroom.people.model import Person, PersonRole, has_proved
+from postroom.people.store.people import StoredPeople
 from postroom.questions.model import AskedPerson, Presentation, PresentationStatus, Preview, Question, was_seen
 from postroom.questions.rules.cards import request_id_of
 from postroom.questions.rules.form import properties
@@ -17,24 +18,33 @@ from postroom.questions.rules.words import is_hidden
 from postroom.questions.telling import QuestionView
 
 _MOST_LISTED: Final = 5
+_NAMED_AT_A_TIME: Final = 500
 
 
-class AskedPeople(Protocol):
-    """Who is who in the household."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedPeople:
+    """Who is who in the household. Only who has proved an address is found by it: answers from there decide."""
+
+    book: StoredPeople
 
     async def find(self, who: str) -> Sequence[Person]:
         """By id, exact name or alias; `owner` means the owner and no other."""
-        ...
+        return await self.book.find(HOUSEHOLD_OWNER, who)
 
     async def at(self, channel: str, address: str) -> Person | None:
-        """The person who has proved that this address is theirs."""
-        ...
+        found = await self.book.at(HOUSEHOLD_OWNER, channel, address)
+        return next((person for person in found if has_proved(person, channel, address)), None)
 
-    async def owner(self) -> Person: ...
+    async def owner(self) -> Person:
+        found = await self.find(OWNER)
+        if not found:
+            raise InternalError("the household has no owner")
+        return found[0]
 
     async def names(self) -> Sequence[str]:
         """For telling who may have been meant."""
-        ...
+        page = await self.book.page(HOUSEHOLD_OWNER, after=None, limit=_NAMED_AT_A_TIME)
+        return [name for person in page for name in (person.name, *person.aliases)]
 
 
 async def asked_people(

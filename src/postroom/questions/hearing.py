@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Final
 
 from postroom.delivery.files.taking import FileTaking
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import Attachment
-from postroom.message.channel import Outbound
-from postroom.message.delivery import Intent, Message, Receipt
+from postroom.message.channel import AnswersPresses, Channel, Outbound
+from postroom.message.delivery import Intent, Message
 from postroom.message.inbound import Assurance, InboundMessage, Press
 from postroom.message.markup import Revision
 from postroom.message.outgoing import Outgoing, RequestContext
@@ -41,22 +41,6 @@ _SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "
 _MOST_LISTED: Final = 5
 _DRAW_SECONDS: Final = 10.0
 _TRIES: Final = 3  # before the console is named
-
-
-@runtime_checkable
-class AnswersPresses(Protocol):
-    async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
-        """Ends the waiting of the one who pressed; False when that came too late."""
-        ...
-
-
-@runtime_checkable
-class DrawsOver(Protocol):
-    """A channel on which any message of ours can be changed that we can name."""
-
-    def prepare(self, message: Message) -> Sequence[Any]: ...
-
-    async def send(self, part: Any, timeout_seconds: float) -> Receipt: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +75,7 @@ class Hearing:
         if bot := self.bots.get(press.channel):
             await bot.answer_press(press.callback_id, reaction.words, alert=reaction.alert)
         await self._go_on(reaction)
-        if reaction.copy is not None and isinstance(bot, DrawsOver):
+        if bot and reaction.copy is not None:
             await _draw_over(bot, reaction.copy)
 
     async def pressed(self, press: Press) -> PressReaction:
@@ -300,7 +284,7 @@ class Hearing:
         await self.outbound.submit(reply, request_id=request_id, wait_seconds=0)
 
 
-async def _draw_over(bot: DrawsOver, copy: Message) -> None:
+async def _draw_over(bot: Channel, copy: Message) -> None:
     """Not a message, and no harm when it fails: what was pressed is decided, and the card that we know says so."""
     with suppress(PostroomError):
         for part in bot.prepare(copy):

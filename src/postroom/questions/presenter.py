@@ -7,12 +7,17 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.rules.policy import PolicyBook
+from postroom.delivery.afterwards.corrections import Corrections
+from postroom.delivery.model import outcome_of
+from postroom.delivery.plane import Plane
+from postroom.delivery.rules.breaker import CircuitState
+from postroom.delivery.rules.policy import caller_key
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import ErrorClass, PostroomError
@@ -37,7 +42,7 @@ from postroom.questions.model import (
     Token,
     is_approval,
 )
-from postroom.questions.rules.cards import Card, CardMaker, Made, made, request_id_of
+from postroom.questions.rules.cards import ORIGIN, Card, CardMaker, Made, made, request_id_of
 from postroom.questions.rules.plan import GONE, Channels, Turns, nowhere, places
 from postroom.questions.store.presentations import StoredPresentations
 
@@ -52,6 +57,7 @@ _COUNT_SECONDS: Final = 3.0
 _LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
 _AT_A_TIME: Final = 50
 _IN_HAND: Final = 50
+_ACTOR: Final = "the household"  # who takes a card back
 NO_EDITS: Final = "what was sent on this channel cannot be changed"
 _log = structlog.get_logger("postroom.questions")
 
@@ -113,30 +119,39 @@ class Planning:
         return Turns(seconds=self.next_channel_seconds, steps=steps)
 
 
-class Post(Protocol):
+@dataclass(frozen=True, slots=True)
+class CardPost:
     """The one way out, and what it knows of what went out before."""
 
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome: ...
+    plane: Plane
+    corrections: Corrections
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
     async def under(self, key: str) -> DeliveryId | None:
         """What was submitted under this key."""
-        ...
+        found = await self.plane.acceptance.ledger.find(caller_key(ORIGIN, key))
+        return found.id if found else None
 
     async def outcome(self, delivery_id: DeliveryId, wait_seconds: float) -> Outcome | None:
         """As soon as it is settled, or as it stands when the time is up."""
-        ...
+        settled = await self.plane.outcomes.wait(delivery_id, wait_seconds, look_first=True)
+        snapshot = settled or await self.plane.acceptance.ledger.get(delivery_id)
+        return outcome_of(snapshot, request_id=snapshot.request_id) if snapshot else None
 
     async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
         """The provider's names for its parts, once it has arrived."""
-        ...
+        sent = await self.plane.acceptance.sent.sent(delivery_id)
+        return sent.revision().standing if sent else ()
 
     async def is_away(self, channel: str) -> bool:
         """It failed so often that nothing goes out on it for now."""
-        ...
+        return (await self.plane.acceptance.breakers.circuit(channel)).state is not CircuitState.CLOSED
 
     async def take_back(self, delivery_id: DeliveryId) -> bool:
         """Whether it will not be sent any more; False when it has left already."""
-        ...
+        return await self.corrections.take_back(delivery_id, actor=_ACTOR)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -150,7 +165,7 @@ class Presenter:
     planning: Planning
     claims: StoredPresentations
     cards: CardMaker
-    post: Post
+    post: CardPost
     clock: Clock
     wake: Signal
     times: QuestionTimes | None = None

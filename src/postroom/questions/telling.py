@@ -7,14 +7,16 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from postroom.butlers.sessions import Sessions
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import OverloadRejected, ValidationError
 from postroom.kernel.values.ids import SECOND_US, seconds, to_text
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR, OWNER, Principal, Role, user_address
-from postroom.kernel.webhooks import News, WebhookEvent
+from postroom.kernel.webhooks import News, StoredWebhooks, WebhookEvent
 from postroom.message.attachment import file_shape
 from postroom.questions.model import EVENT_OF_END, KeptAttempt, Presentation, Question, QuestionEvent, Resume, Verdict
 from postroom.questions.store.presentations import StoredPresentations
@@ -229,12 +231,6 @@ _FOLLOW_SECONDS: Final = 2.0  # how soon what another process committed is seen
 _EVENTS_AT_A_TIME: Final = 100
 
 
-class Marks(Protocol):
-    async def offset(self, source: str) -> int | None: ...
-
-    async def save_offset(self, source: str, position: int) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Follower:
     """Its place is saved after a page was taken, so an event may be taken twice and none is left out."""
@@ -262,12 +258,6 @@ _TOLD = frozenset(WebhookEvent)
 _ROLES = frozenset(Role)
 
 
-class Subscribers(Protocol):
-    async def tell(self, news: News) -> None:
-        """To each who wants it, once however often it is told."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionNews:
     """
@@ -278,7 +268,7 @@ class QuestionNews:
 
     feed: StoredQuestions
     plans: StoredPresentations
-    subscribers: Subscribers
+    subscribers: StoredWebhooks
     agents: Callable[[Principal], Sequence[str]]
     document: Callable[[QuestionView], Mapping[str, Any]]
     signal: Signal
@@ -325,19 +315,11 @@ def _address(person_id: str) -> str:
 _ENDS: Final = frozenset(EVENT_OF_END.values())
 
 
-class StartsSessions(Protocol):
-    async def submit(
-        self, prompt: str, *, trigger: str, caller: Principal, material: object = None, key: str | None = None
-    ) -> object:
-        """The same key again starts nothing."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resuming:
     butler: str
     feed: StoredQuestions
-    sessions: StartsSessions
+    sessions: Sessions
 
     async def take(self, event: QuestionEvent) -> None:
         """Raises OverloadRejected when there is no room for another session just now."""

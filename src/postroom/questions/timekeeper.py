@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.attention.attention import QuestionTimes
+from postroom.kernel.database.marks import Marks
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.message.channel import Outbound
@@ -18,7 +19,6 @@ from postroom.questions.rules.cards import CardMaker, request_id_of
 from postroom.questions.rules.plan import QuestionStep
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
-from postroom.questions.telling import Marks
 
 LOOK_SECONDS: Final = 5.0  # how soon what another process asked is known here; nothing is due earlier than that
 GAP_SECONDS: Final = 120.0  # no channel is known to keep a press for longer than 150 seconds

@@ -16,7 +16,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.fakes.server import Fakes
 from tests.opened_database import opened_database
-from tests.questions.asking_office import MINT, Book, Office, office_on, person
+from tests.questions.asking_office import MINT, Office, move_in, office_on, person
 from tests.questions.card_post import CardPost
 
 from postroom.channels.ntfy.channel import Ntfy
@@ -248,17 +248,17 @@ class Phone:
 @pytest.fixture
 async def phone(sandbox: Fakes, ntfy: Ntfy, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Phone]:
     anna, ben = (person(name.lower(), name, ("ntfy", name.lower())) for name in ("Anna", "Ben"))
-    book = Book((person(OWNER, "Olga"), anna, ben))
     async with opened_database("sqlite", tmp_path, request) as database:
-        office, channels = office_on(database, FakeClock(), book), {"ntfy": ABILITY}
-        planning = Planning(plans=office.presentations, people=book, channels=channels, clock=office.clock)
+        await move_in(database, (person(OWNER, "Olga"), anna, ben))
+        office, channels = office_on(database, FakeClock()), {"ntfy": ABILITY}
+        planning = replace(office.asking.planning, channels=channels)
         office = replace(office, asking=replace(office.asking, planning=planning))
         out, cards = NtfyPost(ntfy=ntfy), CardMaker(channels=channels, key=b"k", base_url="https://home.example")
         hearing = Hearing(
             questions=office.asking.questions,
             store=office.store,
             shown=office.presentations,
-            people=book,
+            people=planning.people,
             cards=cards,
             outbound=out,
             bots={"ntfy": ntfy},

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.clock import START_US
 from tests.questions.sample_questions import ANNA, new_attempt, new_question
 
-from postroom.conversations.store import WrittenMessages
+from postroom.conversations.store import WRITTEN
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
@@ -60,7 +60,7 @@ async def test_what_is_about_one_kind_of_thing_can_be_left_out(database: Databas
 
 async def test_the_pulse_moves_with_every_question_card_and_end(database: Database) -> None:
     store, figures = StoredQuestions(database, Seal(bytes(32))), QuestionFigures(database)
-    cards = StoredPresentations(database, lambda _: "card-1", WrittenMessages())
+    cards = StoredPresentations(database, lambda _: "card-1", WRITTEN)
     question = new_question()
     pulses = [await figures.pulse()]
     await store.ask(question)
@@ -78,7 +78,7 @@ async def test_the_pulse_moves_with_every_question_card_and_end(database: Databa
 async def test_a_story_has_the_cards_and_all_attempts_in_order(database: Database) -> None:
     store, cards = (
         StoredQuestions(database, Seal(bytes(32))),
-        StoredPresentations(database, lambda _: "card-1", WrittenMessages()),
+        StoredPresentations(database, lambda _: "card-1", WRITTEN),
     )
     question = new_question()
     await store.ask(question)

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import MINT, new_attempt, new_question
 
 from postroom.conversations.model import RoutedMessage, RouteKind
-from postroom.conversations.store import StoredInbound, WrittenMessages
+from postroom.conversations.store import WRITTEN, StoredInbound
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import PostroomError
@@ -59,7 +59,7 @@ def store(database: Database) -> StoredQuestions:
 
 @pytest.fixture
 def cards(database: Database) -> StoredPresentations:
-    return StoredPresentations(database, MINT.mint, WrittenMessages())
+    return StoredPresentations(database, MINT.mint, WRITTEN)
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ async def test_several_who_look_at_once_share_the_cards(
 
 async def test_looking_while_nothing_is_due_waits_for_no_one_who_writes(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
-        cards = StoredPresentations(database, MINT.mint, WrittenMessages())
+        cards = StoredPresentations(database, MINT.mint, WRITTEN)
         with closed_after(sqlite3.connect(tmp_path / "postroom.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
 

@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import ANNA, BEN, HOUR_US, MINT, new_attempt, new_question
 from tests.support.query_plans import query_plans
 
-from postroom.conversations.store import WrittenMessages
+from postroom.conversations.store import WRITTEN
 from postroom.delivery.files.taking import DAY_US, retention
 from postroom.household.store import stored_people
 from postroom.kernel.database.engine import Database
@@ -64,7 +64,7 @@ def store(database: Database) -> StoredQuestions:
 
 async def answered(store: StoredQuestions, database: Database, **arguments: Any) -> str:
     question = (await store.ask(new_question(context="private", state="mine", **arguments))).question
-    cards = StoredPresentations(database, MINT.mint, WrittenMessages())
+    cards = StoredPresentations(database, MINT.mint, WRITTEN)
     (card,) = await cards.plan(question.id, ["anna"], [PLACE], NOW)
     await cards.issue(
         [Token(hash=question.id, presentation_id=card.id, action=TokenAction.OPTION, option="ship", revision=1)]
@@ -108,7 +108,7 @@ async def test_the_words_go_and_who_when_and_how_stays(store: StoredQuestions, d
     assert (await store.ask(new_question(context="private", idempotency_key="k1"))).joined, (
         "its key still stands for it"
     )
-    assert await StoredPresentations(database, MINT.mint, WrittenMessages()).pressed(question_id) is None
+    assert await StoredPresentations(database, MINT.mint, WRITTEN).pressed(question_id) is None
 
 
 async def test_what_one_person_was_asked_can_be_erased_alone(store: StoredQuestions, database: Database) -> None:
@@ -192,7 +192,7 @@ def at_hearing(question: Question, attempt: Attempt, shown: Presentation | None)
 
 async def shown_to_anna(database: Database, store: StoredQuestions, question: Question) -> Presentation:
     place = PlannedPresentation(person_id="anna", channel="telegram", address="555")
-    cards = StoredPresentations(database, lambda _: f"card-of-{question.id}", WrittenMessages())
+    cards = StoredPresentations(database, lambda _: f"card-of-{question.id}", WRITTEN)
     return (await cards.plan(question.id, ["anna"], [place], QUESTIONS_NOW))[0]
 
 
@@ -317,7 +317,7 @@ async def test_of_equal_questions_that_come_together_one_is_stored(store: Stored
 async def test_a_question_is_stored_with_its_places(store: StoredQuestions) -> None:
     question = new_question()
     place = PlannedPresentation(person_id=question.people[0].id, channel="telegram", address="1")
-    cards = StoredPresentations(store._database, IdMint().mint, WrittenMessages())
+    cards = StoredPresentations(store._database, IdMint().mint, WRITTEN)
 
     await store.ask(question, [place.under("p-1", question.id, question.created_at_us)])
 
@@ -584,7 +584,7 @@ async def test_what_ended_is_left_as_it_is_by_every_move(store: StoredQuestions)
 
 async def test_looking_reads_no_whole_table(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
-        store, cards = StoredQuestions(database, SEAL), StoredPresentations(database, str, WrittenMessages())
+        store, cards = StoredQuestions(database, SEAL), StoredPresentations(database, str, WRITTEN)
         question = (await store.ask(new_question(idempotency_key="k"))).question
         with query_plans(database) as steps:
             await store.due(QUESTIONS_NOW, 10)

@@ -20,7 +20,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.questions.sample_questions import MINT, new_attempt, new_question
 from tests.services.ready_file import ready_file
 
-from postroom.conversations.store import WrittenMessages
+from postroom.conversations.store import WRITTEN
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
@@ -100,7 +100,7 @@ class QuestionMachine(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.database = SqliteDatabase(ready_file(Path(self.folder.name) / "postroom.db"))
         self.store = StoredQuestions(self.database, Seal(bytes(32)))
-        self.cards = StoredPresentations(self.database, MINT.mint, WrittenMessages())
+        self.cards = StoredPresentations(self.database, MINT.mint, WRITTEN)
         self.rows: dict[str, Row] = {}
         self.made: list[Attempt] = []  # every attempt ever made, for repeating
         self.claims: list[PresentationClaim] = []

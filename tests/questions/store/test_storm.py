@@ -17,7 +17,7 @@ from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
 from tests.questions.sample_questions import HOUR_US, MINT, new_attempt, new_question
 
-from postroom.conversations.store import WrittenMessages
+from postroom.conversations.store import WRITTEN
 from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
@@ -53,7 +53,7 @@ class Process:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.store = StoredQuestions(database, Seal(bytes(32)))
-        self.cards = StoredPresentations(database, MINT.mint, WrittenMessages())
+        self.cards = StoredPresentations(database, MINT.mint, WRITTEN)
 
     async def show(self) -> list[str]:
         claims = await self.cards.due(NOW, lease_until_us=NOW + HOUR_US, limit=5)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, update
 
@@ -108,14 +108,11 @@ def _read_token(row: Row[Any]) -> Token:
 # ---- the transactions ----
 
 
-class Written(Protocol):
-    """What people wrote to us, which conversations keep."""
+class Written(NamedTuple):
+    """What conversations keep: whether an event is in it, and when a person last wrote to a place."""
 
-    def is_known(self, connection: Connection, channel: str, event_id: str) -> bool: ...
-
-    def last_us(self, connection: Connection, person: str, channel: str, place: str) -> int | None:
-        """When they last wrote there; a message that is being heard has no person yet."""
-        ...
+    is_known: Callable[[Connection, str, str], bool]
+    last_us: Callable[[Connection, str, str, str], int | None]
 
 
 class StoredPresentations:
