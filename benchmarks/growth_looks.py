@@ -20,7 +20,7 @@ from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPa
 from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.seams import Ledger
 from postroom.inbox.model import NotificationQuery, Shelf
-from postroom.inbox.store.notes import StoredNotes, StoredShelves
+from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.audit import AuditKind, AuditQuery
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
@@ -137,7 +137,7 @@ class Asked:
 
     def _people(self) -> dict[str, Look]:
         person, said = self._person(), StoredPersonHistory(self.database)
-        notes, shelves = StoredNotes(self.database, str), StoredShelves(self.database)
+        notes = StoredNotes(self.database)
         inbound, lately = StoredInbound(self.database, str), StoredLately(self.database, "owner")
         return {
             "a person's page": lambda: said.parts(person, HistoryQuery(limit=6)),
@@ -146,13 +146,13 @@ class Asked:
             "messages that wait for a butler": inbound.with_butlers,
             "inbox": lambda: notes.page(WHO, NotificationQuery(), self.now_us),
             "inbox, unread": lambda: notes.unread(WHO, self.now_us),
-            "inbox, archived": lambda: shelves.page(WHO, Shelf.ARCHIVED, after=None, limit=50, now_us=self.now_us),
-            "inbox, counted by shelf": lambda: shelves.counts(WHO, self.now_us),
+            "inbox, archived": lambda: notes.shelf(WHO, Shelf.ARCHIVED, after=None, limit=50, now_us=self.now_us),
+            "inbox, counted by shelf": lambda: notes.counts(WHO, self.now_us),
             "inbox, since a moment": lambda: notes.since(WHO, self.now_us - DAY_US, 100),
             "what changed in an inbox, once a second": lambda: notes.pulses(
                 [WHO], self.now_us - 2 * SECOND_US, self.now_us
             ),
-            "whose inboxes there are": shelves.people,
+            "whose inboxes there are": notes.people,
         }
 
     def _prune(self) -> dict[str, Look]:

@@ -39,7 +39,7 @@ async def measure() -> tuple[list[float], list[float]]:
         async with running(settings, ("api",)) as household:
             if household.inbox is None:
                 raise RuntimeError("the household has no inbox")
-            send = household.inbox.notifications.send
+            send = household.inbox.send
             request = Request(message="The dentist is at nine, and the car needs petrol before that.", user_id="ada")
             created = [await timed(lambda: send(request)) for _ in range(NOTIFICATIONS)]
             token = TokenFile(Path(home) / "tokens.json").create(Principal(Role.USER, "ada"))

@@ -23,7 +23,7 @@ from agents import Agent, FunctionTool, RunConfig, Runner, function_tool
 from postroom.agents import notification_tool, send_notification
 from postroom.agents.asks import HouseholdAsks, Unanswered
 from postroom.agents.openai_agents import drive
-from postroom.inbox.inbox import Notifications
+from postroom.inbox.inbox import Inbox
 from postroom.inbox.model import NotificationQuery
 
 QUIET = RunConfig(tracing_disabled=True)
@@ -126,7 +126,7 @@ def context_of(api: Api, **fields: Any) -> dict[str, Any]:
         "user_id": "ada",
         "conversation_id": "c1",
         "correlation_id": "k1",
-        "postroom": api.inbox.notifications,
+        "postroom": api.inbox,
         **fields,
     }
 
@@ -254,13 +254,13 @@ async def test_the_context_may_be_an_object(api: Api) -> None:
     @dataclass
     class Context:
         user_id: str
-        postroom: Notifications
+        postroom: Inbox
 
-    assert (await invoke(Context("ada", api.inbox.notifications), '{"message": "Hello"}'))["success"]
+    assert (await invoke(Context("ada", api.inbox), '{"message": "Hello"}'))["success"]
 
 
 async def test_a_tool_may_be_made_for_one_household(api: Api) -> None:
-    tool = notification_tool(api.inbox.notifications)
+    tool = notification_tool(api.inbox)
     call = function_call("send_notification", {"message": "Hello"}, call_id="a")
 
     assert (await run({"user_id": "ada"}, call, tool=tool))[0]["success"]

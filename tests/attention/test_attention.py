@@ -15,6 +15,7 @@ from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
 from tests.inbox.examples import AT_NIGHT, QUIET_ENDS_US, a_notification
 from tests.inbox.test_copies import a_batch
+from tests.inbox.workshop import inbox_on
 
 from postroom.attention.model import NoticeState, Policy
 from postroom.attention.rules.policy import Absence, parse_policy
@@ -23,8 +24,6 @@ from postroom.attention.store import attention_log, notices
 from postroom.delivery.afterwards.rules import Correcting, CorrectionAct
 from postroom.delivery.plane import Plane
 from postroom.inbox.copies import outgoing
-from postroom.inbox.inbox import InboxWishes
-from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.values.errors import Refused, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.message.outgoing import AnswerStatus, Outcome
@@ -596,12 +595,14 @@ async def test_a_copy_is_a_notice_only_when_a_person_has_to_acknowledge_it(tmp_p
 async def test_quiet_hours_set_in_the_inbox_hold_messages_too(tmp_path: Path, clock: FakeClock) -> None:
     async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
         house = Attended(world)
-        wishes = InboxWishes(rows=StoredPreferences(world.database), book=house.attention.book)
-        await wishes.change("operator", lambda _: AT_NIGHT, clock.now_us())
+        inbox = inbox_on(world.database, house.attention.book, clock)
+        await inbox.change_preferences("operator", lambda _: AT_NIGHT)
         answer = await house.notify("Good night")
         assert (answer.status, answer.until_us) == (AnswerStatus.DEFERRED, QUIET_ENDS_US)
 
-        await wishes.change("operator", lambda one: replace(one, quiet_hours_start=None, quiet_hours_end=None), 0)
+        await inbox.change_preferences(
+            "operator", lambda one: replace(one, quiet_hours_start=None, quiet_hours_end=None)
+        )
         await house.look()
         assert house.texts == ["Good night"]
         assert await house.attention.audit() == ()

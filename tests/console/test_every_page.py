@@ -54,7 +54,7 @@ async def some_of_each(home: Living) -> None:
     await ask(home, "Ship build 7?", options=["Yes", "No"], context="All is green.")
     inbox = home.household.inbox
     assert inbox is not None
-    await inbox.notifications.send(Request(message="Dentist at nine", user_id="operator", type="reminder"))
+    await inbox.send(Request(message="Dentist at nine", user_id="operator", type="reminder"))
     await wish(home, "owner", ALWAYS_QUIET)
     await say(home, "This can wait")
 

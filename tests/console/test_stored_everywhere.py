@@ -144,9 +144,9 @@ async def _inbox(home: Living) -> None:
     assert inbox is not None
     for text in PAYLOADS:
         link = f"https://example.org/?{text}" if text.isprintable() else None
-        answer = await inbox.notifications.send(Request(message=text, user_id="operator", link=link))
+        answer = await inbox.send(Request(message=text, user_id="operator", link=link))
         assert answer["success"], answer
-    await inbox.notifications.send(Request(message="hello", user_id=PAYLOADS[3][:128]))
+    await inbox.send(Request(message="hello", user_id=PAYLOADS[3][:128]))
 
 
 async def _questions(home: Living) -> None:

@@ -424,7 +424,7 @@ async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) ->
             kept = await answer.json()
         assert (kept["email"], kept["email_pending"]) == (None, STRANGER)
 
-        assert (await household.inbox.notifications.send(Request(message="Too early", user_id="ada")))["success"]
+        assert (await household.inbox.send(Request(message="Too early", user_id="ada")))["success"]
         (asked,) = await mails(http, household, 1)
         links = _LINK.findall(asked["body"])
         assert (asked["to"], len(links), links[0].startswith(api)) == (STRANGER, 1, True)
@@ -433,7 +433,7 @@ async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) ->
             async with http.get(links[0]) as page:
                 assert (page.status, "Confirm this address" in await page.text()) == (200, True)
                 assert "form-action 'self'" in page.headers["Content-Security-Policy"]
-        assert (await household.inbox.preferences.of("ada")).email is None
+        assert (await household.inbox.preferences("ada")).email is None
 
         async with http.post(links[0], headers={"Origin": "http://evil.example"}) as answer:
             assert answer.status == 403
@@ -445,7 +445,7 @@ async def test_a_copy_leaves_only_after_the_address_was_confirmed(home: Path) ->
             kept = await answer.json()
         assert (kept["email"], kept["email_pending"]) == (STRANGER, None)
 
-        await household.inbox.notifications.send(Request(message="Dentist at nine", user_id="ada"))
+        await household.inbox.send(Request(message="Dentist at nine", user_id="ada"))
         found = await mails(http, household, 2)
 
     assert [one["subject"] for one in found] == ["Please confirm your address", "Info: Dentist at nine"]

@@ -221,7 +221,7 @@ async def test_attempts_are_counted_against_those_of_the_messages_own_priority(h
 async def test_a_note_is_explained_by_its_own_id(home: Path) -> None:
     async with living(home) as household:
         assert household.household.inbox is not None
-        note = await household.household.inbox.notifications.send(Request(message="Tea is ready", user_id="ada"))
+        note = await household.household.inbox.send(Request(message="Tea is ready", user_id="ada"))
 
         async with ledger_view(household.settings) as view:
             (told,) = await view.why(note["notification_id"])
@@ -323,7 +323,7 @@ async def test_in_a_fresh_household_a_note_reaches_the_mailbox_of_somebody_who_a
         async with http.put(url, json=wished, headers={"Authorization": f"Bearer {token}"}) as answer:
             assert answer.status == 200
         assert household.inbox is not None
-        sent = await household.inbox.notifications.send(Request(message="Dentist at nine", user_id="ada"))
+        sent = await household.inbox.send(Request(message="Dentist at nine", user_id="ada"))
         subjects = await mail_subjects(http, household.addresses["sandbox"])
 
     assert sent["success"]

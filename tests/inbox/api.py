@@ -65,7 +65,7 @@ class Api:
             return Response(response.status, await response.json() if response.content_length else None)
 
     async def send(self, message: str = "Hello", user: str = "ada", **fields: Any) -> str:
-        answer = await self.inbox.notifications.send(Request(message=message, user_id=user, **fields))
+        answer = await self.inbox.send(Request(message=message, user_id=user, **fields))
         assert answer["success"], answer
         return answer["notification_id"]
 

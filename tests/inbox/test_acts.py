@@ -14,13 +14,13 @@ import aiohttp
 import pytest
 from tests.clock import START_US, FakeClock
 from tests.inbox.api import Api, running_api
-from tests.inbox.examples import BY_EMAIL, MINT, a_notification
+from tests.inbox.examples import BY_EMAIL, a_notification
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 
 from postroom.inbox.acts import arrivals, stream
 from postroom.inbox.inbox import Feed
-from postroom.inbox.model import DeliveryChannel, Drop, Notification
+from postroom.inbox.model import DeliveryChannel, Notification, Terms
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
@@ -85,7 +85,7 @@ async def test_a_new_notification_is_shown_with_the_count(api: Api) -> None:
 async def test_what_arrives_is_seen_within_a_second(api: Api, home: Path, elsewhere: bool) -> None:
     """The best of three, because a machine that is busy with other things is no fault of ours."""
     database = SqliteDatabase(home / "postroom.db")
-    notes, clock = StoredNotes(database, MINT.mint), api.inbox.clock
+    notes, clock = StoredNotes(database), api.inbox.clock
     took_us: list[int] = []
     async with watching(api) as stream:
         await stream.next()
@@ -167,7 +167,7 @@ class TestInParts:
 
     @pytest.fixture
     def notes(self, database: Database) -> StoredNotes:
-        return StoredNotes(database, MINT.mint)
+        return StoredNotes(database)
 
     async def test_a_row_that_became_visible_late_is_not_missed(self, notes: StoredNotes) -> None:
         await keep(notes, a_notification(at_us=START_US - 5, message="There before"))
@@ -217,4 +217,4 @@ class TestInParts:
 
 async def keep(notes: StoredNotes, *new: Notification) -> None:
     for one in new:
-        assert await notes.create(one, hourly_cap=10_000, judge=lambda *_: Drop("not asked for")) is not None
+        assert await notes.create(one, hourly_cap=10_000, terms=Terms(email_enabled=False)) is not None

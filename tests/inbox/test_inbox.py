@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 from tests.clock import START_US, FakeClock
-from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US, a_notification
 from tests.inbox.workshop import Workshop, workshop
-from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
 from tests.support.redis_server import fresh_prefix, own_redis
 
 from postroom.attention.model import AgentRule, Policy, Preset, QuietWindow
-from postroom.channels.email.building import mailbox
-from postroom.inbox.inbox import LOOK_SECONDS, Feed, InboxActs, PrometheusInboxMeter, judge
+from postroom.inbox.inbox import LOOK_SECONDS, Feed, InboxMeter
 from postroom.inbox.model import (
     Batch,
     Defer,
@@ -37,12 +34,13 @@ from postroom.inbox.model import (
     NotificationQuery,
     Preferences,
     Send,
+    Terms,
     TryAgain,
     Verdict,
 )
+from postroom.inbox.preferences import judge
 from postroom.inbox.rules import Request
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
-from postroom.inbox.store.mail import StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.redis_script import connect
 from postroom.kernel.database.sqlite import SqliteDatabase
@@ -66,7 +64,7 @@ BATCH = Batch(
 def test_a_creation_is_counted_by_what_becomes_of_its_e_mail(email: Verdict, label: str) -> None:
     registry = CollectorRegistry()
     with capture_logs() as logs:
-        PrometheusInboxMeter(registry).created(NOTE, email)
+        InboxMeter(registry).created(NOTE, email)
 
     labels = {"type": "reminder", "email": label}
     assert registry.get_sample_value("postroom_notification_created_total", labels) == 1
@@ -86,7 +84,7 @@ def test_a_creation_is_counted_by_what_becomes_of_its_e_mail(email: Verdict, lab
 def test_an_e_mail_is_counted_by_how_its_hand_over_ended(ending: Ending, outcome: str) -> None:
     registry = CollectorRegistry()
     with capture_logs() as logs:
-        PrometheusInboxMeter(registry).handed_over(BATCH, ending)
+        InboxMeter(registry).handed_over(BATCH, ending)
 
     assert registry.get_sample_value("postroom_notification_email_total", {"outcome": outcome}) == 1
     assert logs[0]["outcome"] == outcome
@@ -95,7 +93,7 @@ def test_an_e_mail_is_counted_by_how_its_hand_over_ended(ending: Ending, outcome
 
 def test_what_was_above_the_cap_is_counted() -> None:
     registry = CollectorRegistry()
-    PrometheusInboxMeter(registry).limited("ada", "k1")
+    InboxMeter(registry).limited("ada", "k1")
 
     assert registry.get_sample_value("postroom_notification_limited_total") == 1
 
@@ -103,66 +101,59 @@ def test_what_was_above_the_cap_is_counted() -> None:
 LATER_US = START_US + 60_000_000
 
 
-@dataclass
-class Desk:
-    acts: InboxActs
-    note: Notification
-    rung: list[str] = field(default_factory=list)
-    letters: list[int] = field(default_factory=list)
+@pytest.fixture
+async def shop(home: Path, clock: FakeClock) -> AsyncIterator[Workshop]:
+    async with workshop(home, clock) as shop:
+        yield shop
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with opened_file(tmp_path) as database:
-        notes, rung, letters = StoredNotes(database, MINT.mint), list[str](), list[int]()
-        acts = InboxActs(
-            notes=notes,
-            preferences=StoredPreferences(database),
-            address=mailbox,
-            ring=rung.append,
-            email_due=lambda: letters.append(1),
-        )
-        new = a_notification()
-        await notes.create(new, hourly_cap=10, judge=partial(judge, email_enabled=False, now_us=START_US))
-        yield Desk(acts, new, rung, letters)
+async def note(shop: Workshop) -> Notification:
+    await shop.send()
+    (note,) = await shop.notes.page("ada", NotificationQuery(), shop.clock.now_us())
+    await shop.clock.advance(60)
+    return note
 
 
-async def test_a_change_is_written_and_told_to_those_who_watch(desk: Desk) -> None:
-    after = await desk.acts.change("ada", desk.note.id, NotificationChange.READ, LATER_US)
+async def test_a_change_is_written_and_told_to_those_who_watch(shop: Workshop, note: Notification) -> None:
+    with shop.inbox.feed.listening("ada") as signal:
+        news = signal.news()
+        after = await shop.inbox.change("ada", note.id, NotificationChange.READ)
 
     assert after is not None and after.read_at_us == LATER_US
-    assert desk.rung == ["ada"]
+    assert news.is_set()
 
 
-async def test_what_lies_in_another_inbox_is_not_touched_and_nobody_is_rung(desk: Desk) -> None:
-    assert await desk.acts.change("bob", desk.note.id, NotificationChange.DISMISS, LATER_US) is None
-    assert await desk.acts.restore("bob", desk.note.id, LATER_US) is None
-    assert desk.rung == []
-    assert await desk.acts.read_all("ada", LATER_US) == 1
+async def test_what_lies_in_another_inbox_is_not_touched_and_nobody_is_rung(shop: Workshop, note: Notification) -> None:
+    with shop.inbox.feed.listening("ada") as ada, shop.inbox.feed.listening("bob") as bob:
+        heard = [ada.news(), bob.news()]
+        assert await shop.inbox.change("bob", note.id, NotificationChange.DISMISS) is None
+        assert await shop.inbox.restore("bob", note.id) is None
+        assert [news.is_set() for news in heard] == [False, False]
+    assert await shop.inbox.read_all("ada") == 1
 
 
-async def test_what_was_dismissed_can_be_brought_back(desk: Desk) -> None:
-    await desk.acts.change("ada", desk.note.id, NotificationChange.DISMISS, LATER_US)
+async def test_what_was_dismissed_can_be_brought_back(shop: Workshop, note: Notification) -> None:
+    await shop.inbox.change("ada", note.id, NotificationChange.DISMISS)
 
-    after = await desk.acts.restore("ada", desk.note.id, LATER_US + 1)
+    after = await shop.inbox.restore("ada", note.id)
 
     assert after is not None and after.dismissed_at_us is None
 
 
-@pytest.mark.parametrize(("confirmed", "letters"), [(True, []), (False, [1])], ids=["the operator's word", "a wish"])
-async def test_an_address_that_must_be_confirmed_is_written_to_at_once(
-    desk: Desk, confirmed: bool, letters: list[int]
-) -> None:
-    await desk.acts.prefer("ada", {"email": "ada@example.com"}, LATER_US, confirmed=confirmed)
+@pytest.mark.parametrize("confirmed", [True, False], ids=["the operator's word", "a wish"])
+async def test_an_address_that_must_be_confirmed_is_written_to_at_once(shop: Workshop, confirmed: bool) -> None:
+    due = shop.inbox.email_due.news()
+    await shop.inbox.prefer("ada", {"email": "ada@example.com"}, confirmed=confirmed)
 
-    assert desk.letters == letters
+    assert due.is_set() is not confirmed
 
 
-async def test_an_address_that_is_none_is_refused_and_nothing_is_kept(desk: Desk) -> None:
+async def test_an_address_that_is_none_is_refused_and_nothing_is_kept(shop: Workshop) -> None:
     with pytest.raises(ValidationError):
-        await desk.acts.prefer("ada", {"email": "nowhere"}, LATER_US, confirmed=True)
+        await shop.inbox.prefer("ada", {"email": "nowhere"}, confirmed=True)
 
-    assert (await desk.acts.preferences.of("ada")).email is None
+    assert (await shop.inbox.preferences("ada")).email is None
 
 
 DEFERRAL_NOTE = a_notification()
@@ -195,15 +186,15 @@ ADA = Send("ada@example.com")
     ],
 )
 def test_the_verdict(notification: Notification, preferences: Preferences, expected: Verdict) -> None:
-    assert judge(notification, preferences, email_enabled=True, now_us=START_US) == expected
+    assert judge(notification, preferences, Terms(True), START_US) == expected
 
 
 def test_while_e_mail_is_switched_off_nobody_gets_any() -> None:
-    assert judge(DEFERRAL_NOTE, BY_EMAIL, email_enabled=False, now_us=START_US) == Drop("e-mail is switched off")
+    assert judge(DEFERRAL_NOTE, BY_EMAIL, Terms(False), START_US) == Drop("e-mail is switched off")
 
 
 def test_when_the_night_is_over_it_goes() -> None:
-    assert judge(DEFERRAL_NOTE, AT_NIGHT, email_enabled=True, now_us=QUIET_ENDS_US) == ADA
+    assert judge(DEFERRAL_NOTE, AT_NIGHT, Terms(True), QUIET_ENDS_US) == ADA
 
 
 def asking(**wish: Any) -> Notification:
@@ -233,21 +224,21 @@ LONG = Policy(quiet_hours=(QuietWindow(time(0), time(23, 59)),))
 def test_the_policy_judges_what_the_agent_asked_for(
     notification: Notification, policy: Policy | None, expected: Verdict
 ) -> None:
-    assert judge(notification, BY_EMAIL, email_enabled=True, now_us=START_US, household=policy) == expected
+    assert judge(notification, BY_EMAIL, Terms(True, policy), START_US) == expected
 
 
 @pytest.mark.requirement("attention:note-fields")
 def test_what_has_expired_is_not_mailed() -> None:
     later_us = START_US + seconds(60)
     expired = Drop("expired")
-    assert judge(asking(expires_in_seconds=60), BY_EMAIL, email_enabled=True, now_us=later_us) == expired
+    assert judge(asking(expires_in_seconds=60), BY_EMAIL, Terms(True), later_us) == expired
 
 
 @pytest.fixture
 async def notes(tmp_path: Path) -> AsyncIterator[StoredNotes]:
     database = SqliteDatabase(tmp_path / "inbox.db")
     await database.migrate()
-    yield StoredNotes(database, MINT.mint)
+    yield StoredNotes(database)
     await database.close()
 
 
@@ -262,7 +253,7 @@ async def feed(notes: StoredNotes, clock: FakeClock) -> AsyncIterator[Feed]:
 async def keep_elsewhere(notes: StoredNotes, user_id: str) -> None:
     """As another process would: without a word to this one."""
     new = a_notification(user_id, at_us=START_US)
-    assert await notes.create(new, hourly_cap=10, judge=lambda *_: Drop("not asked for")) is not None
+    assert await notes.create(new, hourly_cap=10, terms=Terms(email_enabled=False)) is not None
 
 
 async def test_what_happens_here_rings_at_once_and_for_its_owner_alone(feed: Feed) -> None:
@@ -307,12 +298,6 @@ async def test_when_it_stops_every_listener_is_woken(feed: Feed) -> None:
         assert late.is_closed
 
 
-@pytest.fixture
-async def shop(home: Path, clock: FakeClock) -> AsyncIterator[Workshop]:
-    async with workshop(home, clock) as shop:
-        yield shop
-
-
 @pytest.mark.requirement(
     "inbox:response-success", "inbox:side-effect-row", "inbox:context-user-id", "inbox:context-conversation-id"
 )
@@ -354,7 +339,7 @@ async def test_the_log_knows_the_correlation_and_not_a_word_of_the_message(shop:
 )
 @pytest.mark.requirement("inbox:response-validation-error", "inbox:validation-user-id")
 async def test_a_wrong_call_is_answered_and_leaves_nothing(shop: Workshop, wrong: dict[str, Any]) -> None:
-    answer = await shop.notifications.send(Request(**{"message": "Hello", "user_id": "ada", **wrong}))
+    answer = await shop.inbox.send(Request(**{"message": "Hello", "user_id": "ada", **wrong}))
 
     assert (answer["success"], answer["action"]) == (False, "validation_error")
     assert set(answer) == {"success", "action", "message"}
@@ -415,7 +400,7 @@ async def test_what_could_not_be_written_is_not_counted_on_redis(home: Path, clo
 @pytest.mark.requirement("inbox:side-effect-email")
 async def test_the_caller_does_not_wait_for_the_e_mail(shop: Workshop) -> None:
     await shop.wish(BY_EMAIL)
-    due = shop.notifications.email_due.news()
+    due = shop.inbox.email_due.news()
     assert (await shop.send())["success"]
 
     assert due.is_set()

@@ -26,7 +26,7 @@ EVE = Principal(Role.USER, "eve")
 async def tell(site: Site, who: Principal, message: str, **more: object) -> str:
     inbox = site.home.household.inbox
     assert inbox is not None
-    answer = await inbox.notifications.send(Request(message=message, user_id=who.name, **more))  # type: ignore[arg-type]
+    answer = await inbox.send(Request(message=message, user_id=who.name, **more))  # type: ignore[arg-type]
     assert answer["success"], answer
     return answer["notification_id"]
 

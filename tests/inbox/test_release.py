@@ -19,7 +19,7 @@ from sqlalchemy import func, select, update
 from tests.clock import FakeClock
 from tests.household.processes import environment, part
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
-from tests.inbox.workshop import Workshop, workshop
+from tests.inbox.workshop import Workshop, inbox_on, workshop
 from tests.opened_database import KINDS, opened_database
 from tests.support.counted import CountedLoops
 
@@ -32,13 +32,13 @@ from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import HouseholdNames
 from postroom.household.store import stored_people
 from postroom.inbox.copies import outgoing
-from postroom.inbox.inbox import InboxWishes, judge
-from postroom.inbox.model import Defer, DeliveryChannel, NotificationChange, NotificationQuery, Preferences, Send
+from postroom.inbox.inbox import Inbox
+from postroom.inbox.model import Defer, DeliveryChannel, NotificationChange, NotificationQuery, Preferences, Terms
 from postroom.inbox.preferences import warnings_of
 from postroom.inbox.rules import apply
 from postroom.inbox.store.mail import StoredPreferences
 from postroom.inbox.store.notes import StoredNotes
-from postroom.inbox.store.waiting import deferred_emails
+from postroom.inbox.store.waiting import deferred_emails, notifications
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.postgres import PostgresDatabase
 from postroom.kernel.running.clock import SystemClock
@@ -47,6 +47,7 @@ from postroom.sandbox.records import Fault, FaultChannel
 from postroom.sandbox.server import Sandbox, serve
 
 SEVEN_HOURS = 7 * 3600
+COPIES = Terms(email_enabled=True)
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ async def test_a_letter_that_was_handed_over_but_not_settled_is_not_sent_again(s
         now_us=now_us,
         lease_until_us=now_us + 1,
         digest=True,
-        judge=lambda *_: Send("ada@example.com"),
+        terms=releaser.terms,
         mint=releaser.mint,
     )
     await shop.plane.submit(outgoing(batch), request_id=batch.id, wait_seconds=0)
@@ -278,17 +279,15 @@ SIESTA = QuietWindow(time(13), time(15), ("sat", "sun"))
 class Desk:
     database: Database
     clock: FakeClock
-    wishes: InboxWishes
+    inbox: Inbox
     attention: Attention
-    notes: StoredNotes
 
     async def wish(self, after: Preferences, user_id: str = "ada") -> Preferences:
-        return await self.wishes.change(user_id, lambda _: after, self.clock.now_us())
+        return await self.inbox.change_preferences(user_id, lambda _: after)
 
     async def leave_a_note(self) -> Defer | None:
         now_us = self.clock.now_us()
-        decide = partial(judge, email_enabled=True, now_us=now_us)
-        created = await self.notes.create(a_notification(at_us=now_us), hourly_cap=100, judge=decide)
+        created = await self.inbox.notes.create(a_notification(at_us=now_us), hourly_cap=100, terms=COPIES)
         assert created is not None
         return created[1] if isinstance(created[1], Defer) else None
 
@@ -302,14 +301,13 @@ async def desk(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock)
     async with opened_database(request.param, tmp_path, request) as database:
         people = HouseholdNames(people=stored_people(database, MINT))
         book = NoticeBook(store=StoredNotices(database), people=people, clock=clock)
-        wishes = InboxWishes(rows=StoredPreferences(database), book=book)
-        yield Desk(database, clock, wishes, Attention(book=book), StoredNotes(database, MINT.mint))
+        yield Desk(database, clock, inbox_on(database, book, clock), Attention(book=book))
 
 
 @pytest.mark.requirement("attention:one-quiet-hours")
 async def test_what_is_set_in_the_inbox_is_the_policys(desk: Desk) -> None:
     wished = replace(AT_NIGHT, quiet_hours_timezone="Asia/Kolkata")
-    assert await desk.wish(wished) == await desk.wishes.of("ada") == wished
+    assert await desk.wish(wished) == await desk.inbox.preferences("ada") == wished
 
     policy, digest = await desk.attention.policy("ada")
     assert policy == Policy(zone="Asia/Kolkata", quiet_hours=(NIGHT,))
@@ -332,7 +330,7 @@ async def test_what_is_set_in_the_policy_is_shown_in_the_inbox_and_holds_its_cop
     await desk.wish(BY_EMAIL)
     await desk.attention.set_policy("ada", Policy(preset=Preset.EVERYTHING, zone="UTC", quiet_hours=(NIGHT, SIESTA)))
 
-    shown = await desk.wishes.of("ada")
+    shown = await desk.inbox.preferences("ada")
     assert (shown.quiet_hours_start, shown.quiet_hours_end) == (time(22), time(7))
     (warning,) = warnings_of(shown, email_enabled=True)
     assert "22:00-07:00, sat sun 13:00-15:00" in warning
@@ -370,7 +368,7 @@ async def test_who_says_nothing_about_hours_has_no_policy_and_no_row(desk: Desk)
 
     rows = await desk.database.read(lambda connection: connection.execute(select(attention_people)).all())
     assert rows == []
-    assert (await desk.wishes.of("ada")).quiet_hours_timezone == "Europe/Berlin"
+    assert (await desk.inbox.preferences("ada")).quiet_hours_timezone == "Europe/Berlin"
 
 
 # Two real households release the same e-mails, and one of them is killed in the middle.
@@ -397,15 +395,15 @@ def wish(email: str, _: Preferences) -> Preferences:
 
 async def fill(database: PostgresDatabase) -> None:
     """Everybody has two notifications that wait for the same moment, which then comes for all of them at once."""
-    notes, preferences, now_us = StoredNotes(database, MINT.mint), StoredPreferences(database), SystemClock().now_us()
+    notes, preferences, now_us = StoredNotes(database), StoredPreferences(database), SystemClock().now_us()
     for number in range(PEOPLE):
         user_id = f"user{number}"
         await preferences.change(user_id, partial(wish, f"{user_id}@example.com"), now_us)
         for _ in range(EACH):
-            new = a_notification(user_id, at_us=now_us)
-            assert await notes.create(new, hourly_cap=10, judge=lambda *_: Defer(now_us + HOUR_US)) is not None
-    due = update(deferred_emails).values(deliver_after=now_us)
-    await database.write(lambda connection: connection.execute(due))
+            new = a_notification(user_id, at_us=now_us, snoozed_until_us=now_us + HOUR_US)
+            assert await notes.create(new, hourly_cap=10, terms=COPIES) is not None
+    for due in (update(notifications).values(snoozed_until=None), update(deferred_emails).values(deliver_after=now_us)):
+        await database.write(lambda connection, due=due: connection.execute(due).rowcount)
 
 
 @contextmanager

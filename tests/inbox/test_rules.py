@@ -85,7 +85,6 @@ READ = replace(NOTE, seen_at_us=5, read_at_us=5)
 @pytest.mark.parametrize(
     ("change", "before", "expected"),
     [
-        pytest.param(NotificationChange.SEE, NOTE, {"seen_at_us": LATER}, id="see"),
         pytest.param(NotificationChange.READ, NOTE, {"seen_at_us": LATER, "read_at_us": LATER}, id="read"),
         pytest.param(NotificationChange.UNREAD, READ, {"read_at_us": None}, id="unread"),
         pytest.param(NotificationChange.ARCHIVE, READ, {"archived_at_us": LATER}, id="archive"),
@@ -200,7 +199,6 @@ def test_ids_are_kept_as_text(given: object, kept: str) -> None:
 
 def test_a_warning_is_urgent_unless_its_sender_says_otherwise() -> None:
     assert check(asked(type=NotificationType.WARNING)).priority is Priority.HIGH
-    assert check(asked(type=NotificationType.WARNING, priority=Priority.LOW)).priority is Priority.LOW
 
 
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "https://x\n", "ftp://x", "https://" + "x" * 2000])

@@ -12,22 +12,32 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from sqlalchemy import select
 from tests.clock import FakeClock
+from tests.inbox.examples import MINT
 from tests.support.counted import CountedLoops
 
+from postroom.attention.turn import NoticeBook
+from postroom.channels.email.building import mailbox
 from postroom.delivery.plane import Plane
 from postroom.delivery.store.tables import delivery_requests
 from postroom.household.attention import build_attention
 from postroom.household.channels import SandboxAddress, build_channels
 from postroom.household.delivery import build_plane, dispatching, shared_state
-from postroom.household.inbox import release_policy
 from postroom.household.people import keep_in_step
-from postroom.household.store import OpenedStore, open_store
-from postroom.inbox.inbox import Feed, HourlyCap, InboxWishes, Notifications, PrometheusInboxMeter, Releaser
-from postroom.inbox.model import Preferences
+from postroom.household.store import OpenedStore, open_store, stored_people
+from postroom.inbox.inbox import (
+    Feed,
+    Inbox,
+    InboxMeter,
+    Releaser,
+)
+from postroom.inbox.model import Preferences, Terms
 from postroom.inbox.rules import Request
-from postroom.inbox.store.mail import StoredEmails, StoredPreferences
-from postroom.inbox.store.notes import NoQuickCap, StoredNotes
+from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
+from postroom.inbox.store.mail import StoredConfirmations, StoredEmails, StoredPreferences
+from postroom.inbox.store.notes import StoredNotes
 from postroom.inbox.store.waiting import deferred_emails
+from postroom.kernel.database.engine import Database
+from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import Channel
@@ -45,15 +55,14 @@ class Workshop:
     plane: Plane
     clock: FakeClock
     notes: StoredNotes
-    preferences: InboxWishes
-    notifications: Notifications
+    inbox: Inbox
     releaser: Releaser
 
     async def wish(self, preferences: Preferences, user_id: str = "ada") -> None:
-        await self.preferences.change(user_id, lambda _: preferences, self.clock.now_us())
+        await self.inbox.change_preferences(user_id, lambda _: preferences)
 
     async def send(self, message: str = "The dentist is at nine", user_id: str = "ada", **fields: Any) -> Any:
-        return await self.notifications.send(Request(message=message, user_id=user_id, **fields))
+        return await self.inbox.send(Request(message=message, user_id=user_id, **fields))
 
     async def rows(self) -> list[dict[str, Any]]:
         found = select(deferred_emails).order_by(deferred_emails.c.id)
@@ -79,9 +88,28 @@ class Workshop:
         return [one.mail for one in self.sandbox.ledger.email.mails(from_person=False, since=0, limit=1000)]
 
 
+def inbox_on(database: Database, book: NoticeBook, clock: Clock, **changes: Any) -> Inbox:
+    notes = StoredNotes(database)
+    plain: dict[str, Any] = {
+        "notes": notes,
+        "wishes": StoredPreferences(database),
+        "confirmations": StoredConfirmations(database, stored_people(database, MINT)),
+        "attention": book,
+        "feed": Feed(notes, clock),
+        "email_due": Signal(),
+        "clock": clock,
+        "meter": InboxMeter(CollectorRegistry()),
+        "mint": MINT.mint,
+        "hourly_cap": 100,
+        "terms": Terms(email_enabled=True),
+        "address": mailbox,
+    }
+    return Inbox(**plain | changes)
+
+
 @asynccontextmanager
 async def workshop(
-    home: Path, clock: FakeClock, cap: HourlyCap | None = None, **overrides: Any
+    home: Path, clock: FakeClock, cap: RedisHourlyCap | None = None, **overrides: Any
 ) -> AsyncIterator[Workshop]:
     settings, _ = load({}, {"home": str(home), "inbox.email_enabled": True, **overrides})
     mint, registry = IdMint(), CollectorRegistry()
@@ -90,7 +118,15 @@ async def workshop(
         await keep_in_step(settings, store.people, clock.now_us())
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
-        notes, meter, due = StoredNotes(store.database, mint.mint), PrometheusInboxMeter(registry), Signal()
+        inbox = inbox_on(
+            store.database,
+            build_attention(settings, store, clock).book,
+            clock,
+            meter=InboxMeter(registry),
+            hourly_cap=settings.inbox.hourly_cap,
+            terms=Terms(email_enabled=settings.email_copies_on),
+            quick_cap=cap,
+        )
         async with _closing(channels), dispatching(plane, CountedLoops(clock)):
             yield Workshop(
                 settings=settings,
@@ -98,29 +134,19 @@ async def workshop(
                 sandbox=sandbox,
                 plane=plane,
                 clock=clock,
-                notes=notes,
-                preferences=InboxWishes(
-                    rows=StoredPreferences(store.database), book=build_attention(settings, store, clock).book
-                ),
-                notifications=Notifications(
-                    notes=notes,
-                    cap=cap or NoQuickCap(),
-                    feed=Feed(notes, clock),
-                    email_due=due,
-                    clock=clock,
-                    meter=meter,
-                    mint=mint.mint,
-                    hourly_cap=settings.inbox.hourly_cap,
-                    email_enabled=settings.email_copies_on,
-                ),
+                notes=inbox.notes,
+                inbox=inbox,
                 releaser=Releaser(
                     emails=StoredEmails(store.database),
                     plane=plane,
-                    policy=release_policy(settings),
+                    terms=inbox.terms,
+                    digest=settings.inbox.digest,
+                    lease_seconds=settings.inbox.lease_seconds,
+                    sweep_seconds=settings.inbox.sweep_seconds,
                     clock=clock,
-                    meter=meter,
+                    meter=inbox.meter,
                     mint=mint.mint,
-                    wake=due,
+                    wake=inbox.email_due,
                     stopping=asyncio.Event(),
                 ),
             )

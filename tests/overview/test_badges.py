@@ -34,8 +34,8 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living
             await ask(one, f"Question {number}?", kind="text", to=["owner", "anna"][number % 2])
         assert one.household.inbox is not None
         for number in range(3):
-            await one.household.inbox.notifications.send(Request(message=f"Note {number}", user_id="operator"))
-        await one.household.inbox.notifications.send(Request(message="For Anna", user_id="anna"))
+            await one.household.inbox.send(Request(message=f"Note {number}", user_id="operator"))
+        await one.household.inbox.send(Request(message="For Anna", user_id="anna"))
         yield one
 
 

@@ -18,7 +18,7 @@ from postroom.attention.model import NoticeState
 from postroom.attention.reading import NoticeView, SendView
 from postroom.attention.rules.simulate import simulate
 from postroom.attention.state import Acked, Fact, MayArriveTwice, Withdrawn
-from postroom.inbox.model import Preferences
+from postroom.inbox.model import Preferences, Terms
 from postroom.kernel.values.errors import shortened
 from postroom.kernel.values.ids import seconds, to_text
 from postroom.message.delivery import AttemptResult, QuarantineReason, Status
@@ -313,7 +313,7 @@ IN_APP = Preferences()
 
 def told(preferences: Preferences, copy: dict[str, Any] | None, *, email_enabled: bool = True, **note: Any) -> str:
     one = a_notification(at_us=START_US, **note)
-    return why_note(one, preferences, copy, email_enabled=email_enabled, now_us=WHY_NOW)
+    return why_note(one, preferences, copy, terms=Terms(email_enabled), now_us=WHY_NOW)
 
 
 @pytest.mark.parametrize(

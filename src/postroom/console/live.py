@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from postroom.inbox.inbox import Notes
+from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError
@@ -118,7 +118,7 @@ class OnePulse(Protocol):
 @dataclass(frozen=True, slots=True)
 class HouseholdPulse:
     record: LedgerPulse
-    notes: Notes
+    notes: StoredNotes
     questions: OnePulse
     talk: OnePulse
 

@@ -17,10 +17,10 @@ from postroom.attention.store import StoredNotices
 from postroom.console.live import Bulk, Changes, HouseholdPulse
 from postroom.conversations.store import TalkPulse
 from postroom.household.channels import Accounts
-from postroom.household.inbox import Inbox
 from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.questions import AskingParts
 from postroom.household.store import OpenedStore
+from postroom.inbox.inbox import Inbox
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.engine import Database
 from postroom.kernel.guard.tokens import TokenFile
@@ -154,7 +154,7 @@ class HouseholdStanding:
         return await StoredOverview(self.database).awaiting_approval(self.clock.now_us())
 
     async def _unread(self, who: Principal) -> int:
-        return await StoredNotes(self.database, self.mint.mint).unread(inbox_of(who) or "", self.clock.now_us())
+        return await StoredNotes(self.database).unread(inbox_of(who) or "", self.clock.now_us())
 
     async def _held(self, who: Principal) -> int:
         held = [str(one) for one in CELLS["held"]]

@@ -47,12 +47,10 @@ from postroom.household.attention import HouseholdFolk
 from postroom.household.channels import known_channels
 from postroom.household.console import ConsoleWorld
 from postroom.household.delivery import breaker_policy, retry_policy
-from postroom.household.inbox import Inbox
 from postroom.household.peers import MemoryPeer, Nobody
 from postroom.household.people import Admissions, build_pairing, devices_of, histories
 from postroom.household.store import Approvers, OpenedStore, approval_policy
-from postroom.inbox.page import InboxPages, PreferencePages, inbox_section, preference_pages
-from postroom.inbox.store.notes import StoredShelves
+from postroom.inbox.page import InboxPages, PreferencePages, inbox_section
 from postroom.kernel.audit import NewAudit
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.engine import Database
@@ -157,7 +155,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         today_section(today),
         questions_section(questions),
         approvals.section,
-        inbox_desk(database, world.inbox, questions),
+        inbox_section(InboxPages(inbox=world.inbox, questions=questions), PreferencePages(world.inbox)),
         conversations_desk(settings, world.store, world.mint),
         attention_section(
             world.attention, HouseholdFolk(store=world.store, tokens=world.tokens, notices=world.attention)
@@ -165,9 +163,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
         health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery),
-        people_desk(
-            settings, world.store, world.clock, world.inbox.notifications.email_due.ring, world.mint, overviews
-        ),
+        people_desk(settings, world.store, world.clock, world.inbox.email_due.ring, world.mint, overviews),
         devices_desk(settings, world.store, world.outbound, world.clock, world.mint),
     ]
 
@@ -191,13 +187,6 @@ class MessengerTools:
 
 
 # The console's pages where a person works: inbox, approvals, people.
-
-
-def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> ConsoleSection:
-    acts = inbox.acts()
-    pages = InboxPages(shelves=StoredShelves(database), preferences=inbox.preferences, acts=acts, questions=questions)
-    preferences = PreferencePages(book=inbox.preferences, acts=acts, email_enabled=inbox.notifications.email_enabled)
-    return inbox_section(pages, preference_pages(preferences))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

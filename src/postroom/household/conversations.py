@@ -121,7 +121,7 @@ async def conversing(
     commands = TalkCommands(
         kept=kept,
         people=people,
-        desk=PersonsDesk(inbox=StoredNotes(store.database, asking.mint.mint), asking=asking.asking, clock=asking.clock),
+        desk=PersonsDesk(inbox=StoredNotes(store.database), asking=asking.asking, clock=asking.clock),
         stopper=stopper,
         outbound=outbound,
         butlers=butlers,

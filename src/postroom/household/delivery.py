@@ -46,6 +46,7 @@ from postroom.household.channels import known_channels
 from postroom.household.people import keep_in_step
 from postroom.household.questions import build_gate
 from postroom.household.store import Approvers, OpenedStore, carried_files, connect_store
+from postroom.inbox.model import Terms
 from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
 from postroom.kernel.database.schema import known_revision
@@ -414,17 +415,12 @@ class LedgerView:
         return await StoredInbound(self.database, IdMint().mint).with_name(identifier)
 
     def _explained(self, connection: Connection) -> Explained:
-        now_us, email_enabled = self.clock.now_us(), self.settings.email_copies_on
-        policy, _ = household_policy(self.settings)
+        now_us, (policy, _) = self.clock.now_us(), household_policy(self.settings)
+        zone = self.settings.household.local_zone
+        terms = Terms(email_enabled=self.settings.email_copies_on, household=policy, zone=zone)
         return Explained(
             attempts_for=retry_policy(self.settings).attempts_for,
-            why_note=lambda note: why_note(
-                *note,
-                email_enabled=email_enabled,
-                now_us=now_us,
-                household=policy,
-                zone=self.settings.household.local_zone,
-            ),
+            why_note=lambda note: why_note(*note, terms=terms, now_us=now_us),
             why_question=partial(_why_question, connection, now_us),
             now_us=now_us,
         )

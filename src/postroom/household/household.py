@@ -51,7 +51,7 @@ from postroom.household.delivery import (
     sender_status,
     showing_life,
 )
-from postroom.household.inbox import Inbox, releasing, running_inbox
+from postroom.household.inbox import releasing, running_inbox
 from postroom.household.intents import (
     AddTools,
     Correspondence,
@@ -90,6 +90,8 @@ from postroom.household.store import (
     sandbox_ports,
     shipped,
 )
+from postroom.inbox.acts import add_notification_tool, confirmation_router, inbox_router
+from postroom.inbox.inbox import Inbox
 from postroom.kernel.guard.tokens import SessionTokens, TokenFile, keeping_last_use, warn_of_users
 from postroom.kernel.guard.tools import GuardedServer, ToolPolicy
 from postroom.kernel.running.clock import SharedClock
@@ -221,8 +223,8 @@ class _Builder:
         inbox = self._household.inbox = await self._stack.enter_async_context(
             running_inbox(self._settings, store, notices, registry, self._clock, self._mint, self._loops)
         )
-        self._routers += [inbox.router(), inbox.confirmation_router()]
-        self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
+        self._routers += [inbox_router(inbox), confirmation_router(inbox.confirmations, inbox.clock)]
+        self._assistant_doors.append(lambda server: add_notification_tool(server, inbox, self._tokens))
         return inbox
 
     async def _build_butlers(
@@ -303,7 +305,7 @@ class _Builder:
             clock=self._clock,
             mint=self._mint,
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
-            links_due=inbox.notifications.email_due.ring,
+            links_due=inbox.email_due.ring,
         )
         routes = RoutesOverWire(await self._peers.operator(SWITCHBOARD))
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import time
 from html import escape
 from typing import Annotated, Any, Final, Self
@@ -20,8 +19,8 @@ from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_seri
 from starlette.responses import StreamingResponse as ResponsesStreamingResponse
 
 from postroom.inbox import rules as answers
-from postroom.inbox.copies import PATH, Confirmations
-from postroom.inbox.inbox import Feed, InboxActs, Notes, Notifications, PreferenceBook
+from postroom.inbox.copies import PATH
+from postroom.inbox.inbox import Feed, Inbox
 from postroom.inbox.model import (
     CONVERSATION_META,
     CORRELATION_META,
@@ -39,6 +38,8 @@ from postroom.inbox.model import (
 )
 from postroom.inbox.preferences import warnings_of
 from postroom.inbox.rules import NO_USER, Answer, Request, cursor_after, parse_cursor
+from postroom.inbox.store.mail import StoredConfirmations
+from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.guard.http import Caller, Verifier
 from postroom.kernel.guard.tools import Rule, caller, person, program
 from postroom.kernel.running.clock import Clock
@@ -228,7 +229,7 @@ Anything = Any
 _log = structlog.get_logger("postroom.agents")
 
 
-def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Verifier) -> dict[str, Rule]:
+def add_notification_tool(server: MCPServer[Any], inbox: Inbox, verifier: Verifier) -> dict[str, Rule]:
     """Returns who may call what was added."""
 
     async def send_notification(
@@ -254,7 +255,7 @@ def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Ve
             "expires_in_seconds": expires_in_seconds,
         }
         try:
-            return await _send(notifications, caller(context, verifier), given, meta)
+            return await _send(inbox, caller(context, verifier), given, meta)
         except Exception as error:  # a model must get the contract's answer, whatever went wrong
             _log.error("send_notification.bug", error=error.__class__.__name__)
             return answers.failed("internal error")
@@ -271,14 +272,12 @@ def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Ve
     return {NAME: lambda one: person(one) or program(one)}
 
 
-async def _send(
-    notifications: Notifications, who: Principal, given: Mapping[str, Any], meta: Mapping[str, Any]
-) -> Answer:
+async def _send(inbox: Inbox, who: Principal, given: Mapping[str, Any], meta: Mapping[str, Any]) -> Answer:
     named = meta.get(USER_META)
     user_id = recipient(who, named) if named is None or isinstance(named, str) else None
     if user_id is None:
         return answers.validation_error(NO_USER if named is None else "user_id is not the token's")
-    return await notifications.send(
+    return await inbox.send(
         Request(
             **given,
             user_id=user_id,
@@ -295,18 +294,6 @@ Id = Annotated[str, Path(pattern=_UUID, description="The notification's id")]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 Conversation = Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")]
 CursorText = Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboxParts:
-    """What the door needs from the household."""
-
-    notes: Notes
-    preferences: PreferenceBook
-    acts: InboxActs
-    feed: Feed
-    clock: Clock
-    email_enabled: bool
 
 
 class InboxRoute(LateRoute):
@@ -337,7 +324,7 @@ def _refusal(problems: list[tuple[Any, str, str]]) -> JSONResponse:
     return JSONResponse({"detail": detail}, 422)
 
 
-def inbox_router(parts: InboxParts) -> APIRouter:
+def inbox_router(inbox: Inbox) -> APIRouter:
     router = APIRouter(
         prefix="/notifications",
         tags=["inbox"],
@@ -347,14 +334,14 @@ def inbox_router(parts: InboxParts) -> APIRouter:
         ],
         responses={401: {"description": "No valid token"}, 403: {"description": "This caller has no such inbox"}},
     )
-    add_preferences(router, parts.preferences, parts.acts, parts.clock, email_enabled=parts.email_enabled)
-    _add_reading(router, parts)
-    _add_everything_at_once(router, parts)
-    _add_changes(router, parts)
+    _add_preferences(router, inbox)
+    _add_reading(router, inbox)
+    _add_everything_at_once(router, inbox)
+    _add_changes(router, inbox)
     return router
 
 
-def _add_reading(router: APIRouter, parts: InboxParts) -> None:
+def _add_reading(router: APIRouter, inbox: Inbox) -> None:
     @router.get("", operation_id="listNotifications", summary="Newest first")
     async def list_notifications(
         person: Person,
@@ -373,14 +360,14 @@ def _add_reading(router: APIRouter, parts: InboxParts) -> None:
             after=parse_cursor(cursor) if cursor else None,
             limit=limit + 1,  # one more tells whether there is a next page
         )
-        found = await parts.notes.page(person, page, parts.clock.now_us())
+        found = await inbox.notes.page(person, page, inbox.clock.now_us())
         following = cursor_after(found[limit - 1]) if len(found) > limit else None
         items = [NotificationOut.of(one) for one in found[:limit]]
         return NotificationList(items=items, limit=limit, next_cursor=following)
 
     @router.get("/unread-count", operation_id="countUnread", summary="How many have not been read")
     async def unread_count(person: Person) -> UnreadCount:
-        return UnreadCount(count=await parts.notes.unread(person, parts.clock.now_us()))
+        return UnreadCount(count=await inbox.notes.unread(person, inbox.clock.now_us()))
 
     @router.get(
         "/stream",
@@ -392,24 +379,24 @@ def _add_reading(router: APIRouter, parts: InboxParts) -> None:
     async def follow(
         person: Person, last_event_id: Annotated[str | None, Header(max_length=100)] = None
     ) -> StreamingResponse:
-        return stream(parts.notes, parts.feed, parts.clock, person, last_event_id)
+        return stream(inbox.notes, inbox.feed, inbox.clock, person, last_event_id)
 
 
-def _add_everything_at_once(router: APIRouter, parts: InboxParts) -> None:
+def _add_everything_at_once(router: APIRouter, inbox: Inbox) -> None:
     @router.patch("/read-all", operation_id="readAll", summary="Mark everything in view as read")
     async def read_all(person: Myself) -> UpdatedCount:
-        return UpdatedCount(updated_count=await parts.acts.read_all(person, parts.clock.now_us()))
+        return UpdatedCount(updated_count=await inbox.read_all(person))
 
     @router.patch("/see-all", operation_id="seeAll", summary="Mark everything in view as seen, without reading it")
     async def see_all(person: Myself) -> UpdatedCount:
-        return UpdatedCount(updated_count=await parts.acts.see_all(person, parts.clock.now_us()))
+        return UpdatedCount(updated_count=await inbox.see_all(person))
 
 
-def _add_changes(router: APIRouter, parts: InboxParts) -> None:
+def _add_changes(router: APIRouter, inbox: Inbox) -> None:
     async def change(
         person: str, notification_id: str, what: NotificationChange, until_us: int | None = None
     ) -> Notification:
-        changed = await parts.acts.change(person, notification_id.lower(), what, parts.clock.now_us(), until_us)
+        changed = await inbox.change(person, notification_id.lower(), what, until_us)
         if changed is None:
             raise HTTPException(404, "there is no such notification")
         return changed
@@ -430,7 +417,7 @@ def _add_changes(router: APIRouter, parts: InboxParts) -> None:
         "/{notification_id}/snooze", operation_id="snoozeNotification", summary="Hide until later", responses=_MISSING
     )
     async def snooze(person: Myself, notification_id: Id, body: SnoozeBody) -> NotificationOut:
-        until_us = _until_us(body.until, parts.clock.now_us())
+        until_us = _until_us(body.until, inbox.clock.now_us())
         return NotificationOut.of(await change(person, notification_id, NotificationChange.SNOOZE, until_us))
 
     @router.delete(
@@ -460,23 +447,16 @@ def _bad_until(sentence: str) -> ValidationError:
     return ValidationError.of([FieldError("until", sentence, "invalid")])
 
 
-def add_preferences(
-    router: APIRouter,
-    book: PreferenceBook,
-    acts: InboxActs,
-    clock: Clock,
-    *,
-    email_enabled: bool,
-) -> None:
+def _add_preferences(router: APIRouter, inbox: Inbox) -> None:
     def shown(kept: Preferences) -> PreferencesOut:
-        return PreferencesOut.of(kept, warnings_of(kept, email_enabled=email_enabled))
+        return PreferencesOut.of(kept, warnings_of(kept, email_enabled=inbox.terms.email_enabled))
 
     async def write(person: str, caller: Principal, wishes: Mapping[str, Any]) -> PreferencesOut:
-        return shown(await acts.prefer(person, wishes, clock.now_us(), confirmed=caller.role is Role.OPERATOR))
+        return shown(await inbox.prefer(person, wishes, confirmed=caller.role is Role.OPERATOR))
 
     @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
     async def get_preferences(person: Myself) -> PreferencesOut:
-        return shown(await book.of(person))
+        return shown(await inbox.preferences(person))
 
     @router.put("/preferences", operation_id="putPreferences", summary="Replace all preferences")
     async def put_preferences(person: Myself, caller: Caller, body: PreferencesPut) -> PreferencesOut:
@@ -501,7 +481,7 @@ class Arrivals:
     goes back over the last seconds and leaves out what was told before.
     """
 
-    def __init__(self, notes: Notes, user_id: str, since_us: int, told: str | None = None) -> None:
+    def __init__(self, notes: StoredNotes, user_id: str, since_us: int, told: str | None = None) -> None:
         self._notes = notes
         self._user_id = user_id
         self._since_us = since_us
@@ -518,7 +498,7 @@ class Arrivals:
         return fresh
 
 
-async def arrivals(notes: Notes, user_id: str, last_event_id: str | None, now_us: int) -> Arrivals:
+async def arrivals(notes: StoredNotes, user_id: str, last_event_id: str | None, now_us: int) -> Arrivals:
     """From where an earlier stream stopped, or from now on."""
     moment, _, told = (last_event_id or "").partition(".")
     if moment.isascii() and moment.isdigit() and len(moment) < 19:
@@ -530,7 +510,7 @@ async def arrivals(notes: Notes, user_id: str, last_event_id: str | None, now_us
 
 
 def stream(
-    notes: Notes, feed: Feed, clock: Clock, user_id: str, last_event_id: str | None
+    notes: StoredNotes, feed: Feed, clock: Clock, user_id: str, last_event_id: str | None
 ) -> ResponsesStreamingResponse:
     """`unread` with the count, first and whenever it changes; `notification` with each new one."""
     coming: Arrivals | None = None
@@ -588,7 +568,7 @@ _DONE: Final = {
 Secret = Annotated[str, Path(max_length=128, pattern=r"^[A-Za-z0-9_-]+$", description="From the link in the message")]
 
 
-def confirmation_router(confirmations: Confirmations, clock: Clock) -> APIRouter:
+def confirmation_router(confirmations: StoredConfirmations, clock: Clock) -> APIRouter:
     router = APIRouter(
         prefix=PATH,
         tags=["inbox"],

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.delivery.model import PRIORITY_RANK
 from postroom.delivery.plane import Plane
 from postroom.inbox.model import (
-    AddressClaim,
     AskedToConfirm,
     Batch,
     Ending,
@@ -19,6 +18,7 @@ from postroom.inbox.model import (
     TryAgain,
     shortened,
 )
+from postroom.inbox.store.mail import StoredConfirmations
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import seconds, to_datetime
@@ -130,31 +130,9 @@ The link works once, for an hour. If you know nothing of it, do nothing."""
 _BODIES: Final = {Purpose.INBOX: _BODY, Purpose.PAIRING: _PAIRING}
 
 
-class ConfirmationQueue(Protocol):
-    """Addresses that wait to be asked, and the links that answer."""
-
-    async def take(self, *, now_us: int, lease_until_us: int, copies: bool = True) -> Sequence[AskedToConfirm]:
-        """
-        What is due, each under a new secret; a link sent before it stops working.
-
-        Without `copies`, only what proves an address.
-        """
-        ...
-
-    async def settle(self, asked: AskedToConfirm, ending: Ending, now_us: int) -> None: ...
-
-
-class Confirmations(Protocol):
-    async def claim(self, secret: str, now_us: int) -> AddressClaim | None:
-        """What this link would confirm; None when it is unknown, used, too old or no longer wanted."""
-        ...
-
-    async def confirm(self, secret: str, now_us: int) -> AddressClaim | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmationPost:
-    queue: ConfirmationQueue
+    queue: StoredConfirmations
     plane: Plane
     clock: Clock
     base_url: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import time
 from enum import StrEnum
 from typing import Any, Final, NewType
 
-from postroom.attention.model import PersonRow
+from postroom.attention.model import PersonRow, Policy
 from postroom.message.delivery import Priority
 from postroom.message.outgoing import INBOX_AGENT
 from postroom.message.wire import MAX_MESSAGE_CHARACTERS, WISH_SCHEMAS
@@ -81,7 +81,6 @@ class Notification:
 class NotificationChange(StrEnum):
     """What a person can do to one notification."""
 
-    SEE = "see"
     READ = "read"
     UNREAD = "unread"
     ARCHIVE = "archive"
@@ -182,7 +181,15 @@ class Drop:
 
 
 Verdict = Send | Defer | Drop
-Judge = Callable[[Notification, Preferences], Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Of e-mail copies here: if there are any, the policy that counts for everybody, and the zone of who named none."""
+
+    email_enabled: bool
+    household: Policy | None = None
+    zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

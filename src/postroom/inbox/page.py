@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from postroom.attention.rules.times import Wish, snoozed_until
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
-from postroom.inbox.inbox import InboxActs, PreferenceBook
+from postroom.inbox.inbox import Inbox
 from postroom.inbox.model import MOST_SHELVED, Cursor, DeliveryChannel, Notification, NotificationChange, Shelf
 from postroom.inbox.preferences import warnings_of
 from postroom.inbox.rules import cursor_after, parse_cursor
@@ -54,23 +54,9 @@ _OFFERED: Final[Mapping[Shelf, Sequence[tuple[str, str]]]] = {
 }
 
 
-class Shelves(Protocol):
-    async def page(
-        self, user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int
-    ) -> Sequence[Notification]: ...
-
-    async def counts(self, user_id: str, now_us: int) -> Mapping[Shelf, int]: ...
-
-    async def find(self, user_id: str, notification_id: str) -> Notification | None: ...
-
-    async def people(self) -> Sequence[str]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPages:
-    shelves: Shelves
-    preferences: PreferenceBook
-    acts: InboxActs
+    inbox: Inbox
     questions: QuestionPages
 
     async def show(self, visit: Visit) -> Response:
@@ -78,13 +64,13 @@ class InboxPages:
         own, shelf = own_inbox(visit), _shelf(visit.query.get("shelf", ""))
         whose = self._whose(visit, own)
         after = _cursor(visit.query.get("cursor", ""))
-        others = [one for one in await self.shelves.people() if one != own] if visit.is_operator else []
-        found = await self.shelves.page(whose, shelf, after=after, limit=PAGE_SIZE + 1, now_us=visit.now_us)
+        others = [one for one in await self.inbox.notes.people() if one != own] if visit.is_operator else []
+        found = await self.inbox.notes.shelf(whose, shelf, after=after, limit=PAGE_SIZE + 1, now_us=visit.now_us)
         return visit.show(
             "inbox.html",
             shelf=shelf,
             shelves=list(Shelf),
-            counts=await self.shelves.counts(whose, visit.now_us),
+            counts=await self.inbox.notes.counts(whose, visit.now_us),
             most=MOST_SHELVED,
             notes=found[:PAGE_SIZE],
             next_cursor=cursor_after(found[PAGE_SIZE - 1]) if len(found) > PAGE_SIZE else None,
@@ -95,28 +81,28 @@ class InboxPages:
             many=_OFFERED[shelf],
             names=await visit.names(ids=others),
             same_page=f"{visit.request.url.path}?{urlencode(visit.query)}",
-            preferences=await self.preferences.of(whose),
+            preferences=await self.inbox.preferences(whose),
             asked=await self.questions.waiting(visit.principal) if whose == own else 0,
             questions=await self.questions.cards(visit) if whose == own and after is None else (),
         )
 
     async def one(self, visit: Visit) -> Response:
-        found = await self.shelves.find(own_inbox(visit), visit.path["id"])
+        found = await self.inbox.notes.find(own_inbox(visit), visit.path["id"])
         if found is None:
             raise HTTPException(404)
-        preferences = await self.preferences.of(found.user_id)
+        preferences = await self.inbox.preferences(found.user_id)
         return visit.show(
             "notification.html", note=found, shelf=shelf_of(found, visit.now_us), zone=preferences.quiet_hours_timezone
         )
 
     async def change(self, visit: Visit, what: NotificationChange, said: str) -> Response:
-        return _done(visit, await self.acts.change(own_inbox(visit), visit.path["id"], what, visit.now_us), said)
+        return _done(visit, await self.inbox.change(own_inbox(visit), visit.path["id"], what), said)
 
     async def restore(self, visit: Visit) -> Response:
-        return _done(visit, await self.acts.restore(own_inbox(visit), visit.path["id"], visit.now_us), "Brought back.")
+        return _done(visit, await self.inbox.restore(own_inbox(visit), visit.path["id"]), "Brought back.")
 
     async def snooze(self, visit: Visit) -> Response:
-        preferences = await self.preferences.of(own_inbox(visit))
+        preferences = await self.inbox.preferences(own_inbox(visit))
         try:
             wish = Wish(visit.form.get("wish"))
             until_us = snoozed_until(wish, visit.form.get("until"), preferences.quiet_hours_timezone, visit.now_us)
@@ -124,13 +110,11 @@ class InboxPages:
             return visit.go(f"/inbox/{visit.path['id']}", f"Not snoozed: the time {error.fields[0].error}.", "bad")
         except ValueError:
             raise HTTPException(404) from None
-        after = await self.acts.change(
-            own_inbox(visit), visit.path["id"], NotificationChange.SNOOZE, visit.now_us, until_us
-        )
+        after = await self.inbox.change(own_inbox(visit), visit.path["id"], NotificationChange.SNOOZE, until_us)
         return _done(visit, after, "Snoozed. You find it under Snoozed until then.")
 
     async def read_all(self, visit: Visit) -> Response:
-        many = await self.acts.read_all(own_inbox(visit), visit.now_us)
+        many = await self.inbox.read_all(own_inbox(visit))
         return visit.go("/inbox", f"{many} marked as read." if many else "Nothing was unread.")
 
     async def many(self, visit: Visit) -> Response:
@@ -142,7 +126,7 @@ class InboxPages:
         own, ids = own_inbox(visit), visit.form.all("id")[:PAGE_SIZE]
         if not ids:
             return visit.go(back, "Nothing was ticked.", "bad")
-        after = [await self.acts.change(own, one, what, visit.now_us) for one in ids]
+        after = [await self.inbox.change(own, one, what) for one in ids]
         return visit.go(back, f"{sum(one is not None for one in after)} {said}.")
 
     def _whose(self, visit: Visit, own: str) -> str:
@@ -152,7 +136,7 @@ class InboxPages:
         return wanted
 
 
-def inbox_section(pages: InboxPages, more: Sequence[ConsolePage] = ()) -> ConsoleSection:
+def inbox_section(pages: InboxPages, preferences: PreferencePages) -> ConsoleSection:
     def changing(name: str) -> ConsolePage:
         what, said = _CHANGES[name]
 
@@ -166,7 +150,9 @@ def inbox_section(pages: InboxPages, more: Sequence[ConsolePage] = ()) -> Consol
         group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/inbox", pages.show, open_to=has_inbox),
-            *more,  # before the page of one notification, whose path would swallow theirs
+            # before the page of one notification, whose path would swallow theirs
+            ConsolePage("/inbox/preferences", preferences.show, open_to=has_inbox),
+            ConsolePage("/inbox/preferences", preferences.save, "POST", open_to=has_inbox),
             ConsolePage("/inbox/read-all", pages.read_all, "POST", open_to=has_inbox),
             ConsolePage("/inbox/many", pages.many, "POST", open_to=has_inbox),
             ConsolePage("/inbox/{id}", pages.one, open_to=has_inbox),
@@ -217,14 +203,12 @@ def _cursor(text: str) -> Cursor | None:
 # How a person wants to be told: where, and at which hours not.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PreferencePages:
-    book: PreferenceBook
-    acts: InboxActs
-    email_enabled: bool
+    inbox: Inbox
 
     async def show(self, visit: Visit) -> Response:
-        kept = await self.book.of(own_inbox(visit))
+        kept = await self.inbox.preferences(own_inbox(visit))
         shown = {
             "delivery_channel": str(kept.delivery_channel),
             "email": kept.email_pending or kept.email or "",
@@ -233,25 +217,18 @@ class PreferencePages:
             "quiet_hours_timezone": kept.quiet_hours_timezone,
             "high_priority_passes": kept.high_priority_passes,
         }
-        warnings = warnings_of(kept, email_enabled=self.email_enabled)
+        warnings = warnings_of(kept, email_enabled=self.inbox.terms.email_enabled)
         return _page(visit, shown, {}, warnings=warnings, waits=kept.email_pending is not None)
 
     async def save(self, visit: Visit) -> Response:
         wishes = _wishes(visit)
         try:
             confirmed = visit.principal.role is Role.OPERATOR
-            await self.acts.prefer(own_inbox(visit), wishes, visit.now_us, confirmed=confirmed)
+            await self.inbox.prefer(own_inbox(visit), wishes, confirmed=confirmed)
         except ValidationError as error:
             typed = {name: "" if value is None else value for name, value in wishes.items()}
             return _page(visit, typed, {one.field: one.error for one in error.fields}, status=422)
         return visit.go("/inbox/preferences", "Saved.")
-
-
-def preference_pages(pages: PreferencePages) -> Sequence[ConsolePage]:
-    return (
-        ConsolePage("/inbox/preferences", pages.show, open_to=has_inbox),
-        ConsolePage("/inbox/preferences", pages.save, "POST", open_to=has_inbox),
-    )
 
 
 def _wishes(visit: Visit) -> dict[str, Any]:

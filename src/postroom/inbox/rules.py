@@ -50,7 +50,6 @@ class Request:
     user_id: object = None
     conversation_id: object = None
     correlation_id: object = None
-    priority: Priority | None = None
     link: str | None = None
     agent: str = INBOX_AGENT
     urgency: object = None
@@ -84,7 +83,7 @@ def check(request: Request) -> Checked:
         user_id=_user(request.user_id),
         conversation_id=_identity("conversation_id", request.conversation_id),
         correlation_id=_identity("correlation_id", request.correlation_id),
-        priority=request.priority or asked or PRIORITY_OF[kind],
+        priority=asked or PRIORITY_OF[kind],
         link=_link(request.link),
         agent=request.agent,
         wish=wish,
@@ -246,11 +245,8 @@ def restored(notification: Notification, *, now_us: int) -> Notification:
 
 
 def _after(change: NotificationChange, one: Notification, now_us: int, until_us: int | None) -> Notification:
-    seen = replace(one, seen_at_us=one.seen_at_us or now_us)
-    read = replace(seen, read_at_us=one.read_at_us or now_us)
+    read = replace(one, seen_at_us=one.seen_at_us or now_us, read_at_us=one.read_at_us or now_us)
     match change:
-        case NotificationChange.SEE:
-            return seen
         case NotificationChange.READ:
             return read
         case NotificationChange.UNREAD:

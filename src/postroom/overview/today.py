@@ -16,7 +16,7 @@ from postroom.console.visit import ConsolePage, ConsoleSection, Visit, anybody
 from postroom.console.words import channel_word, figure, plural
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Tally
 from postroom.delivery.rules.breaker import Circuit, CircuitState
-from postroom.inbox.inbox import Notes
+from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.serving.json_door import End, EventStream, StreamEvent
@@ -60,7 +60,7 @@ class Badges:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingWork:
     record: StoredOverview
-    notes: Notes
+    notes: StoredNotes
     approvals_on: bool
 
     async def approvals(self, now_us: int) -> int | None:

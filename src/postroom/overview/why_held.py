@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, assert_never
 
-from postroom.attention.model import Decision, DecisionKind, NoticeState, Policy
+from postroom.attention.model import Decision, DecisionKind, NoticeState
 from postroom.attention.reading import NoticeView
 from postroom.conversations.model import InboundStatus, KeptMessage
-from postroom.inbox.inbox import judge
-from postroom.inbox.model import Defer, Drop, Notification, Preferences, Send, Verdict
+from postroom.inbox.model import Defer, Drop, Notification, Preferences, Send, Terms, Verdict
+from postroom.inbox.preferences import judge
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.zones import relative
 from postroom.message.wishes import Because, HoldReason
@@ -200,20 +200,9 @@ _WHY_ENDS: Final = {
 }
 
 
-def why_note(
-    note: Notification,
-    preferences: Preferences,
-    copy: _Row | None,
-    *,
-    email_enabled: bool,
-    now_us: int,
-    household: Policy | None = None,
-    zone: str = "UTC",
-) -> str:
+def why_note(note: Notification, preferences: Preferences, copy: _Row | None, *, terms: Terms, now_us: int) -> str:
     """`copy` is its row of `deferred_emails`; what still waits is judged as it would be at this moment."""
-    decide = partial(
-        judge, preferences=preferences, email_enabled=email_enabled, now_us=now_us, household=household, zone=zone
-    )
+    decide = partial(judge, preferences=preferences, terms=terms, now_us=now_us)
     told = [f"It is a note in the inbox of {note.user_id}, stored {relative(note.created_at_us, now_us)}."]
     told.append(_read(note, now_us))
     if note.snoozed_until_us is not None and note.snoozed_until_us > now_us:

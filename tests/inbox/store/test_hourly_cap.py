@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from tests.clock import START_US
-from tests.inbox.examples import MINT, a_notification
+from tests.inbox.examples import a_notification
 from tests.support.redis_server import fresh_prefix, own_redis
 from tests.support.turned_clock import TurnedClock
 
-from postroom.inbox.model import Drop, Notification, NotificationQuery, Preferences, Verdict
+from postroom.inbox.model import NotificationQuery, Terms
 from postroom.inbox.store.hourly_cap_redis import RedisHourlyCap
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.database.redis_script import connect
@@ -65,21 +65,17 @@ async def test_asking_again_with_the_same_id_is_asking_once(cap: RedisHourlyCap)
     assert await cap.take("ada", "n2", START_US)
 
 
-def no_email(notification: Notification, preferences: Preferences) -> Verdict:
-    return Drop("not asked for")
-
-
 async def test_while_redis_is_away_and_after_it_forgot_everything_the_cap_still_holds(tmp_path: Path) -> None:
-    """As Notifications does it: ask Redis, then write under the database's own count."""
+    """As the inbox does it: ask Redis, then write under the database's own count."""
     database = SqliteDatabase(tmp_path / "inbox.db")
     await database.migrate()
-    notes, clock = StoredNotes(database, MINT.mint), TurnedClock()
+    notes, clock = StoredNotes(database), TurnedClock()
 
     async def create(cap: RedisHourlyCap) -> bool:
         new = a_notification(at_us=clock.now_us())
         if not await cap.take("ada", new.id, clock.now_us()):
             return False
-        return await notes.create(new, hourly_cap=10, judge=no_email) is not None
+        return await notes.create(new, hourly_cap=10, terms=Terms(email_enabled=False)) is not None
 
     with own_redis() as server:
         client = connect(server.url)

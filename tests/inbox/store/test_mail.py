@@ -16,7 +16,6 @@ from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_noti
 from tests.opened_database import KINDS, opened_database
 from tests.people.known_people import household_people, owner
 
-from postroom.inbox.inbox import judge
 from postroom.inbox.model import (
     LINK_LIFE_SECONDS,
     MOST_A_DAY,
@@ -29,6 +28,7 @@ from postroom.inbox.model import (
     Notification,
     NotificationChange,
     Preferences,
+    Terms,
     TryAgain,
 )
 from postroom.inbox.rules import apply
@@ -253,15 +253,14 @@ class EmailDesk:
 
     async def keep(self, *new: Notification) -> None:
         for one in new:
-            decide = partial(judge, email_enabled=True, now_us=one.created_at_us)
-            assert await self.notes.create(one, hourly_cap=10_000, judge=decide) is not None
+            assert await self.notes.create(one, hourly_cap=10_000, terms=Terms(email_enabled=True)) is not None
 
     async def take(self, now_us: int, *, digest: bool = True, enabled: bool = True) -> Sequence[Batch]:
         return await self.emails.take(
             now_us=now_us,
             lease_until_us=now_us + LEASE,
             digest=digest,
-            judge=partial(judge, email_enabled=enabled, now_us=now_us),
+            terms=Terms(email_enabled=enabled),
             mint=MINT.mint,
         )
 
@@ -273,7 +272,7 @@ class EmailDesk:
 @pytest.fixture(params=KINDS)
 async def email_desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EmailDesk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        yield EmailDesk(database, StoredNotes(database, MINT.mint), StoredEmails(database), StoredPreferences(database))
+        yield EmailDesk(database, StoredNotes(database), StoredEmails(database), StoredPreferences(database))
 
 
 def messages(batches: Sequence[Batch]) -> list[list[str]]:

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, inspect, select
 from tests.clock import START_US
-from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US, a_notification
 from tests.opened_database import opened_file
 from tests.support.query_plans import query_plans
 
-from postroom.inbox.inbox import judge
 from postroom.inbox.model import (
     Cursor,
     Defer,
@@ -30,6 +29,7 @@ from postroom.inbox.model import (
     Preferences,
     Send,
     Shelf,
+    Terms,
     Verdict,
     View,
 )
@@ -37,28 +37,24 @@ from postroom.inbox.page import shelf_of
 from postroom.inbox.rules import apply
 from postroom.inbox.store import notes as views
 from postroom.inbox.store.mail import StoredPreferences
-from postroom.inbox.store.notes import StoredNotes, StoredShelves
+from postroom.inbox.store.notes import StoredNotes
 from postroom.inbox.store.waiting import deferred_emails, notification_preferences, notifications
 from postroom.kernel.database.engine import Database
 
 NOW = START_US
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
-EMAIL_ON = partial(judge, email_enabled=True, now_us=NOW)
-
-
-def no_email(notification: Notification, preferences: Preferences) -> Verdict:
-    return Drop("not asked for")
+NO_EMAIL = Terms(email_enabled=False)
 
 
 @pytest.fixture
 def notes(database: Database) -> StoredNotes:
-    return StoredNotes(database, MINT.mint)
+    return StoredNotes(database)
 
 
 async def keep(notes: StoredNotes, *new: Notification) -> None:
     for one in new:
-        assert await notes.create(one, hourly_cap=10_000, judge=no_email) is not None
+        assert await notes.create(one, hourly_cap=10_000, terms=NO_EMAIL) is not None
 
 
 async def ids(notes: StoredNotes, page: NotificationQuery, now_us: int = NOW, user_id: str = "ada") -> list[str]:
@@ -98,7 +94,7 @@ class TestCreate:
     @pytest.mark.requirement("inbox:validation-rate-limit", "inbox:response-rate-limited")
     async def test_forty_at_once_under_a_cap_of_ten_are_ten(self, notes: StoredNotes) -> None:
         new = [a_notification() for _ in range(40)]
-        stored = await asyncio.gather(*(notes.create(one, hourly_cap=10, judge=no_email) for one in new))
+        stored = await asyncio.gather(*(notes.create(one, hourly_cap=10, terms=NO_EMAIL) for one in new))
 
         assert sum(one is not None for one in stored) == 10
         assert len(await notes.page("ada", NotificationQuery(limit=100), NOW)) == 10
@@ -106,22 +102,22 @@ class TestCreate:
     async def test_the_hour_slides(self, notes: StoredNotes) -> None:
         for minute in (0, 30, 59):
             at = a_notification(at_us=NOW + minute * 60 * SECOND)
-            assert await notes.create(at, hourly_cap=3, judge=no_email) is not None
+            assert await notes.create(at, hourly_cap=3, terms=NO_EMAIL) is not None
 
-        assert await notes.create(a_notification(at_us=NOW + HOUR - 1), hourly_cap=3, judge=no_email) is None
-        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, judge=no_email) is not None
-        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, judge=no_email) is None
+        assert await notes.create(a_notification(at_us=NOW + HOUR - 1), hourly_cap=3, terms=NO_EMAIL) is None
+        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, terms=NO_EMAIL) is not None
+        assert await notes.create(a_notification(at_us=NOW + HOUR), hourly_cap=3, terms=NO_EMAIL) is None
 
     async def test_everybody_has_a_cap_of_their_own(self, notes: StoredNotes) -> None:
-        assert await notes.create(a_notification("ada"), hourly_cap=1, judge=no_email) is not None
-        assert await notes.create(a_notification("bob"), hourly_cap=1, judge=no_email) is not None
+        assert await notes.create(a_notification("ada"), hourly_cap=1, terms=NO_EMAIL) is not None
+        assert await notes.create(a_notification("bob"), hourly_cap=1, terms=NO_EMAIL) is not None
 
     async def test_dismissing_does_not_make_room(self, notes: StoredNotes) -> None:
         note = a_notification()
         await keep(notes, note)
         await notes.change("ada", note.id, partial(apply, change=NotificationChange.DISMISS, now_us=NOW))
 
-        assert await notes.create(a_notification(), hourly_cap=1, judge=no_email) is None
+        assert await notes.create(a_notification(), hourly_cap=1, terms=NO_EMAIL) is None
 
     @pytest.mark.requirement("inbox:side-effect-email", "inbox:side-effect-deferred-email")
     @pytest.mark.parametrize(
@@ -141,7 +137,7 @@ class TestCreate:
         row: tuple[int, bool] | None,
     ) -> None:
         await StoredPreferences(database).change("ada", lambda _: preferences, NOW)
-        created = await notes.create(a_notification(), hourly_cap=10, judge=EMAIL_ON)
+        created = await notes.create(a_notification(), hourly_cap=10, terms=Terms(email_enabled=True))
 
         waiting = select(deferred_emails.c.deliver_after, deferred_emails.c.quiet)
         found = await database.read(lambda connection: connection.execute(waiting).first())
@@ -256,19 +252,20 @@ PLACES: dict[str, tuple[dict[str, Any], Shelf]] = {
 
 async def keep_in(database: Database, *new: Notification) -> None:
     """The bell of a new one follows what its person wants, so it is set afterwards."""
-    notes = StoredNotes(database, MINT.mint)
+    notes = StoredNotes(database)
     for one in new:
-        assert await notes.create(one, hourly_cap=1000, judge=lambda _note, _wishes: Drop("not asked for"))
+        assert await notes.create(one, hourly_cap=1000, terms=NO_EMAIL)
         await notes.change(one.user_id, one.id, lambda _stored, one=one: one)  # type: ignore[misc]
 
 
 async def test_every_notification_lies_on_exactly_one_shelf(database: Database) -> None:
     notes = {name: a_notification(**fields) for name, (fields, _) in PLACES.items()}
     await keep_in(database, *notes.values(), a_notification("eve"))
-    shelves = StoredShelves(database)
+    shelves = StoredNotes(database)
 
     found = {
-        shelf: {one.id for one in await shelves.page("ada", shelf, after=None, limit=50, now_us=NOW)} for shelf in Shelf
+        shelf: {one.id for one in await shelves.shelf("ada", shelf, after=None, limit=50, now_us=NOW)}
+        for shelf in Shelf
     }
 
     for shelf in Shelf:
@@ -281,29 +278,29 @@ async def test_a_shelf_is_counted_up_to_a_bound(database: Database, monkeypatch:
     monkeypatch.setattr(views, "MOST_SHELVED", 2)
     await keep_in(database, *(a_notification(archived_at_us=5) for _ in range(4)), a_notification())
 
-    counts = await StoredShelves(database).counts("ada", NOW)
+    counts = await StoredNotes(database).counts("ada", NOW)
 
     assert (counts[Shelf.ARCHIVED], counts[Shelf.UNREAD]) == (3, 1)  # one above the bound stands for more than that
 
 
 async def test_each_person_with_an_inbox_is_named_once_in_order(database: Database) -> None:
-    assert await StoredShelves(database).people() == []
+    assert await StoredNotes(database).people() == []
     await keep_in(database, *(a_notification(name) for name in ("eve", "ada", "eve", "bob", "ada")))
 
-    assert await StoredShelves(database).people() == ["ada", "bob", "eve"]
+    assert await StoredNotes(database).people() == ["ada", "bob", "eve"]
 
 
 async def test_an_empty_inbox_counts_nothing(database: Database) -> None:
-    assert await StoredShelves(database).counts("ada", NOW) == dict.fromkeys(Shelf, 0)
+    assert await StoredNotes(database).counts("ada", NOW) == dict.fromkeys(Shelf, 0)
 
 
 async def test_a_page_begins_where_the_one_before_ended(database: Database) -> None:
     notes = [a_notification(at_us=NOW - age // 2) for age in range(6)]
     await keep_in(database, *notes)
-    shelves, after, seen = StoredShelves(database), None, list[str]()
+    shelves, after, seen = StoredNotes(database), None, list[str]()
 
     for _ in range(4):
-        page = await shelves.page("ada", Shelf.UNREAD, after=after, limit=2, now_us=NOW)
+        page = await shelves.shelf("ada", Shelf.UNREAD, after=after, limit=2, now_us=NOW)
         seen += [one.id for one in page]
         after = Cursor(page[-1].created_at_us, page[-1].id) if page else after
 
@@ -313,7 +310,7 @@ async def test_a_page_begins_where_the_one_before_ended(database: Database) -> N
 async def test_one_is_found_by_its_owner_and_by_nobody_else(database: Database) -> None:
     note = a_notification(dismissed_at_us=5)
     await keep_in(database, note, a_notification("eve"))
-    shelves = StoredShelves(database)
+    shelves = StoredNotes(database)
 
     assert await shelves.find("ada", note.id) == note
     assert await shelves.find("eve", note.id) is None
@@ -338,6 +335,6 @@ def test_a_dismissed_one_is_nowhere_else(fields: dict[str, Any], has_bell: bool)
 async def test_what_sleeps_is_counted_along_its_index(tmp_path: Path) -> None:
     async with opened_file(tmp_path) as database:
         with query_plans(database) as steps:
-            await StoredShelves(database).counts("ann", NOW)
+            await StoredNotes(database).counts("ann", NOW)
 
     assert any("ix_notifications_snoozed" in step for step in steps)

@@ -23,12 +23,13 @@ from postroom.inbox.model import (
     Ending,
     GivenUp,
     HandedOver,
-    Judge,
     Preferences,
     Send,
+    Terms,
     TryAgain,
     digests,
 )
+from postroom.inbox.preferences import judge
 from postroom.inbox.store.notes import notification_of, preference_values, read_preferences, wishes_of
 from postroom.inbox.store.waiting import OPEN as _OPEN
 from postroom.inbox.store.waiting import (
@@ -88,7 +89,7 @@ class StoredConfirmations:
 
     async def claim(self, secret: str, now_us: int) -> AddressClaim | None:
         row = await self._database.read(lambda connection: _open(connection, secret, now_us))
-        return _claim_of(row) if row else None
+        return read(AddressClaim, row) if row else None
 
     async def confirm(self, secret: str, now_us: int) -> AddressClaim | None:
         claimed = await self.claim(secret, now_us)
@@ -182,10 +183,6 @@ def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:
     return connection.execute(select(email_confirmations).where(good, _WANTED)).first()
 
 
-def _claim_of(row: Row[Any]) -> AddressClaim:
-    return read(AddressClaim, row)
-
-
 def _ended(ending: Ending, now_us: int) -> dict[str, Any]:
     match ending:
         case HandedOver() | GivenUp():
@@ -209,10 +206,10 @@ class StoredEmails:
         self._database = database
 
     async def take(
-        self, *, now_us: int, lease_until_us: int, digest: bool, judge: Judge, mint: Mint
+        self, *, now_us: int, lease_until_us: int, digest: bool, terms: Terms, mint: Mint
     ) -> Sequence[Batch]:
         def work(connection: Connection) -> list[Batch]:
-            take = _Take(connection, now_us, lease_until_us, digest, judge, mint)
+            take = _Take(connection, now_us, lease_until_us, digest, terms, mint)
             return [*take.again(), *take.fresh()]
 
         return await self._database.write(work)
@@ -235,13 +232,13 @@ class _Take:
     """One transaction: what it judges and leases is committed before any of it can leave."""
 
     def __init__(
-        self, connection: Connection, now_us: int, lease_until_us: int, digest: bool, judge: Judge, mint: Mint
+        self, connection: Connection, now_us: int, lease_until_us: int, digest: bool, terms: Terms, mint: Mint
     ) -> None:
         self._connection = connection
         self._now_us = now_us
         self._lease_until_us = lease_until_us
         self._digest = digest
-        self._judge = judge
+        self._terms = terms
         self._mint = mint
         free = or_(_EMAILS_TABLE.lease_until.is_(None), _EMAILS_TABLE.lease_until < now_us)
         self._due = and_(_OPEN, _EMAILS_TABLE.deliver_after <= now_us, free)
@@ -273,7 +270,7 @@ class _Take:
         )
         leaving: list[tuple[RowMapping, Send]] = []
         for row in self._connection.execute(found).mappings().all():
-            verdict = self._judge(notification_of(row), preferences)
+            verdict = judge(notification_of(row), preferences, self._terms, self._now_us)
             if isinstance(verdict, Send):
                 leaving.append((row, verdict))
             else:

@@ -30,15 +30,16 @@ from postroom.inbox.model import (
     Cursor,
     Defer,
     Drop,
-    Judge,
     Notification,
     NotificationQuery,
     Preferences,
     Send,
     Shelf,
+    Terms,
     Verdict,
     View,
 )
+from postroom.inbox.preferences import judge
 from postroom.inbox.store.waiting import (
     WAITING,
     deferred_emails,
@@ -69,16 +70,6 @@ def is_within_cap(connection: Connection, user_id: str, hourly_cap: int, now_us:
     return int(kept) < hourly_cap
 
 
-class NoQuickCap:
-    """Without Redis there is no quicker way to know than to count."""
-
-    async def take(self, user_id: str, notification_id: str, now_us: int) -> bool:
-        return True
-
-    async def give_back(self, user_id: str, notification_id: str) -> None:
-        return None
-
-
 # Notifications: kept under the hourly cap, and read by nobody but their owner.
 
 
@@ -88,13 +79,14 @@ _INSERT_EMAIL: Final = insert(deferred_emails)
 
 
 class StoredNotes:
-    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
-        self._database = database
-        self._mint = mint
+    """Every question names the person it is asked for."""
 
-    async def create(self, new: Notification, *, hourly_cap: int, judge: Judge) -> tuple[Notification, Verdict] | None:
-        email_id = self._mint(new.created_at_us)
-        return await self._database.write(lambda connection: _create(connection, new, hourly_cap, judge, email_id))
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def create(self, new: Notification, *, hourly_cap: int, terms: Terms) -> tuple[Notification, Verdict] | None:
+        """Counts, decides about the e-mail and writes in one transaction; None when the cap is reached."""
+        return await self._database.write(lambda connection: _create(connection, new, hourly_cap, terms))
 
     async def page(self, user_id: str, page: NotificationQuery, now_us: int) -> Sequence[Notification]:
         return await self._database.read(lambda connection: _all(connection, _page(user_id, page, now_us)))
@@ -137,6 +129,30 @@ class StoredNotes:
         rows = await self._database.read(lambda connection: connection.execute(found).all())
         return {user_id: (latest, count) for user_id, latest, count in rows}
 
+    async def shelf(
+        self, user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int
+    ) -> Sequence[Notification]:
+        """Newest first."""
+        asked = select(notifications).where(_TABLE.user_id == user_id, _on(shelf, now_us))
+        asked = asked if after is None else asked.where(older_than(after))
+        asked = asked.order_by(_TABLE.created_at.desc(), _TABLE.id.desc()).limit(limit)
+        return await self._database.read(lambda connection: _all(connection, asked))
+
+    async def counts(self, user_id: str, now_us: int) -> Mapping[Shelf, int]:
+        """A shelf with more than MOST_SHELVED is counted no further."""
+        asked = select(*(_up_to_most(user_id, shelf, now_us) for shelf in Shelf))
+        row = await self._database.read(lambda connection: connection.execute(asked).one())
+        return dict(zip(Shelf, row, strict=True))
+
+    async def find(self, user_id: str, notification_id: str) -> Notification | None:
+        asked = select(notifications).where(_TABLE.user_id == user_id, _TABLE.id == notification_id)
+        row = await self._database.read(lambda connection: connection.execute(asked).mappings().first())
+        return notification_of(row) if row else None
+
+    async def people(self) -> Sequence[str]:
+        """Whoever was ever told anything."""
+        return await self._database.read(lambda connection: list(connection.execute(_people()).scalars()))
+
     async def _count(self, statement: Update) -> int:
         return await self._database.write(lambda connection: int(connection.execute(statement).rowcount))
 
@@ -147,17 +163,17 @@ def unread(connection: Connection, user_id: str, now_us: int) -> int:
 
 
 def _create(
-    connection: Connection, new: Notification, hourly_cap: int, judge: Judge, email_id: str
+    connection: Connection, new: Notification, hourly_cap: int, terms: Terms
 ) -> tuple[Notification, Verdict] | None:
     if not is_within_cap(connection, new.user_id, hourly_cap, new.created_at_us):
         return None
     preferences = wishes_of(connection, new.user_id)
     new = replace(new, has_bell=preferences.delivery_channel.has_bell)
-    verdict = judge(new, preferences)
+    verdict = judge(new, preferences, terms, new.created_at_us)
     _take_the_place_of_others(connection, new)
     connection.execute(_INSERT, notification_values(new))
     if not isinstance(verdict, Drop):
-        connection.execute(_INSERT_EMAIL, _email_values(new, verdict, email_id))
+        connection.execute(_INSERT_EMAIL, _email_values(new, verdict))
     return new, verdict
 
 
@@ -172,14 +188,14 @@ def _take_the_place_of_others(connection: Connection, new: Notification) -> None
     connection.execute(update(deferred_emails).where(older).values(values))
 
 
-def _email_values(new: Notification, verdict: Send | Defer, email_id: str) -> dict[str, Any]:
-    waits = isinstance(verdict, Defer)
+def _email_values(new: Notification, verdict: Send | Defer) -> dict[str, Any]:
+    """A note has one copy at most, so the row goes by the note's id."""
     return {
-        "id": email_id,
+        "id": new.id,
         "notification_id": new.id,
         "user_id": new.user_id,
         "deliver_after": verdict.until_us if isinstance(verdict, Defer) else new.created_at_us,
-        "quiet": waits,
+        "quiet": isinstance(verdict, Defer),
         "fence": 0,
         "attempts": 0,
         "created_at": new.created_at_us,
@@ -262,20 +278,12 @@ _NO_WISH = AttentionWish()
 
 
 def notification_values(one: Notification) -> dict[str, Any]:
-    return values(one, without=("wish",), **_wish_values(one.wish or _NO_WISH))
+    return values(one, without=("wish",), **values(one.wish or _NO_WISH))
 
 
 def notification_of(row: RowMapping) -> Notification:
-    return read(Notification, row, wish=_wish_of(row))
-
-
-def _wish_values(wish: AttentionWish) -> dict[str, Any]:
-    return values(wish)
-
-
-def _wish_of(row: RowMapping) -> AttentionWish | None:
     wish = read(AttentionWish, row)
-    return wish if wish != _NO_WISH else None
+    return read(Notification, row, wish=wish if wish != _NO_WISH else None)
 
 
 def preference_values(preferences: Preferences) -> dict[str, Any]:
@@ -327,41 +335,6 @@ def _time(text: str | None) -> time | None:
 # An inbox shelf by shelf, with what was dismissed: for the person who may still want it back.
 
 _MOST_PEOPLE: Final = 200
-
-
-class StoredShelves:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def page(
-        self, user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int
-    ) -> Sequence[Notification]:
-        """Newest first."""
-        asked = _views_page(user_id, shelf, after=after, limit=limit, now_us=now_us)
-        return await self._database.read(
-            lambda connection: [notification_of(row) for row in connection.execute(asked).mappings()]
-        )
-
-    async def counts(self, user_id: str, now_us: int) -> Mapping[Shelf, int]:
-        """A shelf with more than MOST_SHELVED is counted no further."""
-        asked = select(*(_up_to_most(user_id, shelf, now_us) for shelf in Shelf))
-        row = await self._database.read(lambda connection: connection.execute(asked).one())
-        return dict(zip(Shelf, row, strict=True))
-
-    async def find(self, user_id: str, notification_id: str) -> Notification | None:
-        asked = select(notifications).where(_TABLE.user_id == user_id, _TABLE.id == notification_id)
-        row = await self._database.read(lambda connection: connection.execute(asked).mappings().first())
-        return notification_of(row) if row else None
-
-    async def people(self) -> Sequence[str]:
-        """Whoever was ever told anything."""
-        return await self._database.read(lambda connection: list(connection.execute(_people()).scalars()))
-
-
-def _views_page(user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int) -> Select[Any]:
-    asked = select(notifications).where(_TABLE.user_id == user_id, _on(shelf, now_us))
-    asked = asked if after is None else asked.where(older_than(after))
-    return asked.order_by(_TABLE.created_at.desc(), _TABLE.id.desc()).limit(limit)
 
 
 def _people() -> Select[str]:
