@@ -17,7 +17,7 @@ from tests.support.query_plans import query_plans
 from postroom.butlers.model import Registration, Session, SessionEvent, SessionOutcome, SessionStatus
 from postroom.butlers.store import StoredSessions, StoredState
 from postroom.butlers.store import sessions as table
-from postroom.butlers.switchboard import CachedRegistry, StoredRegistry
+from postroom.butlers.switchboard import Registry
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.errors import ErrorClass
@@ -56,7 +56,7 @@ class SlowDatabase(SqliteDatabase):
 async def test_whoever_asks_while_a_quarantine_is_written_does_not_undo_it(tmp_path: Path, clock: FakeClock) -> None:
     database = SlowDatabase(ready_file(tmp_path / "postroom.db"))
     try:
-        registry = CachedRegistry(StoredRegistry(database), clock)
+        registry = Registry(database, clock)
         await registry.register(HEALTH)
 
         database.let.clear()
@@ -76,7 +76,7 @@ async def test_whoever_asks_while_a_quarantine_is_written_does_not_undo_it(tmp_p
 async def test_a_crowd_that_finds_it_too_old_looks_once(tmp_path: Path, clock: FakeClock) -> None:
     database = SlowDatabase(ready_file(tmp_path / "postroom.db"))
     try:
-        registry = CachedRegistry(StoredRegistry(database), clock)
+        registry = Registry(database, clock)
         await registry.register(HEALTH)
 
         database.may_tell.clear()
@@ -94,7 +94,7 @@ async def test_a_crowd_that_finds_it_too_old_looks_once(tmp_path: Path, clock: F
 async def test_a_look_that_began_before_a_change_does_not_undo_it(tmp_path: Path, clock: FakeClock) -> None:
     database = SlowDatabase(ready_file(tmp_path / "postroom.db"))
     try:
-        registry = CachedRegistry(StoredRegistry(database), clock)
+        registry = Registry(database, clock)
         await registry.register(HEALTH)
 
         database.may_tell.clear()

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.clock import START_US, FakeClock
+from sqlalchemy import select
+from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.support.envelopes import REPLY, SEND
 
-from postroom.butlers import switchboard as deliver
+from postroom.butlers import switchboard
 from postroom.butlers.model import Registration
-from postroom.butlers.switchboard import Deliver, Router, StoredRegistry, check_origin
+from postroom.butlers.switchboard import Registry, Switchboard, check_origin
 from postroom.butlers.wire import read_route_response
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.model import RefusedCall
+from postroom.delivery.store.rows import StoredRefusedCalls
+from postroom.delivery.store.tables import delivery_refusals
 from postroom.household.peers import MessengerOverWire
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import (
@@ -53,48 +55,59 @@ class Messenger:
         return answer
 
 
-class Log:
-    """Notes of refused calls as a list; it may fail as a store can, or hang."""
+class Board:
+    """A switchboard over a real store, before butlers that answer as told; the messenger was seen just now."""
 
-    def __init__(self, failure: Exception | None = None, *, hangs: bool = False) -> None:
-        self.rows: list[RefusedCall] = []
+    def __init__(self, database: Database, clock: FakeClock) -> None:
+        self.database, self.clock, self.butler = database, clock, Messenger(routed())
         self.lost: list[BaseException] = []
-        self.failure = failure
-        self.hangs = hangs
+        self.switchboard = Switchboard(
+            outbound=MessengerOverWire(self.butler, clock),
+            messenger=self.butler,
+            peer_of=lambda _: self.butler,
+            registry=Registry(database, clock),
+            refusals=StoredRefusedCalls(database, IdMint().mint),
+            endpoint_of=lambda _: None,
+            channels=KINDS,
+            clock=clock,
+            mint=IdMint().mint,
+            lost=self.lost.append,
+        )
 
-    async def note(self, call: RefusedCall) -> None:
-        if self.failure:
-            raise self.failure
-        if self.hangs:
-            await asyncio.Event().wait()
-        self.rows.append(call)
+    async def register(self, name: str = "health") -> None:
+        await self.switchboard.registry.register(
+            Registration(
+                name=name,
+                endpoint_url="http://127.0.0.1:1/mcp",
+                description="",
+                modules=("calendar",),
+                last_seen_at_us=self.clock.now_us(),
+            )
+        )
 
-    def told(self) -> list[tuple[str, str]]:
-        return [(one.source, one.failure.message) for one in self.rows]
+    async def deliver(
+        self,
+        envelope: Mapping[str, Any],
+        *,
+        caller: Principal | None = None,
+        request_id: str | None = "r",
+        refusal: str | None = None,
+        wait_seconds: float = 0,
+    ) -> dict[str, Any]:
+        return await self.switchboard.deliver(
+            caller or HEALTH, envelope, request_id=request_id, wait_seconds=wait_seconds, refusal=refusal
+        )
+
+    async def told(self) -> list[tuple[str, str, str]]:
+        columns = (delivery_refusals.c.request_id, delivery_refusals.c.origin_butler, delivery_refusals.c.error_message)
+        return await self.database.read(lambda connection: [tuple(row) for row in connection.execute(select(*columns))])
 
 
-class Roster:
-    """The part of the registry that a delivery asks: the messenger, seen just now unless told otherwise."""
-
-    def __init__(self, *, known: bool = True) -> None:
-        self.known = known
-
-    async def find(self, name: str) -> Registration | None:
-        if not self.known:
-            return None
-        return Registration(name=name, endpoint_url="", description="", modules=(), last_seen_at_us=START_US)
-
-
-def switchboard(messenger: Messenger, log: Log, roster: Roster | None = None) -> Deliver:
-    return Deliver(
-        messenger=MessengerOverWire(messenger, FakeClock()),
-        registry=roster or Roster(),  # type: ignore[arg-type]  # a delivery only looks up
-        refusals=log,
-        clock=FakeClock(),
-        mint=IdMint().mint,
-        channels=KINDS,
-        lost=log.lost.append,
-    )
+@pytest.fixture
+async def board(database: Database, clock: FakeClock) -> Board:
+    board = Board(database, clock)
+    await board.register("messenger")
+    return board
 
 
 def routed(inner: Any = OK) -> dict[str, Any]:
@@ -102,28 +115,24 @@ def routed(inner: Any = OK) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("notify:notify-routed-through-switchboard", "notify:messenger-routing-via-switchboard")
-async def test_an_envelope_becomes_a_route_and_the_inner_answer_comes_back() -> None:
-    messenger, log = Messenger(routed()), Log()
-
-    answer = await switchboard(messenger, log).deliver(HEALTH, SEND, request_id="r-1", wait_seconds=20)
+async def test_an_envelope_becomes_a_route_and_the_inner_answer_comes_back(board: Board) -> None:
+    answer = await board.deliver(SEND, request_id="r-1", wait_seconds=20)
 
     assert answer == OK
-    [call] = messenger.calls
+    [call] = board.butler.calls
     assert (call["tool"], call["wait_seconds"]) == ("route.execute", 20)
     assert call["timeout"] > 20
     assert call["route"]["input"]["context"]["notify_request"] == SEND
     assert call["route"]["request_context"]["request_id"] == "r-1"
-    assert log.rows == []
+    assert await board.told() == []
 
 
-async def test_the_lineage_of_a_reply_is_its_request() -> None:
-    messenger, log = Messenger(routed()), Log()
+async def test_the_lineage_of_a_reply_is_its_request(board: Board) -> None:
+    await board.deliver(REPLY, request_id=None)
+    await board.deliver({**REPLY, "extra": 1}, request_id=None)
 
-    await switchboard(messenger, log).deliver(HEALTH, REPLY, request_id=None, wait_seconds=0)
-    await switchboard(messenger, log).deliver(HEALTH, {**REPLY, "extra": 1}, request_id=None, wait_seconds=0)
-
-    assert messenger.calls[0]["route"]["request_context"]["request_id"] == "inbound-1"
-    assert [one.request_id for one in log.rows] == ["inbound-1"]
+    assert board.butler.calls[0]["route"]["request_context"]["request_id"] == "inbound-1"
+    assert [request_id for request_id, _, _ in await board.told()] == ["inbound-1"]
 
 
 @pytest.mark.parametrize(
@@ -148,26 +157,20 @@ def test_an_envelope_speaks_for_its_sender_only(caller: Principal, origin: str, 
 
 
 @pytest.mark.parametrize("envelope", [{}, {**SEND, "origin_butler": "general"}, {**SEND, "extra": 1}], ids=str)
-async def test_what_is_refused_reaches_nobody_and_is_on_record(envelope: dict[str, Any]) -> None:
-    messenger, log = Messenger(routed()), Log()
-
-    answer = await switchboard(messenger, log).deliver(HEALTH, envelope, request_id="r", wait_seconds=0)
+async def test_what_is_refused_reaches_nobody_and_is_on_record(board: Board, envelope: dict[str, Any]) -> None:
+    answer = await board.deliver(envelope)
 
     assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
-    assert messenger.calls == []
-    assert log.told() == [("health", answer["error"]["message"])]
+    assert board.butler.calls == []
+    assert await board.told() == [("r", "health", answer["error"]["message"])]
 
 
-async def test_a_refusal_of_the_butler_s_own_is_only_written_down() -> None:
-    messenger, log = Messenger(routed()), Log()
-
-    answer = await switchboard(messenger, log).deliver(
-        HEALTH, SEND, request_id="r", wait_seconds=0, refusal="Unsupported channel 'sms'."
-    )
+async def test_a_refusal_of_the_butler_s_own_is_only_written_down(board: Board) -> None:
+    answer = await board.deliver(SEND, refusal="Unsupported channel 'sms'.")
 
     assert (answer["status"], answer["error"]["message"]) == ("error", "Unsupported channel 'sms'.")
-    assert messenger.calls == []
-    assert log.told() == [("health", "Unsupported channel 'sms'.")]
+    assert board.butler.calls == []
+    assert await board.told() == [("r", "health", "Unsupported channel 'sms'.")]
 
 
 @pytest.mark.parametrize(
@@ -182,69 +185,75 @@ async def test_a_refusal_of_the_butler_s_own_is_only_written_down() -> None:
     ],
     ids=str,
 )
-async def test_anything_but_a_well_formed_answer_is_an_error(answer: dict[str, Any]) -> None:
+async def test_anything_but_a_well_formed_answer_is_an_error(board: Board, answer: dict[str, Any]) -> None:
+    board.butler.answer = answer
+
+    told = await board.deliver(SEND)
+
+    assert (told["status"], told["error_class"]) == ("error", "internal_error")
     with pytest.raises(InternalError):
         read_route_response(answer)
-    told = await switchboard(Messenger(answer), Log()).deliver(HEALTH, SEND, request_id="r", wait_seconds=0)
-    assert (told["status"], told["error_class"]) == ("error", "internal_error")
 
 
-async def test_a_messenger_that_is_away_is_told() -> None:
-    log = Log()
+async def test_a_messenger_that_is_away_is_told(board: Board) -> None:
+    board.butler.answer = TargetUnavailable("messenger cannot be reached")
 
-    answer = await switchboard(Messenger(TargetUnavailable("messenger cannot be reached")), log).deliver(
-        HEALTH, SEND, request_id="r", wait_seconds=0
-    )
+    answer = await board.deliver(SEND)
 
     assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
-    assert log.told() == [("health", "messenger cannot be reached")]
+    assert await board.told() == [("r", "health", "messenger cannot be reached")]
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
-async def test_a_refusal_is_told_even_if_it_cannot_be_written_down(failure: Exception) -> None:
-    log = Log(failure)
+async def test_a_refusal_is_told_even_if_it_cannot_be_written_down(
+    board: Board, failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_store: StoredRefusedCalls, _call: RefusedCall) -> None:
+        raise failure
 
-    answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, {}, request_id="r", wait_seconds=0)
+    monkeypatch.setattr(StoredRefusedCalls, "note", fails)
+
+    answer = await board.deliver({})
 
     assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
-    assert log.lost == [failure]
+    assert board.lost == [failure]
 
 
-async def test_a_refusal_does_not_wait_for_a_store_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliver, "_NOTE_SECONDS", 0.01)
-    log = Log(hangs=True)
+async def test_a_refusal_does_not_wait_for_a_store_that_hangs(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hangs(_store: StoredRefusedCalls, _call: RefusedCall) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(switchboard, "_NOTE_SECONDS", 0.01)
+    monkeypatch.setattr(StoredRefusedCalls, "note", hangs)
 
     async with asyncio.timeout(PATIENCE_SECONDS):
-        answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, {}, request_id="r", wait_seconds=0)
+        answer = await board.deliver({})
 
     assert answer["error_class"] == "validation_error"
-    assert [type(one) for one in log.lost] == [TimeoutError]
+    assert [type(one) for one in board.lost] == [TimeoutError]
 
 
-async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:
-    messenger, log = Messenger(routed()), Log()
+async def test_without_a_messenger_in_the_registry_nothing_is_routed(database: Database, clock: FakeClock) -> None:
+    board = Board(database, clock)
 
-    answer = await switchboard(messenger, log, Roster(known=False)).deliver(
-        HEALTH, SEND, request_id="r", wait_seconds=0
-    )
+    answer = await board.deliver(SEND)
 
     assert answer["status"] == "error"
-    assert messenger.calls == []
-    assert log.told() == [("health", answer["error"]["message"])]
+    assert board.butler.calls == []
+    assert await board.told() == [("r", "health", answer["error"]["message"])]
 
 
 @pytest.mark.requirement("house:buttons-are-the-households-own")
-async def test_buttons_are_taken_from_the_household_itself_and_refused_from_a_butler() -> None:
-    messenger, log = Messenger(routed()), Log()
+async def test_buttons_are_taken_from_the_household_itself_and_refused_from_a_butler(board: Board) -> None:
     markup = {"buttons": [[{"label": "Yes", "token": "q1:yes"}]]}
     card = {**SEND, "household": {"markup": markup, "revises": None}}
 
-    theirs = await switchboard(messenger, log).deliver(HEALTH, card, request_id="r-1", wait_seconds=20)
-    ours = await switchboard(messenger, log).deliver(OPERATOR, card, request_id="r-2", wait_seconds=20)
+    theirs = await board.deliver(card, request_id="r-1")
+    ours = await board.deliver(card, request_id="r-2", caller=OPERATOR)
 
     assert [one["field"] for one in theirs["error"]["fields"]] == ["household"]
     assert ours == OK
-    [call] = messenger.calls
+    [call] = board.butler.calls
     assert call["route"]["input"]["context"]["notify_request"] == card
 
 
@@ -253,50 +262,14 @@ async def test_buttons_are_taken_from_the_household_itself_and_refused_from_a_bu
 GENERAL = Principal(Role.BUTLER, "general")
 
 
-class HealthButler:
-    """The other end of a route: keeps what it is given."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error = error
-        self.calls: list[Mapping[str, Any]] = []
-
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        self.calls.append({"tool": tool, **arguments})
-        if self.error:
-            raise self.error
-        return {"schema_version": "route_response.v1", "status": "accepted"}
-
-
-class Board:
-    def __init__(self, database: Database, clock: FakeClock, butler: HealthButler) -> None:
-        self.database, self.clock, self.butler = database, clock, butler
-        self.registry = StoredRegistry(database)
-        self.lost: list[BaseException] = []
-        self.router = Router(
-            registry=self.registry, peer_of=lambda _: butler, clock=clock, mint=IdMint().mint, lost=self.lost.append
-        )
-
-    async def register(self, name: str = "health") -> None:
-        await self.registry.register(
-            Registration(
-                name=name,
-                endpoint_url="http://127.0.0.1:1/mcp",
-                description="",
-                modules=("calendar",),
-                last_seen_at_us=self.clock.now_us(),
-            )
-        )
-
-
-@pytest.fixture
-def board(database: Database, clock: FakeClock) -> Board:
-    return Board(database, clock, HealthButler())
+ACCEPTED = {"schema_version": "route_response.v1", "status": "accepted"}
 
 
 async def test_a_registered_butler_gets_the_route_with_the_callers_identity(board: Board) -> None:
     await board.register()
+    board.butler.answer = ACCEPTED
 
-    answer = await board.router.route(GENERAL, "health", "How is she?", context={"a": 1})
+    answer = await board.switchboard.route(GENERAL, "health", "How is she?", context={"a": 1})
 
     [call] = board.butler.calls
     assert answer["status"] == "accepted"
@@ -309,7 +282,7 @@ async def test_lineage_is_kept_and_the_caller_is_still_named(board: Board) -> No
     await board.register()
     lineage = {"request_id": "q1", "source_channel": "telegram", "source_sender_identity": "7", "received_at": "x"}
 
-    await board.router.route(GENERAL, "health", "p", request_context=lineage)
+    await board.switchboard.route(GENERAL, "health", "p", request_context=lineage)
 
     route = board.butler.calls[0]["route"]
     assert route["request_context"]["request_id"] == "q1"
@@ -329,7 +302,7 @@ async def test_a_silent_butler_is_not_called(
     await board.register()
     await clock.advance(silent_seconds)
 
-    answer = await board.router.route(GENERAL, "health", "p")
+    answer = await board.switchboard.route(GENERAL, "health", "p")
 
     assert board.butler.calls == []
     assert (answer["status"], answer["error"]["class"]) == ("error", error_class)
@@ -337,70 +310,65 @@ async def test_a_silent_butler_is_not_called(
 
 
 async def test_an_unknown_butler_is_a_final_error(board: Board) -> None:
-    answer = await board.router.route(GENERAL, "nobody", "p")
+    answer = await board.switchboard.route(GENERAL, "nobody", "p")
 
     assert (answer["error"]["class"], answer["error"]["retryable"]) == ("validation_error", False)
 
 
 async def test_the_operators_quarantine_outlives_a_new_registration(board: Board) -> None:
+    board.butler.answer = ACCEPTED
     await board.register()
-    await board.registry.quarantine("health", "it misbehaved")
+    await board.switchboard.registry.quarantine("health", "it misbehaved")
     await board.register()
 
-    answer = await board.router.route(GENERAL, "health", "p")
+    answer = await board.switchboard.route(GENERAL, "health", "p")
     assert "it misbehaved" in answer["error"]["message"]
 
-    await board.registry.quarantine("health", None)
-    assert (await board.router.route(GENERAL, "health", "p"))["status"] == "accepted"
+    await board.switchboard.registry.quarantine("health", None)
+    assert (await board.switchboard.route(GENERAL, "health", "p"))["status"] == "accepted"
 
 
 @pytest.mark.parametrize("error", [TargetUnavailable("gone"), DeliveryTimeout("slow")], ids=["down", "hangs"])
 async def test_a_butler_that_does_not_answer_is_an_error_with_class(board: Board, error: Exception) -> None:
     await board.register()
-    board.butler.error = error
+    board.butler.answer = error
 
-    answer = await board.router.route(GENERAL, "health", "p")
+    answer = await board.switchboard.route(GENERAL, "health", "p")
 
     assert answer["error"]["retryable"] is True
 
 
 async def test_an_answer_proves_that_a_butler_lives(board: Board, clock: FakeClock) -> None:
+    board.butler.answer = ACCEPTED
     await board.register()
     await clock.advance(299)
-    await board.router.route(GENERAL, "health", "p")
+    await board.switchboard.route(GENERAL, "health", "p")
     await clock.advance(299)
 
-    assert (await board.router.route(GENERAL, "health", "p"))["status"] == "accepted"
+    assert (await board.switchboard.route(GENERAL, "health", "p"))["status"] == "accepted"
 
 
 async def test_the_messenger_cannot_be_reached_by_route(board: Board) -> None:
     await board.register("messenger")
 
-    answer = await board.router.route(GENERAL, "messenger", "send this")
+    answer = await board.switchboard.route(GENERAL, "messenger", "send this")
 
     assert "use notify" in answer["error"]["message"]
     assert board.butler.calls == []
 
 
-class Forgetful(StoredRegistry):
-    """Finds whom it knows, and cannot write."""
-
-    failure: Exception
-
-    async def seen(self, name: str, now_us: int) -> None:
-        raise self.failure
-
-
 @pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
 async def test_what_a_butler_has_accepted_is_accepted_even_if_it_cannot_be_noted(
-    board: Board, failure: Exception
+    board: Board, failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await board.register()
-    forgetful = Forgetful(board.database)
-    forgetful.failure = failure
-    board.router = replace(board.router, registry=forgetful)
+    async def fails(_registry: Registry, _name: str, _now_us: int) -> None:
+        raise failure
 
-    answer = await board.router.route(GENERAL, "health", "p")
+    await board.register()
+    board.butler.answer = ACCEPTED
+    monkeypatch.setattr(Registry, "seen", fails)
+
+    answer = await board.switchboard.route(GENERAL, "health", "p")
 
     assert (answer["status"], len(board.butler.calls)) == ("accepted", 1)
     assert board.lost == [failure]
@@ -412,7 +380,7 @@ async def test_what_a_butler_has_accepted_is_accepted_even_if_it_cannot_be_noted
 async def test_a_name_no_database_can_keep_is_refused(board: Board, target: str, request_id: str) -> None:
     await board.register()
 
-    answer = await board.router.route(GENERAL, target, "p", request_context={"request_id": request_id})
+    answer = await board.switchboard.route(GENERAL, target, "p", request_context={"request_id": request_id})
 
     assert (answer["status"], answer["error"]["class"]) == ("error", "validation_error")
     assert board.butler.calls == []

@@ -7,9 +7,9 @@ import random
 from typing import Any
 
 import pytest
-from tests.support.envelopes import SEND, STRANGE
+from tests.support.envelopes import SEND, STRANGE, notify_route
 
-from postroom.butlers.wire import build_notify_route, document_within, parse_route, parse_within, route_response
+from postroom.butlers.wire import document_within, parse_route, parse_within, route_response
 from postroom.channels.capabilities import KINDS
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import DeliveryId
@@ -75,7 +75,7 @@ def test_without_a_revision_a_message_needs_its_text() -> None:
         parse_within(document_within(outgoing(message="", markup=MARKUP)), CHANNELS)
 
 
-ROUTE = build_notify_route(request_id="r-1", received_at="2026-01-01T00:00:00Z", envelope=SEND)
+ROUTE = notify_route(SEND)
 
 
 @pytest.mark.requirement("notify:messenger-routing-via-switchboard")

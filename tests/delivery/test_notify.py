@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from tests.household.living import LIFTED, QUICK, Living, living
-from tests.support.envelopes import CONTEXT
+from tests.support.envelopes import CONTEXT, notify_route
 
 from postroom.butlers.tools import CORE_TOOL_NAMES
-from postroom.butlers.wire import build_notify_route
 from postroom.channels.capabilities import KINDS
 from postroom.delivery.notify import Notifier, NotifyArguments, read_arguments, wait_seconds
 from postroom.household.peers import SwitchboardOverWire
@@ -345,7 +344,7 @@ async def test_no_butler_can_go_past_the_switchboard(home_life: Living) -> None:
 
 async def test_a_route_for_somebody_else_s_envelope_is_refused(home_life: Living) -> None:
     envelope = {"schema_version": "notify.v1", "origin_butler": "health", "delivery": {}}
-    route = build_notify_route(request_id="r", received_at="2026-01-01T00:00:00Z", envelope=envelope)
+    route = notify_route(envelope)
     route["request_context"]["source_sender_identity"] = "general"
 
     answer = await home_life.call("messenger", "route.execute", {"route": route}, caller="switchboard")

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.butlers.wire import build_notify_route
 from postroom.delivery.store.sqlite import SqliteLedger
 from postroom.kernel.database import sqlite
 from postroom.kernel.values.errors import StoreUnavailable
@@ -29,6 +28,7 @@ from tests.household.asked_household import HEALTH, SECONDS, ask, parts, phone, 
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
+from tests.support.envelopes import notify_route
 
 
 # The wiring: break each stage in turn, and what `notify` answers must change accordingly.
@@ -411,7 +411,7 @@ async def test_every_call_for_one_request_is_shown_also_those_that_led_to_nothin
 async def test_a_route_that_came_over_a_wire_shows_the_same_hop(alive: Living) -> None:
     delivery = {"intent": "send", "channel": "telegram", "message": "By wire"}
     envelope = {"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery}
-    route = build_notify_route(request_id="by-wire", received_at="2026-01-01T00:00:00Z", envelope=envelope)
+    route = notify_route(envelope, "by-wire")
 
     await alive.call("messenger", "route.execute", {"route": route}, caller="switchboard")
 

@@ -6,6 +6,8 @@ import copy
 import random
 from typing import Any
 
+from postroom.butlers.wire import messenger_route, notify_request
+
 CONTEXT = {
     "request_id": "inbound-1",
     "source_channel": "telegram",
@@ -108,6 +110,12 @@ NAMES = [
     "Ünïcode",
     "",
 ]
+
+
+def notify_route(envelope: dict[str, Any], request_id: str = "r-1") -> dict[str, Any]:
+    """As the switchboard hands it to the messenger."""
+    work, received_at = notify_request(envelope), "2026-01-01T00:00:00Z"
+    return messenger_route(work, request_id=request_id, received_at=received_at, sender=envelope["origin_butler"])
 
 
 def spoiled(dice: random.Random) -> Any:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
@@ -18,15 +18,17 @@ from sqlalchemy import Text as SqlalchemyText
 from postroom.butlers.model import Eligibility, Registration, eligibility
 from postroom.butlers.wire import (
     ROUTE_V1,
-    build_correction_route,
-    build_status_route,
+    correction_request,
+    messenger_route,
     parse_within,
     read_route_response,
     route_error,
+    status_request,
 )
 from postroom.delivery.model import RefusedCall
+from postroom.delivery.store.rows import StoredRefusedCalls
 from postroom.kernel.database.engine import Database
-from postroom.kernel.database.rows import read
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.database.schema import SWITCHBOARD, metadata
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import Rule, any_butler, caller, operator
@@ -53,24 +55,25 @@ _TOOL: Final = "route.execute"
 _LINEAGE: Final = ("source_thread_identity", "subrequest_id", "segment_id")
 
 
-# `deliver`: a butler's message on to the messenger, and a note of what was refused.
-
-
-class RefusedCalls(Protocol):
-    """What led to a delivery or a notice is told by its own row; everything else is noted here."""
-
-    async def note(self, call: RefusedCall) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deliver:
-    messenger: Outbound
-    registry: StoredRegistry
-    refusals: RefusedCalls
+class Switchboard:
+    """
+    `outbound` takes messages to the messenger, `messenger` questions about them. `endpoint_of` is the household's word
+    on where a butler lives; a butler cannot say so itself. `lost` hears of what could not be written down.
+    """
+
+    outbound: Outbound
+    messenger: Peer
+    peer_of: Callable[[Registration], Peer]
+    registry: Registry
+    refusals: StoredRefusedCalls
+    endpoint_of: Callable[[str], str | None]
+    channels: KnownChannels
     clock: Clock
     mint: Callable[[int], str]
-    channels: KnownChannels
-    lost: Callable[[BaseException], None]  # a note that could not be written
+    lost: Callable[[BaseException], None]
+
+    # A butler's message on to the messenger, and a note of what was refused.
 
     async def deliver(
         self,
@@ -92,7 +95,9 @@ class Deliver:
         try:
             if refusal is not None:
                 raise ValidationError(refusal)
-            outgoing = _parser(caller)(envelope, self.channels)
+            # buttons and revisions are taken from the household's own parts and from nobody else
+            parse = parse_within if caller.role is Role.OPERATOR else parse_notify
+            outgoing = parse(envelope, self.channels)
         except ValidationError as error:
             outcome = refused(error, request_id=request_id)
             source, lineage = _speaker(caller, envelope.get("origin_butler")), _lineage(envelope) or request_id
@@ -126,15 +131,96 @@ class Deliver:
     async def _hand_on(self, caller: Principal, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome:
         try:
             check_origin(caller, outgoing.origin_butler)
-            await look_up_messenger(self.registry, self.clock.now_us())
+            await self._check_messenger()
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
-        return await self.messenger.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+        return await self.outbound.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
+    # What became of a message, and its correction: the messenger answers for what is its own.
 
-def _parser(caller: Principal) -> Callable[[object, KnownChannels], Outgoing]:
-    """Buttons and revisions are taken from the household's own parts and from nobody else."""
-    return parse_within if caller.role is Role.OPERATOR else parse_notify
+    async def status(self, caller: Principal, delivery_id: str) -> dict[str, Any]:
+        """Asked in the caller's name, whatever it says."""
+        return await self._ask_messenger(caller, status_request(delivery_id), {}, _STATUS_SECONDS)
+
+    async def correct(self, caller: Principal, correction: Mapping[str, Any], wait_seconds: float) -> dict[str, Any]:
+        patience = wait_seconds + _CORRECTION_MARGIN_SECONDS
+        return await self._ask_messenger(
+            caller, correction_request(correction), {"wait_seconds": wait_seconds}, patience
+        )
+
+    async def _ask_messenger(
+        self, caller: Principal, work: Mapping[str, Any], arguments: Mapping[str, Any], timeout_seconds: float
+    ) -> dict[str, Any]:
+        now_us = self.clock.now_us()
+        route = messenger_route(work, request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name)
+        try:
+            await self._check_messenger()
+            return read_route_response(await self.messenger.call(_TOOL, {"route": route, **arguments}, timeout_seconds))
+        except PostroomError as error:
+            return notify_error(error)
+
+    async def _check_messenger(self) -> None:
+        """No caller asked for it by name: that it is missing is our trouble, and may pass."""
+        try:
+            await look_up(self.registry, "messenger", self.clock.now_us())
+        except ValidationError:
+            raise TargetUnavailable("the messenger has not reported to the switchboard yet") from None
+
+    # One butler asks another.
+
+    async def route(
+        self,
+        caller: Principal,
+        target: str,
+        prompt: str,
+        *,
+        context: Any = None,
+        request_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The sender is the caller's principal, whatever the lineage says."""
+        started = self.clock.now_us()
+        lineage = dict(request_context or {})
+        request_id = str(lineage.get("request_id") or self.mint(started))
+        try:
+            _check(target, request_id)
+            found = await look_up(self.registry, target, started)
+            route = {
+                "schema_version": ROUTE_V1,
+                "request_context": {
+                    **{name: str(lineage[name]) for name in _LINEAGE if lineage.get(name)},
+                    "request_id": request_id,
+                    "received_at": str(lineage.get("received_at") or to_text(self.clock.now_us())),
+                    "source_channel": str(lineage.get("source_channel") or "mcp"),
+                    "source_endpoint_identity": str(lineage.get("source_endpoint_identity") or "switchboard"),
+                    "source_sender_identity": str(lineage.get("source_sender_identity") or caller.name),
+                },
+                "input": {"prompt": prompt, "context": context},
+                "target": {"butler": found.name, "tool": _TOOL},
+                "source_metadata": {"channel": "mcp", "identity": str(caller), "tool_name": "route"},
+            }
+            answer = await self.peer_of(found).call(_TOOL, {"route": route}, TIMEOUT_SECONDS)
+        except PostroomError as refused:
+            return route_error(refused, {"request_id": request_id})
+        try:
+            await self.registry.seen(target, self.clock.now_us())
+        except Exception as unnoted:  # the answer is true whether or not we could note that it was given
+            self.lost(unnoted)
+        return answer
+
+    async def register(self, one: Principal, description: str, modules: list[str]) -> dict[str, Any]:
+        endpoint = self.endpoint_of(one.name)
+        if endpoint is None:
+            return {"status": "error", "error": f"{one.name} is not in the roster"}
+        await self.registry.register(
+            Registration(
+                name=one.name,
+                endpoint_url=endpoint,
+                description=description,
+                modules=tuple(modules),
+                last_seen_at_us=self.clock.now_us(),
+            )
+        )
+        return {"status": "ok", "name": one.name}
 
 
 def check_origin(caller: Principal, origin_butler: str) -> None:
@@ -155,114 +241,6 @@ def _lineage(envelope: Mapping[str, Any]) -> str | None:
     context = envelope.get("request_context")
     request_id = context.get("request_id") if isinstance(context, Mapping) else None
     return request_id[:128] if isinstance(request_id, str) and request_id.strip() else None
-
-
-# `delivery_status` and `correct_delivery`: the messenger answers for what is its own.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusRelay:
-    messenger: Peer
-    registry: StoredRegistry
-    clock: Clock
-    mint: Callable[[int], str]
-
-    async def of(self, caller: Principal, delivery_id: str) -> dict[str, Any]:
-        """Asked in the caller's name, whatever it says."""
-        now_us = self.clock.now_us()
-        route = build_status_route(
-            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, delivery_id=delivery_id
-        )
-        try:
-            await look_up_messenger(self.registry, now_us)
-            return read_route_response(await self.messenger.call("route.execute", {"route": route}, _STATUS_SECONDS))
-        except PostroomError as error:
-            return notify_error(error)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectionRelay:
-    messenger: Peer
-    registry: StoredRegistry
-    clock: Clock
-    mint: Callable[[int], str]
-
-    async def correct(self, caller: Principal, correction: Mapping[str, Any], wait_seconds: float) -> dict[str, Any]:
-        """Asked in the caller's name, whatever it says."""
-        now_us = self.clock.now_us()
-        route = build_correction_route(
-            request_id=self.mint(now_us), received_at=to_text(now_us), sender=caller.name, correction=correction
-        )
-        asked = {"route": route, "wait_seconds": wait_seconds}
-        try:
-            await look_up_messenger(self.registry, now_us)
-            return read_route_response(
-                await self.messenger.call("route.execute", asked, wait_seconds + _CORRECTION_MARGIN_SECONDS)
-            )
-        except PostroomError as error:
-            return notify_error(error)
-
-
-# `route`: one butler asks another.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Router:
-    registry: StoredRegistry
-    peer_of: Callable[[Registration], Peer]
-    clock: Clock
-    mint: Callable[[int], str]
-    lost: Callable[[BaseException], None]  # that the butler is there, which could not be written
-
-    async def route(
-        self,
-        caller: Principal,
-        target: str,
-        prompt: str,
-        *,
-        context: Any = None,
-        request_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        started = self.clock.now_us()
-        lineage = dict(request_context or {})
-        request_id = str(lineage.get("request_id") or self.mint(started))
-        try:
-            _check(target, request_id)
-            found = await look_up(self.registry, target, started)
-            route = self._route(caller, found.name, request_id, prompt, context, lineage)
-            answer = await self.peer_of(found).call(_TOOL, {"route": route}, TIMEOUT_SECONDS)
-        except PostroomError as refused:
-            return route_error(refused, {"request_id": request_id})
-        try:
-            await self.registry.seen(target, self.clock.now_us())
-        except Exception as unnoted:  # the answer is true whether or not we could note that it was given
-            self.lost(unnoted)
-        return answer
-
-    def _route(
-        self,
-        caller: Principal,
-        target: str,
-        request_id: str,
-        prompt: str,
-        context: Any,
-        lineage: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """The sender is the caller's principal, whatever the lineage says."""
-        return {
-            "schema_version": ROUTE_V1,
-            "request_context": {
-                **{name: str(lineage[name]) for name in _LINEAGE if lineage.get(name)},
-                "request_id": request_id,
-                "received_at": str(lineage.get("received_at") or to_text(self.clock.now_us())),
-                "source_channel": str(lineage.get("source_channel") or "mcp"),
-                "source_endpoint_identity": str(lineage.get("source_endpoint_identity") or "switchboard"),
-                "source_sender_identity": str(lineage.get("source_sender_identity") or caller.name),
-            },
-            "input": {"prompt": prompt, "context": context},
-            "target": {"butler": target, "tool": _TOOL},
-            "source_metadata": {"channel": "mcp", "identity": str(caller), "tool_name": "route"},
-        }
 
 
 def _check(target: str, request_id: str) -> None:
@@ -288,51 +266,23 @@ RULES: dict[str, Rule] = {
 _READS = ToolAnnotations(read_only_hint=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Switchboard:
-    """`endpoint_of` is the household's word on where a butler lives; a butler cannot say so itself."""
-
-    deliver: Deliver
-    status: StatusRelay
-    correction: CorrectionRelay
-    router: Router
-    registry: StoredRegistry
-    endpoint_of: Callable[[str], str | None]
-    clock: Clock
-
-    def as_outbound(self, caller: Principal) -> OwnOutbound:
-        return OwnOutbound(self.deliver, caller)
-
-    def as_peer(self, caller: Principal) -> OwnSwitchboard:
-        return OwnSwitchboard(self, caller)
-
-
 @dataclass(frozen=True, slots=True)
-class OwnOutbound:
-    """The switchboard's own `notify`."""
-
-    deliver: Deliver
-    caller: Principal
-
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
-        return await self.deliver.submit(self.caller, outgoing, request_id=request_id, wait_seconds=wait_seconds)
-
-
 class OwnSwitchboard:
     """The switchboard's own `notify`, `notify_status`, `revise` and `recall` need no wire to itself."""
 
-    def __init__(self, board: Switchboard, caller: Principal) -> None:
-        self._board = board
-        self._caller = caller
+    board: Switchboard
+    caller: Principal
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        return await self.board.submit(self.caller, outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         if tool == "delivery_status":
-            return await self._board.status.of(self._caller, arguments["delivery_id"])
+            return await self.board.status(self.caller, arguments["delivery_id"])
         if tool == "correct_delivery":
-            correction, patience = arguments["correction"], arguments["wait_seconds"]
-            return await self._board.correction.correct(self._caller, correction, patience)
-        return await self._board.deliver.deliver(
-            self._caller,
+            return await self.board.correct(self.caller, arguments["correction"], arguments["wait_seconds"])
+        return await self.board.deliver(
+            self.caller,
             arguments["notify_request"],
             request_id=arguments["request_id"],
             wait_seconds=arguments.get("wait_seconds", 0.0),
@@ -354,7 +304,7 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
         refusal: Annotated[str | None, Field(max_length=500, description="why the butler did not send it")] = None,
     ) -> dict[str, Any]:
         """Hand a notify.v1 envelope to the messenger and answer with its notify_response.v1."""
-        return await board.deliver.deliver(
+        return await board.deliver(
             caller(context, verifier),
             notify_request,
             request_id=request_id,
@@ -366,7 +316,7 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
         context: Context[Any, Any], delivery_id: Annotated[str, Field(max_length=64)]
     ) -> dict[str, Any]:
         """What became of a delivery of the calling butler's own; butlers ask with `notify_status`."""
-        return await board.status.of(caller(context, verifier), delivery_id)
+        return await board.status(caller(context, verifier), delivery_id)
 
     async def correct_delivery(
         context: Context[Any, Any],
@@ -374,7 +324,7 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
         wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
     ) -> dict[str, Any]:
         """Revise or recall a delivery of the calling butler's own; butlers ask with `revise` and `recall`."""
-        return await board.correction.correct(caller(context, verifier), correction, wait_seconds)
+        return await board.correct(caller(context, verifier), correction, wait_seconds)
 
     async def route(
         context: Context[Any, Any],
@@ -384,7 +334,7 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
         request_context: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Ask another butler to work on a prompt; it answers `accepted` once it has stored it."""
-        return await board.router.route(
+        return await board.route(
             caller(context, verifier), target_butler, prompt, context=input_context, request_context=request_context
         )
 
@@ -401,7 +351,7 @@ def _add_registry(server: MCPServer[Any], board: Switchboard, verifier: Verifier
         modules: Annotated[list[Text], Field(max_length=50)] = [],  # noqa: B006  # the SDK copies defaults
     ) -> dict[str, Any]:
         """A butler reports that it is alive, and with which modules; repeated, it is the heartbeat."""
-        return await _register(board, caller(context, verifier), description, modules)
+        return await board.register(caller(context, verifier), description, modules)
 
     async def butlers_list() -> dict[str, Any]:
         """Every butler, whether it may be sent work, and if not, why."""
@@ -424,22 +374,6 @@ def _add_registry(server: MCPServer[Any], board: Switchboard, verifier: Verifier
     server.add_tool(butlers_list, annotations=_READS)
     server.add_tool(butler_quarantine)
     server.add_tool(butler_release)
-
-
-async def _register(board: Switchboard, one: Principal, description: str, modules: list[str]) -> dict[str, Any]:
-    endpoint = board.endpoint_of(one.name)
-    if endpoint is None:
-        return {"status": "error", "error": f"{one.name} is not in the roster"}
-    await board.registry.register(
-        Registration(
-            name=one.name,
-            endpoint_url=endpoint,
-            description=description,
-            modules=tuple(modules),
-            last_seen_at_us=board.clock.now_us(),
-        )
-    )
-    return {"status": "ok", "name": one.name}
 
 
 def _shown(one: Registration, now_us: int) -> dict[str, Any]:
@@ -475,40 +409,60 @@ butler_registry = Table(
 _registry_c = butler_registry.c
 
 
-class StoredRegistry:
-    def __init__(self, database: Database) -> None:
+_FRESH_SECONDS = 2.0
+
+
+class Registry:
+    """
+    Whom a message needs is known for a moment, so that a notify need not read it from disk each time: changes made
+    here are seen at once, changes made elsewhere within two seconds.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
+        self._known: dict[str, tuple[int, Registration | None]] = {}
+        self._looking: dict[str, asyncio.Task[Registration | None]] = {}
 
     async def find(self, name: str) -> Registration | None:
-        def work(connection: Connection) -> Registration | None:
-            row = connection.execute(select(butler_registry).where(_registry_c.name == name)).first()
-            return _registry_of(row) if row else None
+        """A crowd that finds it too old looks once."""
+        fresh_until, known = self._known.get(name, (0, None))
+        if self._clock.now_us() < fresh_until:
+            return known
+        if (looking := self._looking.get(name)) is None:
+            looking = self._looking[name] = asyncio.create_task(self._find(name))
+            looking.add_done_callback(partial(self._found, name, self._clock.now_us() + seconds(_FRESH_SECONDS)))
+        return await asyncio.shield(looking)  # whoever leaves takes nobody along
 
-        return await self._database.read(work)
+    async def _find(self, name: str) -> Registration | None:
+        asked = select(butler_registry).where(_registry_c.name == name)
+        row = await self._database.read(lambda connection: connection.execute(asked).first())
+        return _registration(row) if row else None
+
+    def _found(self, name: str, fresh_until: int, looking: asyncio.Task[Registration | None]) -> None:
+        """What was changed here since is not undone by a look that began before it."""
+        if self._looking.get(name) is looking:
+            del self._looking[name]
+            if not looking.cancelled() and not looking.exception():
+                self._known[name] = (fresh_until, looking.result())
 
     async def all(self) -> list[Registration]:
         everyone = select(butler_registry).order_by(_registry_c.name)
-        return await self._database.read(lambda connection: [_registry_of(row) for row in connection.execute(everyone)])
+        return await self._database.read(
+            lambda connection: [_registration(row) for row in connection.execute(everyone)]
+        )
 
     async def register(self, one: Registration) -> None:
         """A butler that comes back is no longer stale, but stays quarantined until released."""
+        row = values(one, without=("quarantine_reason",), modules=json.dumps(list(one.modules)))
 
         def work(connection: Connection) -> None:
-            values = {
-                "endpoint_url": one.endpoint_url,
-                "description": one.description,
-                "modules": json.dumps(list(one.modules)),
-                "liveness_ttl_seconds": one.liveness_ttl_seconds,
-                "last_seen_at": one.last_seen_at_us,
-            }
-            if not connection.execute(
-                update(butler_registry).where(_registry_c.name == one.name).values(**values)
-            ).rowcount:
-                connection.execute(
-                    insert(butler_registry).values(name=one.name, registered_at=one.last_seen_at_us, **values)
-                )
+            again = update(butler_registry).where(_registry_c.name == one.name).values(**row)
+            if not connection.execute(again).rowcount:
+                connection.execute(insert(butler_registry).values(registered_at=one.last_seen_at_us, **row))
 
         await self._database.write(work)
+        self._forget()
 
     async def seen(self, name: str, now_us: int) -> None:
         alive = (
@@ -520,62 +474,23 @@ class StoredRegistry:
 
     async def quarantine(self, name: str, reason: str | None) -> bool:
         changed = update(butler_registry).where(_registry_c.name == name).values(quarantine_reason=reason)
-        return await self._database.write(lambda connection: connection.execute(changed).rowcount > 0)
-
-
-def _registry_of(row: Row[Any]) -> Registration:
-    return read(Registration, row, modules=tuple(json.loads(row.modules)))
-
-
-# As it was a moment ago, so that a notify need not read it from disk each time.
-
-_FRESH_SECONDS = 2.0
-
-
-class CachedRegistry(StoredRegistry):
-    """Changes made here are seen at once; changes made elsewhere within two seconds."""
-
-    def __init__(self, stored: StoredRegistry, clock: Clock) -> None:
-        super().__init__(stored._database)
-        self._clock = clock
-        self._known: dict[str, tuple[int, Registration | None]] = {}
-        self._looking: dict[str, asyncio.Task[Registration | None]] = {}
-
-    async def find(self, name: str) -> Registration | None:
-        """A crowd that finds it too old looks once."""
-        fresh_until, known = self._known.get(name, (0, None))
-        if self._clock.now_us() < fresh_until:
-            return known
-        if (looking := self._looking.get(name)) is None:
-            looking = self._looking[name] = asyncio.create_task(super().find(name))
-            looking.add_done_callback(partial(self._found, name, self._clock.now_us() + seconds(_FRESH_SECONDS)))
-        return await asyncio.shield(looking)  # whoever leaves takes nobody along
-
-    def _found(self, name: str, fresh_until: int, looking: asyncio.Task[Registration | None]) -> None:
-        """What was changed here since is not undone by a look that began before it."""
-        if self._looking.get(name) is looking:
-            del self._looking[name]
-            if not looking.cancelled() and not looking.exception():
-                self._known[name] = (fresh_until, looking.result())
+        found = await self._database.write(lambda connection: connection.execute(changed).rowcount > 0)
+        self._forget()
+        return found
 
     def _forget(self) -> None:
         self._known.clear()
         self._looking.clear()
 
-    async def register(self, one: Registration) -> None:
-        await super().register(one)
-        self._forget()
 
-    async def quarantine(self, name: str, reason: str | None) -> bool:
-        found = await super().quarantine(name, reason)
-        self._forget()
-        return found
+def _registration(row: Row[Any]) -> Registration:
+    return read(Registration, row, modules=tuple(json.loads(row.modules)))
 
 
 # Who can be reached, or why not.
 
 
-async def look_up(registry: StoredRegistry, name: str, now_us: int) -> Registration:
+async def look_up(registry: Registry, name: str, now_us: int) -> Registration:
     found = await registry.find(name)
     if found is None:
         raise ValidationError(f"no butler called '{name[:64]}' is registered")
@@ -587,11 +502,3 @@ async def look_up(registry: StoredRegistry, name: str, now_us: int) -> Registrat
             raise TargetUnavailable(f"{name} is stale: {reason}")
         case Eligibility.QUARANTINED:
             raise TargetUnavailable(f"{name} is quarantined: {reason}")
-
-
-async def look_up_messenger(registry: StoredRegistry, now_us: int) -> Registration:
-    """No caller asked for it by name: that it is missing is our trouble, and may pass."""
-    try:
-        return await look_up(registry, "messenger", now_us)
-    except ValidationError:
-        raise TargetUnavailable("the messenger has not reported to the switchboard yet") from None

@@ -80,9 +80,6 @@ def _wrong(field: str, error: str, code: str) -> ValidationError:
 
 ROUTE_V1: Final = "route.v1"
 ROUTE_RESPONSE_V1: Final = "route_response.v1"
-_NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
-_STATUS_PROMPT: Final = "Say what became of the delivery in the context."
-_CORRECTION_PROMPT: Final = "Correct the delivery in the context."
 
 _FIELDS: Final = frozenset(
     {"schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context"}
@@ -112,27 +109,23 @@ class Route:
     request_context: Mapping[str, Any]
 
 
-def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
-    """The route that carries a notify: its sender is the butler, its endpoint the switchboard."""
-    work = {"prompt": _NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}}
-    return _to_messenger(request_id, received_at, envelope["origin_butler"], work)
+def notify_request(envelope: Mapping[str, Any]) -> dict[str, Any]:
+    return {"prompt": "Deliver the notify request in the context.", "context": {"notify_request": dict(envelope)}}
 
 
-def build_status_route(*, request_id: str, received_at: str, sender: str, delivery_id: str) -> dict[str, Any]:
-    """The route that asks what became of a delivery of the sender's."""
-    work = {"prompt": _STATUS_PROMPT, "context": {"status_request": {"delivery_id": delivery_id}}}
-    return _to_messenger(request_id, received_at, sender, work)
+def status_request(delivery_id: str) -> dict[str, Any]:
+    """Asks what became of a delivery of the sender's."""
+    context = {"status_request": {"delivery_id": delivery_id}}
+    return {"prompt": "Say what became of the delivery in the context.", "context": context}
 
 
-def build_correction_route(
-    *, request_id: str, received_at: str, sender: str, correction: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The route that revises or recalls a delivery of the sender's."""
-    work = {"prompt": _CORRECTION_PROMPT, "context": {"correction_request": dict(correction)}}
-    return _to_messenger(request_id, received_at, sender, work)
+def correction_request(correction: Mapping[str, Any]) -> dict[str, Any]:
+    """Revises or recalls a delivery of the sender's."""
+    return {"prompt": "Correct the delivery in the context.", "context": {"correction_request": dict(correction)}}
 
 
-def _to_messenger(request_id: str, received_at: str, sender: str, work: Mapping[str, Any]) -> dict[str, Any]:
+def messenger_route(work: Mapping[str, Any], *, request_id: str, received_at: str, sender: str) -> dict[str, Any]:
+    """The route of one of these: its sender is the butler, its endpoint the switchboard."""
     return {
         "schema_version": ROUTE_V1,
         "request_context": {

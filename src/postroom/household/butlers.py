@@ -19,15 +19,7 @@ from postroom.butlers.runtimes.programs import RUNTIMES
 from postroom.butlers.scheduler import Scheduler
 from postroom.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.butlers.store import StoredAppointments, StoredSessions, StoredState
-from postroom.butlers.switchboard import (
-    CachedRegistry,
-    CorrectionRelay,
-    Deliver,
-    Router,
-    StatusRelay,
-    StoredRegistry,
-    Switchboard,
-)
+from postroom.butlers.switchboard import Registry, Switchboard
 from postroom.conversations.history import StoredTalk
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.notify import Notifier, NotifyArguments
@@ -246,30 +238,17 @@ _log = structlog.get_logger("postroom.switchboard")
 
 
 def build_board(world: ButlerWorld) -> Switchboard:
-    registry = CachedRegistry(StoredRegistry(world.database), world.clock)
-    messenger = world.peers.to("messenger", caller="switchboard")
     return Switchboard(
-        deliver=Deliver(
-            messenger=world.peers.outbound("messenger", caller="switchboard"),
-            registry=registry,
-            refusals=StoredRefusedCalls(world.database, world.mint.mint),
-            clock=world.clock,
-            mint=world.mint.mint,
-            channels=known_channels(world.settings),
-            lost=_lost,
-        ),
-        status=StatusRelay(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
-        correction=CorrectionRelay(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
-        router=Router(
-            registry=registry,
-            peer_of=world.peers.registered,
-            clock=world.clock,
-            mint=world.mint.mint,
-            lost=_lost,
-        ),
-        registry=registry,
+        outbound=world.peers.outbound("messenger", caller="switchboard"),
+        messenger=world.peers.to("messenger", caller="switchboard"),
+        peer_of=world.peers.registered,
+        registry=Registry(world.database, world.clock),
+        refusals=StoredRefusedCalls(world.database, world.mint.mint),
         endpoint_of=world.endpoints.url,
+        channels=known_channels(world.settings),
         clock=world.clock,
+        mint=world.mint.mint,
+        lost=_lost,
     )
 
 

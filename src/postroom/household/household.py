@@ -18,7 +18,7 @@ from postroom.butlers.daemon import NO_REMINDERS, Butler
 from postroom.butlers.loading import check_modules, loaded_modules
 from postroom.butlers.messenger.server import StraightToDelivery
 from postroom.butlers.messenger.server import build_server as build_messenger
-from postroom.butlers.switchboard import RULES, add_switchboard_tools
+from postroom.butlers.switchboard import RULES, OwnSwitchboard, add_switchboard_tools
 from postroom.butlers.tools import add_core_tools, add_route_tool, build_server, core_rules
 from postroom.connectors.tools import add_tools
 from postroom.delivery.plane import Plane
@@ -374,15 +374,15 @@ class _Builder:
 
     async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
         board = build_board(world)
-        own = Principal(Role.BUTLER, SWITCHBOARD)
-        butler = await self._butler(config, world, board.as_outbound(own), board.as_peer(own))
+        itself = OwnSwitchboard(board, Principal(Role.BUTLER, SWITCHBOARD))
+        butler = await self._butler(config, world, itself, itself)
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_switchboard_tools(server, board, butler.verifier)
         add_core_tools(server, butler)
         add_route_tool(server, butler)
         self._servers[SWITCHBOARD] = server
-        self._peers.take(switchboard_door(server, board.deliver))
+        self._peers.take(switchboard_door(server, board))
 
     async def _serve(self) -> None:
         hosts, origins = self._settings.served_hosts, self._settings.allowed_origins

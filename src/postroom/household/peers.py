@@ -13,8 +13,8 @@ from mcp.shared.exceptions import MCPError
 
 from postroom.butlers.messenger.server import Execute
 from postroom.butlers.model import Registration
-from postroom.butlers.switchboard import Deliver
-from postroom.butlers.wire import Route, build_notify_route, document_within, read_route_response
+from postroom.butlers.switchboard import Switchboard
+from postroom.butlers.wire import Route, document_within, messenger_route, notify_request, read_route_response
 from postroom.delivery.rules.policy import span
 from postroom.household.store import SWITCHBOARD
 from postroom.kernel.guard.tokens import TokenFile
@@ -36,12 +36,12 @@ from postroom.settings.peer import HttpPeer, Peer
 from postroom.settings.roster import MESSENGER, Endpoints
 
 
-def switchboard_door(server: GuardedServer, deliver: Deliver) -> InsideDoor:
+def switchboard_door(server: GuardedServer, board: Switchboard) -> InsideDoor:
     return InsideDoor(
         part=SWITCHBOARD,
         tool="deliver",
         policy=server.policy,
-        takes=deliver.submit,
+        takes=board.submit,
         margin_seconds=SWITCHBOARD_MARGIN_SECONDS,
     )
 
@@ -365,7 +365,9 @@ class MessengerOverWire:
 
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         envelope, received_at = document_within(outgoing), to_text(self._clock.now_us())
-        route = build_notify_route(request_id=request_id, received_at=received_at, envelope=envelope)
+        route = messenger_route(
+            notify_request(envelope), request_id=request_id, received_at=received_at, sender=outgoing.origin_butler
+        )
         arguments = {"route": route, "wait_seconds": wait_seconds}
         try:
             answer = await self._messenger.call("route.execute", arguments, wait_seconds + MESSENGER_MARGIN_SECONDS)

@@ -17,6 +17,7 @@ from tests.butlers.messenger.house import ANNA, BEN, CHATGPT, CI, HEALTH, MESSEN
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
 from tests.household.living import PORTS, started
+from tests.support.envelopes import notify_route
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.butlers.messenger.server import (
@@ -28,7 +29,7 @@ from postroom.butlers.messenger.server import (
     rules,
 )
 from postroom.butlers.messenger.tools import CorrectionDesk
-from postroom.butlers.wire import build_notify_route, build_status_route, document_within
+from postroom.butlers.wire import document_within, messenger_route, status_request
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.household.console import RunningHousehold
@@ -50,7 +51,7 @@ async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
 
 
 def route(**fields: Any) -> dict[str, Any]:
-    return build_notify_route(request_id="r-1", received_at="2026-01-01T00:00:00Z", envelope=envelope(**fields))
+    return notify_route(envelope(**fields))
 
 
 async def execute(world: World, payload: Any, caller: Principal = SWITCHBOARD) -> dict[str, Any]:
@@ -121,8 +122,8 @@ async def test_what_is_no_route_is_a_validation_error(world: World, payload: Any
 
 
 def question(sender: str, delivery_id: str) -> dict[str, Any]:
-    return build_status_route(
-        request_id="r-2", received_at="2026-01-01T00:00:00Z", sender=sender, delivery_id=delivery_id
+    return messenger_route(
+        status_request(delivery_id), request_id="r-2", received_at="2026-01-01T00:00:00Z", sender=sender
     )
 
 
@@ -147,7 +148,7 @@ async def test_a_switchboard_brings_the_buttons_of_its_household(world: World) -
         message="Ship it?",
         markup=Markup(buttons=((Button(label="Yes", token="q1:yes"),),)),
     )
-    payload = build_notify_route(request_id="r-1", received_at="2026-01-01T00:00:00Z", envelope=document_within(card))
+    payload = notify_route(document_within(card))
 
     answer = await execute(world, payload)
 

@@ -25,7 +25,7 @@ from postroom.butlers.messenger.tools import (
     add_health_tools,
     add_tracking_tools,
 )
-from postroom.butlers.wire import parse_route, parse_within, route_response
+from postroom.butlers.wire import Route, parse_route, parse_within, route_response
 from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
@@ -164,30 +164,36 @@ class Execute:
             route = parse_route(payload)
             context = route.request_context
             _check_router(caller)
-            if (correction := _part(route.context, "correction_request")) is not None:
-                told = await self.corrections.correct(
+            answer = await self._carry_out(caller, route, wait_seconds)
+        except ValidationError as error:
+            answer = notify_error(error)
+        return route_response(context, answer, (self.clock.now_us() - started) / 1000)
+
+    async def _carry_out(self, caller: Principal, route: Route, wait_seconds: float) -> dict[str, Any]:
+        work = route.context if isinstance(route.context, Mapping) else {}
+        match work:
+            case {"correction_request": Mapping() as correction}:
+                return await self.corrections.correct(
                     correction,
                     actor=str(Principal(Role.BUTLER, route.sender)),
                     sender=route.sender,
                     wait_seconds=wait_seconds,
                     request_id=route.request_id,
                 )
-                return route_response(context, told, self._elapsed_ms(started))
-            if (question := _part(route.context, "status_request")) is not None:
-                told = await self.status.answer(route.sender, question.get("delivery_id"))
-                return route_response(context, told, self._elapsed_ms(started))
-            envelope = _envelope(route.context)
-            _check_lineage(route.sender, envelope)
-        except ValidationError as error:
-            return route_response(context, notify_error(error), self._elapsed_ms(started))
+            case {"status_request": Mapping() as question}:
+                return await self.status.answer(route.sender, question.get("delivery_id"))
+        envelope = work.get("notify_request")
+        if not isinstance(envelope, Mapping):
+            raise _wrong("input.context.notify_request", "must be a notify.v1 object", "object_required")
+        if envelope.get("origin_butler") != route.sender:  # whom the switchboard names
+            raise _wrong("origin_butler", "is not the sender of the route", "origin_mismatch")
 
         def parse(payload: object, channels: KnownChannels) -> Outgoing:
             return _handed(caller, parse_within(payload, channels))
 
-        answer = await deliver_envelope(
+        return await deliver_envelope(
             self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds, parse=parse
         )
-        return route_response(context, answer, self._elapsed_ms(started))
 
     async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         """The same for a switchboard in this process, which has checked message and sender already."""
@@ -197,23 +203,9 @@ class Execute:
             return refused(error, request_id=request_id, channel=outgoing.channel)
         return await self.plane.submit(_handed(caller, outgoing), request_id=request_id, wait_seconds=wait_seconds)
 
-    def _elapsed_ms(self, started_us: int) -> float:
-        return (self.clock.now_us() - started_us) / 1000
 
-
-def _part(context: object, name: str) -> Mapping[str, Any] | None:
-    """The sender asks about a delivery, or corrects one, instead of handing one over."""
-    part = context.get(name) if isinstance(context, Mapping) else None
-    return part if isinstance(part, Mapping) else None
-
-
-def _envelope(context: object) -> Mapping[str, Any]:
-    request = context.get("notify_request") if isinstance(context, Mapping) else None
-    if not isinstance(request, Mapping):
-        raise ValidationError.of(
-            [FieldError("input.context.notify_request", "must be a notify.v1 object", "object_required")]
-        )
-    return request
+def _wrong(field: str, error: str, code: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, error, code)])
 
 
 def _check_router(caller: Principal) -> None:
@@ -224,12 +216,6 @@ def _check_router(caller: Principal) -> None:
 def _handed(caller: Principal, outgoing: Outgoing) -> Outgoing:
     """Its sender called the switchboard, and not us: that is the hop which a trace shows."""
     return replace(outgoing, handed_by=_SWITCHBOARD) if caller.is_butler(_SWITCHBOARD) else outgoing
-
-
-def _check_lineage(sender: str, envelope: Mapping[str, Any]) -> None:
-    """The sender whom the switchboard names is the envelope's origin."""
-    if envelope.get("origin_butler") != sender:
-        raise ValidationError.of([FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")])
 
 
 # The server.
