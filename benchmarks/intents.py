@@ -12,7 +12,6 @@ from pathlib import Path
 
 import aiohttp
 import uvloop
-from sqlalchemy import Connection
 from tests.people.queries import NAMES, queries
 
 from benchmarks import intent_events
@@ -26,11 +25,10 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import FROM_SETTINGS, NewPerson
-from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Resolver
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredMemory
-from postroom.people.store.writing import PersonWriter
+from postroom.people.store.writing import BookWriter
 from postroom.settings import Settings
 from postroom.settings.load import load
 
@@ -74,11 +72,11 @@ async def measure_resolve(aliases: int) -> list[float]:
         clock, mint = SystemClock(), IdMint()
         async with open_store(_settings(home)) as store:
             contacts, everybody = stored_people(store.database, mint), _people(aliases)
-            await contacts.write(partial(_insert, everybody=everybody, now_us=clock.now_us()))
+            await contacts.write(partial(_insert, everybody=everybody), clock.now_us())
             numbers = iter(range(10**9))
             resolver = Resolver(
                 books=contacts,
-                memories=StoredMemory(store.database, keys_of),
+                memories=StoredMemory(store.database),
                 clock=clock,
                 new_token=lambda: f"benchmark-{next(numbers)}",
             )
@@ -87,9 +85,9 @@ async def measure_resolve(aliases: int) -> list[float]:
             return [await _timed(lambda one=one: resolver.resolve(HOUSEHOLD_OWNER, one.text)) for one in asked]  # type: ignore[misc]
 
 
-def _insert(connection: Connection, writer: PersonWriter, *, everybody: list[NewPerson], now_us: int) -> None:
+def _insert(writer: BookWriter, *, everybody: list[NewPerson]) -> None:
     for one in everybody:
-        writer.insert(connection, HOUSEHOLD_OWNER, writer.mint(now_us), one, FROM_SETTINGS, now_us)
+        writer.insert(writer.mint(writer.now_us), one, FROM_SETTINGS)
 
 
 async def measure_adapt(database_url: str | None) -> list[float]:

@@ -39,7 +39,6 @@ from postroom.kernel.values.ids import DeliveryId, IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, SessionId
 from postroom.message.inbound import Assurance, InboundMessage
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.store.people import StoredPeople
 from postroom.questions.model import (
     AnsweredBy,
@@ -347,7 +346,7 @@ async def test_the_pulse_differs_after_every_message(database: Database) -> None
 
 @pytest.fixture
 def people(database: Database) -> StoredPeople:
-    return StoredPeople(database, IdMint().mint, keys_of, ())
+    return StoredPeople(database, IdMint().mint, ())
 
 
 # What was said in a conversation, read from both ledgers, on either database.

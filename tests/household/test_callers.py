@@ -17,7 +17,6 @@ from pydantic import WithJsonSchema
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
-from postroom.household import store
 from postroom.household.ports import mcp_app
 from postroom.kernel.database import engine
 from postroom.kernel.database import sqlite as sqlite_store
@@ -25,8 +24,8 @@ from postroom.kernel.guard.tools import GuardedServer, ToolPolicy, operator
 from postroom.kernel.text import markdown, markdown_tokens
 from postroom.kernel.values.errors import HINTS, Code
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.people.model import Keys
-from postroom.people.names.normalise import keys_of
+from postroom.people.names.normalise import normalise
+from postroom.people.store import people
 from postroom.questions.rules.request import check
 from tests.console.http import calling
 from tests.household.asked_household import ask, labels, parts, phone, until
@@ -178,11 +177,11 @@ async def test_a_name_longer_than_any_is_nobody_and_is_compared_with_nobody(
 ) -> None:
     compared: list[int] = []
 
-    def counted(text: str) -> Keys:
+    def counted(text: str) -> str:
         compared.append(len(text))
-        return keys_of(text)
+        return normalise(text)
 
-    monkeypatch.setattr(store, "keys_of", counted)
+    monkeypatch.setattr(people, "normalise", counted)
     async with living(home, QUICK) as house:
         status, answer = await post(house, house.token("health"), message="Hello", to="né e " * 100_000)
 

@@ -33,7 +33,6 @@ from postroom.kernel.webhooks import StoredWebhooks, Webhooks
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.message.wire import Routed, notify_document, notify_error, read_response, read_routed
 from postroom.people.model import Person
-from postroom.people.names.normalise import keys_of
 from postroom.people.people import HouseholdPeople
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
@@ -163,7 +162,7 @@ def overloaded(retry_after_seconds: float) -> dict[str, Any]:
 
 
 def build_office(database: Database, clock: FakeClock) -> Office:
-    contacts, store = StoredPeople(database, MINT.mint, keys_of, ()), StoredIntents(database, MINT.mint)
+    contacts, store = StoredPeople(database, MINT.mint, ()), StoredIntents(database, MINT.mint)
     subscriptions, signal = StoredWebhooks(database), Signal()
     post, butlers, subscribers = Post(), Butlers(), Subscribers()
     directory = Directory(

@@ -12,7 +12,6 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import Person
-from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredMemory, StoredPeople
@@ -41,8 +40,8 @@ class Shelf:
 @pytest.fixture
 def shelf(database: Database, clock: FakeClock) -> Shelf:
     numbers = itertools.count()
-    contacts = StoredPeople(database, IdMint().mint, keys_of, ())
-    memory = StoredMemory(database, keys_of)
+    contacts = StoredPeople(database, IdMint().mint, ())
+    memory = StoredMemory(database)
     resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: f"token-number-{next(numbers)}")
-    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=IdMint().mint)
+    confirmer = Confirmer(resolver=resolver, mint=IdMint().mint)
     return Shelf(contacts, memory, resolver, confirmer, clock)

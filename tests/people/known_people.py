@@ -8,7 +8,6 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import NewPerson, PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.people import HouseholdPeople
 from postroom.people.person_rules import vouched
 from postroom.people.store.people import StoredPeople
@@ -21,6 +20,6 @@ def owner(name: str = "", telegram: str | None = None, email: str | None = None)
 async def household_people(
     database: Database, *said: NewPerson, clock: FakeClock | None = None
 ) -> tuple[StoredPeople, HouseholdPeople]:
-    stored = StoredPeople(database, IdMint().mint, keys_of, ())
+    stored = StoredPeople(database, IdMint().mint, ())
     await stored.keep_in_step(HOUSEHOLD_OWNER, said, now_us=1)
     return stored, HouseholdPeople(stored, clock or FakeClock())

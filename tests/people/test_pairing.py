@@ -22,26 +22,20 @@ from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.channel import Capabilities
 from postroom.message.inbound import Flag, InboundMessage
-from postroom.people.model import NewPerson, Person, PersonAddress
-from postroom.people.names.normalise import keys_of
-from postroom.people.pairing import (
-    ALPHABET,
-    CLOSED_SECONDS,
-    FIRST_HERE,
-    MOST_WRONG,
-    PAIRED,
-    Codes,
-    FirstHere,
+from postroom.people.model import (
+    CODES_CLOSED_SECONDS,
+    MOST_WRONG_CODES,
     NewPairing,
-    PairingEar,
+    NewPerson,
+    Person,
+    PersonAddress,
     WrongCodes,
-    codes_in,
-    proves_senders,
 )
+from postroom.people.pairing import ALPHABET, FIRST_HERE, PAIRED, Codes, FirstHere, PairingEar, codes_in, proves_senders
 from postroom.people.store.addresses import StoredPairings
 from postroom.people.store.people import StoredPeople
 
-HOUR_US = seconds(CLOSED_SECONDS)
+HOUR_US = seconds(CODES_CLOSED_SECONDS)
 NOW_US = 10 * HOUR_US
 
 
@@ -53,20 +47,20 @@ def wrong(times: int, now_us: int = NOW_US) -> WrongCodes:
 
 
 def test_ten_wrong_codes_close_for_an_hour_and_nine_do_not() -> None:
-    assert not wrong(MOST_WRONG - 1).is_closed(NOW_US)
-    assert wrong(MOST_WRONG).is_closed(NOW_US)
-    assert wrong(MOST_WRONG).is_closed(NOW_US + HOUR_US - 1)
-    assert not wrong(MOST_WRONG).is_closed(NOW_US + HOUR_US)
+    assert not wrong(MOST_WRONG_CODES - 1).is_closed(NOW_US)
+    assert wrong(MOST_WRONG_CODES).is_closed(NOW_US)
+    assert wrong(MOST_WRONG_CODES).is_closed(NOW_US + HOUR_US - 1)
+    assert not wrong(MOST_WRONG_CODES).is_closed(NOW_US + HOUR_US)
 
 
 def test_more_wrong_codes_make_the_hour_no_longer() -> None:
-    closed = wrong(MOST_WRONG)
+    closed = wrong(MOST_WRONG_CODES)
 
     assert closed.and_more(5, NOW_US + 1) == closed
 
 
 def test_after_an_hour_without_one_the_count_begins_anew() -> None:
-    assert wrong(MOST_WRONG).and_more(1, NOW_US + HOUR_US).count == 1
+    assert wrong(MOST_WRONG_CODES).and_more(1, NOW_US + HOUR_US).count == 1
     assert wrong(3).and_more(2, NOW_US + 1).count == 5
 
 
@@ -98,7 +92,7 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people, said = StoredPeople(database, IdMint().mint, keys_of, ()), SaidBack()
+        people, said = StoredPeople(database, IdMint().mint, ()), SaidBack()
         anna = await people.create(HOUSEHOLD_OWNER, ANNA, source="api", now_us=1)
         yield Desk(people, FirstHere(people=people, outbound=said, clock=FakeClock()), said, anna)
 
@@ -229,7 +223,7 @@ class EarDesk:
 @pytest.fixture
 async def ear_desk(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[EarDesk]:
     async with opened_database("sqlite", tmp_path, request) as database:
-        people, said = StoredPeople(database, IdMint().mint, keys_of, ()), SaidBack()
+        people, said = StoredPeople(database, IdMint().mint, ()), SaidBack()
         ear = PairingEar(record=StoredPairings(people), codes=CODES, outbound=said, clock=FakeClock())
         yield EarDesk(people, ear, said)
 

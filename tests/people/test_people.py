@@ -16,7 +16,6 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.people import GOOD_FOR_SECONDS, HouseholdTrust
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
@@ -48,7 +47,7 @@ async def test_the_owner_is_known_on_every_channel_the_database_names(database: 
 async def test_what_another_process_changes_is_known_within_two_seconds(database: Database, clock: FakeClock) -> None:
     _, people = await household_people(database, owner("Olivia", "1000"), clock=clock)
     await people.known()
-    elsewhere = StoredPeople(database, IdMint().mint, keys_of, ())
+    elsewhere = StoredPeople(database, IdMint().mint, ())
     await elsewhere.change(HOUSEHOLD_OWNER, "owner", also_on_slack, now_us=2)
 
     assert await people.owner("slack") is None

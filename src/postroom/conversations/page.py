@@ -21,7 +21,7 @@ from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import Person
-from postroom.people.names.resolve import BookSearch
+from postroom.people.store.people import StoredPeople
 from postroom.questions.model import QuestionStatus
 
 _PAGE_SIZE: Final = 50
@@ -39,10 +39,6 @@ _TONES: Final[Mapping[str, str]] = {
 }
 
 
-class TalkPeople(Protocol):
-    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
-
-
 class LatelySaid(Protocol):
     async def last(self, limit: int) -> Mapping[str, HistoryLine]:
         """By person, the newest first."""
@@ -51,8 +47,7 @@ class LatelySaid(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkPages:
-    people: TalkPeople
-    search: BookSearch
+    people: StoredPeople
     history: Histories
     lately: LatelySaid
     sessions: SessionsToday
@@ -98,7 +93,7 @@ class TalkPages:
 
     async def _listed(self, words: str, lasts: Mapping[str, HistoryLine]) -> list[tuple[Person, HistoryLine | None]]:
         if words:
-            found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_FOUND)
+            found = await self.people.search(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_FOUND)
             return [(one, lasts.get(one.id)) for one in found]
         known = await self.people.people(HOUSEHOLD_OWNER, list(lasts))
         return [(known[one], last) for one, last in lasts.items() if one in known]

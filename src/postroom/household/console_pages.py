@@ -76,7 +76,6 @@ from postroom.overview.counts import (
 from postroom.overview.health import Machinery, health_section
 from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page, today_section
 from postroom.people.devices.page import DevicePages, app_routes, devices_section
-from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Concerned
 from postroom.people.pages import ContactPages, PersonOverviews, contacts_section
 from postroom.people.signing_in.pages import (
@@ -89,7 +88,7 @@ from postroom.people.signing_in.pages import (
 )
 from postroom.people.signing_in.passkey_routes import PasskeyDoor
 from postroom.people.signing_in.store import StoredConsoleSessions
-from postroom.people.store.people import StoredContactSearch, StoredMemory
+from postroom.people.store.people import StoredMemory
 from postroom.people.store.rows import StoredHeldAddresses
 from postroom.questions.page import QuestionPages, questions_section
 from postroom.questions.store.questions import QuestionFigures
@@ -135,7 +134,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = MessengerTools(world.messenger, world.tokens)
-    concerned = Concerned(search=StoredContactSearch(database, keys_of))
+    concerned = Concerned(book=world.store.people)
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
     held = HeldNotices(attention=world.attention)
     machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
@@ -227,7 +226,6 @@ def approvals_desk(
 def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> ConsoleSection:
     pages = TalkPages(
         people=store.people,
-        search=StoredContactSearch(store.database, keys_of),
         history=histories(store),
         lately=Lately(store=StoredLately(store.database, HOUSEHOLD_OWNER)),
         sessions=_sessions_today(settings, store.database, mint),
@@ -257,8 +255,7 @@ def people_desk(
     pages = ContactPages(
         people=pairing.people,
         pairing=pairing,
-        search=StoredContactSearch(store.database, keys_of),
-        choices=StoredMemory(store.database, keys_of),
+        choices=StoredMemory(store.database),
         sessions=_sessions_today(settings, store.database, mint),
         overviews=overviews,
     )

@@ -57,7 +57,6 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.webhooks import StoredWebhooks, WebhookPost, Webhooks
 from postroom.message.channel import Channel, Listen, Outbound
 from postroom.people.acts import pairing_router, people_router
-from postroom.people.names.normalise import keys_of
 from postroom.people.names.resolve import Confirmer, Resolver
 from postroom.people.pairing import Pairing
 from postroom.people.routes import RegistryParts, registry_router
@@ -157,7 +156,7 @@ class World:
 def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
     contacts = world.store.people
-    memory = StoredMemory(world.store.database, keys_of)
+    memory = StoredMemory(world.store.database)
     intents, inbox = StoredIntents(world.store.database, mint), StoredInbox(world.store.database)
     webhooks = StoredWebhooks(world.store.database)
     agency, signal = agency_of(world.settings, world.tokens), Signal()
@@ -220,7 +219,7 @@ def _confirmer(world: World, memory: StoredMemory) -> Confirmer:
         clock=world.clock,
         new_token=lambda: secrets.token_urlsafe(24),
     )
-    return Confirmer(resolver=resolver, store=memory, clock=world.clock, mint=world.mint.mint)
+    return Confirmer(resolver=resolver, mint=world.mint.mint)
 
 
 def _replies(

@@ -46,7 +46,6 @@ from postroom.message.inbound import InboundTrouble
 from postroom.overview.audit import AuditPages, audit_section
 from postroom.people.devices.push import Devices, StoredPushDevices
 from postroom.people.model import NewPerson, Overruled, Person, PersonAddress, PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.pairing import Codes, FirstHere, Pairing, PairingEar
 from postroom.people.people import People
 from postroom.people.person_rules import further_addresses, new_contact, together, vouched
@@ -56,7 +55,7 @@ from postroom.people.signing_in.passkeys import Passkeys, StoredPasskeys
 from postroom.people.signing_in.rules import SIGNING_IN, Admitted, SignInLinks, SignInPost, SignInWay, admitted
 from postroom.people.signing_in.store import StoredConsoleSessions, StoredSignInLinks
 from postroom.people.store.addresses import StoredPairings
-from postroom.people.store.people import StoredPeople, StoredPeopleSearch
+from postroom.people.store.people import StoredPeople
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.settings import Settings
 from postroom.settings.accounts import WebPushAccount
@@ -198,7 +197,6 @@ def _codes(settings: Settings) -> Codes:
 def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> People:
     return People(
         store=store.people,
-        search=StoredPeopleSearch(store.database, keys_of),
         forms=address_forms(settings),
         clock=clock,
         moved=wishes_mark(settings).touch,
@@ -253,11 +251,10 @@ async def look_through_people(settings: Settings, most: int) -> PeopleFindings |
     try:
         if await store.database.read(revision) != newest():
             return None
-        search = StoredPeopleSearch(store.database, keys_of)
         return PeopleFindings(
             overruled=await store.people.overruled(HOUSEHOLD_OWNER, seeds(settings)),
-            unreachable=await search.unreachable(HOUSEHOLD_OWNER, usable_channels(settings), most),
-            unproved=await search.unproved(HOUSEHOLD_OWNER, most),
+            unreachable=await store.people.unreachable(HOUSEHOLD_OWNER, usable_channels(settings), most),
+            unproved=await store.people.unproved(HOUSEHOLD_OWNER, most),
             owner_on=[
                 place.channel for one in await store.people.find(HOUSEHOLD_OWNER, OWNER) for place in one.addresses
             ],
@@ -369,9 +366,8 @@ class Admissions:
         )
 
     async def household(self) -> Sequence[Person]:
-        search = StoredPeopleSearch(self.store.database, keys_of)
         found = [
-            await search.listed(HOUSEHOLD_OWNER, begins=None, role=role, after=None, limit=_MOST_LISTED)
+            await self.store.people.page(HOUSEHOLD_OWNER, role=role, after=None, limit=_MOST_LISTED)
             for role in SIGNING_IN
         ]
         return [one for some in found for one in some]

@@ -31,7 +31,6 @@ from postroom.kernel.running.loop import FileMark, Loops, Signal
 from postroom.kernel.values.errors import PostroomError, SettingsError
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, IdMint, seconds
 from postroom.message.wishes import Risk
-from postroom.people.names.normalise import keys_of
 from postroom.people.people import HouseholdPeople
 from postroom.people.store.people import Eraser, StoredPeople
 from postroom.questions.store.questions import erase_asked
@@ -44,7 +43,7 @@ ERASERS: Final[Sequence[Eraser]] = (erase_asked, erase_written)
 
 def stored_people(database: Database, mint: IdMint) -> StoredPeople:
     """The one place that makes a book, so that a person is forgotten in every slice, whoever removes them."""
-    return StoredPeople(database, mint.mint, keys_of, ERASERS)
+    return StoredPeople(database, mint.mint, ERASERS)
 
 
 class Approvers(Collection[str]):

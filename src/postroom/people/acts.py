@@ -208,7 +208,7 @@ def _add_listing(router: APIRouter, people: People) -> None:
         q: Begins = None, role: RoleName | None = None, cursor: Cursor = None, limit: Limit = 50
     ) -> PeoplePage:
         wanted = PersonRole(role) if role else None
-        found = await people.search.listed(people.book, begins=q, role=wanted, after=cursor, limit=limit + 1)
+        found = await people.store.page(people.book, begins=q, role=wanted, after=cursor, limit=limit + 1)
         shown = [PersonBody.of(one) for one in found[:limit]]
         return PeoplePage(ok=True, people=shown, next_cursor=shown[-1].person_id if len(found) > limit else None)
 

@@ -16,7 +16,7 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.running.terminal import bar
 from postroom.kernel.values.errors import Refused, UserError
 from postroom.kernel.values.ids import parse_text
-from postroom.kernel.values.principal import OWNER
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.kernel.values.zones import relative, said_moment
 from postroom.people.model import DraftAddress, PersonDraft
 from postroom.settings import Settings
@@ -24,7 +24,6 @@ from postroom.settings.reach import Elsewhere, elsewhere, path_of
 
 if TYPE_CHECKING:
     from postroom.conversations.history import Histories
-    from postroom.people.import_cards import Imported
     from postroom.people.people import People
 
 
@@ -103,7 +102,7 @@ class Here:
         async def listed(people: People) -> list[Document]:
             found: list[Document] = []
             after: str | None = None
-            while some := await people.search.listed(people.book, begins=None, role=None, after=after, limit=_AT_ONCE):
+            while some := await people.store.page(people.book, after=after, limit=_AT_ONCE):
                 found, after = found + [_document(one) for one in some], some[-1].id
             return found
 
@@ -117,7 +116,7 @@ class Here:
 
     def beginning(self, name: str) -> list[Document]:
         async def some(people: People) -> list[Document]:
-            found = await people.search.listed(people.book, begins=name, role=None, after=None, limit=_MOST_NAMED)
+            found = await people.store.page(people.book, begins=name, after=None, limit=_MOST_NAMED)
             return [_document(one) for one in found]
 
         return self._with(some)
@@ -173,19 +172,22 @@ class Here:
 
     def bring(self, file: Path, *, quiet: bool) -> Document:
         from postroom.household.store import open_store
-        from postroom.people.import_cards import cards_of, import_contacts
+        from postroom.people.import_cards import cards_of
 
         with bar(f"Reading {file.name}", quiet=quiet) as show:
             cards = cards_of(file)
 
-            async def work() -> Imported:
+            async def work() -> tuple[int, int]:
                 async with open_store(self._settings) as store:
-                    return await import_contacts(store.people, cards, SystemClock(), show)
+                    now_us = SystemClock().now_us()
+                    return await store.people.merge(
+                        HOUSEHOLD_OWNER, cards.read, source="import", now_us=now_us, show=show
+                    )
 
-            done = asyncio.run(work())
+            created, updated = asyncio.run(work())
         noted(self._settings, AuditKind.PEOPLE, "imported people")
-        skipped = [{"card": card, "reason": reason} for card, reason in done.skipped]
-        return {"created": done.created, "updated": done.updated, "skipped": skipped}
+        skipped = [{"card": card, "reason": reason} for card, reason in cards.skipped]
+        return {"created": created, "updated": updated, "skipped": skipped}
 
     def _noted(self, act: str, person_id: str, detail: str = "") -> None:
         noted(self._settings, AuditKind.PEOPLE, act, subject=f"person:{person_id}", detail=detail)

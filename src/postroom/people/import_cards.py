@@ -11,12 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused, SettingsError, sentence
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import NewPerson
 from postroom.people.person_rules import new_contact
-from postroom.people.store.people import StoredPeople
 
 MOST_CARDS: Final = 20_000
 _MOST_COMPLAINTS: Final = 50
@@ -45,7 +42,6 @@ _COLUMNS: Final = {
     "agent": "agent",
     "trusted": "trusted",
 }
-_AT_ONCE = 200
 _MOST_BYTES = 200_000_000
 _KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
 
@@ -160,13 +156,6 @@ def _plain(value: str) -> str:
 _READERS: dict[str, Callable[[str], ImportedCards]] = {"vcard": read_vcards, "csv": read_csv}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    created: int
-    updated: int
-    skipped: tuple[tuple[int, str], ...]
-
-
 def cards_of(file: Path) -> ImportedCards:
     return _READERS[format_of(file)](text_of(file))
 
@@ -191,16 +180,3 @@ def text_of(file: Path) -> str:
         raise SettingsError(
             f"{file}: cannot be read ({type(error).__name__}); name a file in UTF-8 that you may read."
         ) from None
-
-
-async def import_contacts(
-    book: StoredPeople, cards: ImportedCards, clock: Clock, show: Callable[[int, int], None]
-) -> Imported:
-    """The same cards twice change nothing: they find the contacts they became."""
-    created = updated = 0
-    for start in range(0, len(cards.read), _AT_ONCE):
-        some = cards.read[start : start + _AT_ONCE]
-        more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=clock.now_us())
-        created, updated = created + more[0], updated + more[1]
-        show(start + len(some), len(cards.read))
-    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))

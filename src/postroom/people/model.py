@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import CONTACT_PREFIX, OPERATOR, OWNER, Principal, Role
 from postroom.message.delivery import ClosedAddress, folded
 
@@ -398,6 +399,62 @@ def read_resolution(document: Mapping[str, Any]) -> Resolution:
         resolution_token=document["resolution_token"],
         expires_at=document["expires_at"],
     )
+
+
+# Pairings: how a person proves that an address is theirs.
+
+PAIRING_LIFE_SECONDS: Final = 3600.0
+MOST_OPEN_PAIRINGS: Final = 3  # of one person, codes and links together
+MOST_WRONG_CODES: Final = 10
+CODES_CLOSED_SECONDS: Final = 3600.0
+_CODES_CLOSED_US: Final = seconds(CODES_CLOSED_SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPairing:
+    """`digest` is what is kept of a code; without one a link is sent to `address`."""
+
+    id: str
+    person_id: str
+    channel: str
+    digest: str | None = None
+    address: str | None = None
+    created_at_us: int
+
+    @property
+    def expires_at_us(self) -> int:
+        return self.created_at_us + seconds(PAIRING_LIFE_SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeSent:
+    """What looks like codes in one message, by their digests, and who sent it by the channel's own proof."""
+
+    channel: str
+    sender: str
+    event_id: str
+    digests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongCodes:
+    """Of one sender; ten of them within an hour, and for an hour no code helps."""
+
+    count: int = 0
+    last_at_us: int = 0
+
+    def is_closed(self, now_us: int) -> bool:
+        return self.count >= MOST_WRONG_CODES and self._is_recent(now_us)
+
+    def and_more(self, wrong: int, now_us: int) -> WrongCodes:
+        """While no code helps, more of them make it no longer."""
+        if self.is_closed(now_us):
+            return self
+        before = self.count if self._is_recent(now_us) else 0
+        return replace(self, count=before + wrong, last_at_us=now_us)
+
+    def _is_recent(self, now_us: int) -> bool:
+        return now_us < self.last_at_us + _CODES_CLOSED_US
 
 
 # A browser that has agreed to show what the household sends it: an address of a person, under a short id.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -22,10 +22,10 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of, user_address
 from postroom.kernel.values.zones import zone_names
 from postroom.message.delivery import ClosedAddress
-from postroom.people.model import DraftAddress, Person, PersonDraft, PersonRole, Remembered, draft_of
-from postroom.people.names.resolve import BookSearch
+from postroom.people.model import DraftAddress, Person, PersonDraft, PersonRole, draft_of
 from postroom.people.pairing import Pairing
 from postroom.people.people import People
+from postroom.people.store.people import StoredMemory
 from postroom.questions.model import Question
 from postroom.questions.page import QuestionPages
 
@@ -39,25 +39,18 @@ _QUESTIONS: Final = 20
 _ROLES = (PersonRole.CONTACT, PersonRole.MEMBER, PersonRole.APPROVER)
 
 
-class RememberedChoices(Protocol):
-    async def listed(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Remembered]: ...
-
-    async def forget(self, owner_agent: str, memory_id: str) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactPages:
     people: People
     pairing: Pairing
-    search: BookSearch
-    choices: RememberedChoices
+    choices: StoredMemory
     sessions: SessionsToday
     overviews: PersonOverviews
 
     async def show(self, visit: Visit) -> Response:
         book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
         after = visit.query.get("cursor", "")[:128] or None
-        found = await self.search.listed(book, words, after=after, limit=PAGE_SIZE + 1)
+        found = await self.people.store.search(book, words, after=after, limit=PAGE_SIZE + 1)
         return visit.show(
             "contacts.html",
             words=words,

@@ -6,42 +6,21 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from dataclasses import dataclass, field
+from typing import Final
 
 import structlog
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
-from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.channel import Capabilities, Outbound
 from postroom.message.inbound import InboundMessage
 from postroom.message.outgoing import said_back
-from postroom.people.model import Person, has_proved, with_first
-from postroom.people.people import People, PersonStore
-
-LIFE_SECONDS: Final = 3600.0
-MOST_OPEN: Final = 3  # of one person, codes and links together
-MOST_WRONG: Final = 10
-CLOSED_SECONDS: Final = 3600.0
-_CLOSED_US: Final = seconds(CLOSED_SECONDS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewPairing:
-    """`digest` is what is kept of a code; without one a link is sent to `address`."""
-
-    id: str
-    person_id: str
-    channel: str
-    digest: str | None = None
-    address: str | None = None
-    created_at_us: int
-
-    @property
-    def expires_at_us(self) -> int:
-        return self.created_at_us + seconds(LIFE_SECONDS)
+from postroom.people.model import CodeSent, NewPairing, Person, has_proved, with_first
+from postroom.people.people import People
+from postroom.people.store.addresses import StoredPairings
+from postroom.people.store.people import StoredPeople
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,37 +32,6 @@ class StartedPairing:
     expires_at_us: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeSent:
-    """What looks like codes in one message, by their digests, and who sent it by the channel's own proof."""
-
-    channel: str
-    sender: str
-    event_id: str
-    digests: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrongCodes:
-    """Of one sender; ten of them within an hour, and for an hour no code helps."""
-
-    count: int = 0
-    last_at_us: int = 0
-
-    def is_closed(self, now_us: int) -> bool:
-        return self.count >= MOST_WRONG and self._is_recent(now_us)
-
-    def and_more(self, wrong: int, now_us: int) -> WrongCodes:
-        """While no code helps, more of them make it no longer."""
-        if self.is_closed(now_us):
-            return self
-        before = self.count if self._is_recent(now_us) else 0
-        return replace(self, count=before + wrong, last_at_us=now_us)
-
-    def _is_recent(self, now_us: int) -> bool:
-        return now_us < self.last_at_us + _CLOSED_US
-
-
 # Start a pairing: a code that a person sends us from their own account, or a link to where no sender is proved.
 
 ALPHABET: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that look alike
@@ -91,12 +39,6 @@ CODE_CHARACTERS: Final = 8
 _MOST_CODES: Final = 10  # of one message; as many wrong ones are enough
 _ONLY: Final = re.compile(r"(?:/\w{1,32}(?:@\w{1,64})?\s+)?([A-Za-z0-9]{8})", re.ASCII)
 _AMONG_WORDS: Final = re.compile(r"(?<!\w)[A-Z0-9]{8}(?!\w)")
-
-
-class PairingStore(Protocol):
-    async def start(self, new: NewPairing) -> NewPairing:
-        """The one that was made before under this id; raises Refused while as many as allowed are open."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +65,7 @@ class Pairing:
     """`channels` are those that are set up; `ring` wakes those who send links."""
 
     people: People
-    store: PairingStore
+    store: StoredPairings
     codes: Codes
     channels: Mapping[str, Capabilities]
     new_seed: Callable[[], str]
@@ -199,17 +141,11 @@ PAIRED: Final = "Thank you, {name}: this account is verified as yours, and what 
 _log = structlog.get_logger("postroom.pairing")
 
 
-class PairingRecord(Protocol):
-    async def redeem(self, sent: CodeSent, now_us: int) -> Person | None:
-        """The person whose address the sender's is from now on; None when no code was right, or none helps."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairingEar:
     """Where only the person and we are; to all who send no right code it is as if there were no codes."""
 
-    record: PairingRecord
+    record: StoredPairings
     codes: Codes
     outbound: Outbound
     clock: Clock
@@ -250,7 +186,7 @@ _WORDS: Final = re.compile(r"(please\s+)?write to me here(\s+instead)?\s*[.!]?",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstHere:
-    people: PersonStore
+    people: StoredPeople
     outbound: Outbound
     clock: Clock
 

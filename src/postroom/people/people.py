@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
@@ -24,31 +24,13 @@ from postroom.people.model import (
     is_at,
 )
 from postroom.people.person_rules import AddressForms, new_person
+from postroom.people.store.people import StoredPeople
 
 # Every message asks for the owner or for trust, and a question to the database for each would cost more than the rest
 # of accepting it. What this process changes holds at once; what another one changes, after this long at the latest.
 GOOD_FOR_SECONDS: Final = 2.0
 _GOOD_FOR_US: Final = seconds(GOOD_FOR_SECONDS)
 _GOOD_UNASKED_US: Final = seconds(10.0)
-
-
-class PeopleStore(Protocol):
-    @property
-    def changes(self) -> int:
-        """How often this process has written."""
-        ...
-
-    async def version(self, owner_agent: str) -> int: ...
-
-    async def known(self, owner_agent: str) -> tuple[int, Sequence[Person]]:
-        """The version of the book, with the household's own people and those who are trusted."""
-        ...
-
-    async def named(self, owner_agent: str, name: str) -> Sequence[Person]: ...
-
-    async def find(self, owner_agent: str, who: str) -> Sequence[Person]: ...
-
-    async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +48,7 @@ class Known:
 class HouseholdPeople:
     """Addresses by exact name, alias or id, never by likeness."""
 
-    def __init__(self, people: PeopleStore, clock: Clock) -> None:
+    def __init__(self, people: StoredPeople, clock: Clock) -> None:
         self._people = people
         self._clock = clock
         self._known: Known | None = None
@@ -193,42 +175,9 @@ def _canonical(channel: Channel, address: str) -> str:
 # The household's people: one way to write them down, whichever door it came through.
 
 
-class PersonStore(Protocol):
-    async def find(self, owner_agent: str, who: str) -> Sequence[Person]:
-        """By id, or exactly by name or alias; `owner` is the owner."""
-        ...
-
-    async def get(self, owner_agent: str, person_id: str) -> Person | None: ...
-
-    async def create(
-        self, owner_agent: str, new: NewPerson, *, source: str, now_us: int, reserved_id: str | None = None
-    ) -> Person: ...
-
-    async def change(
-        self, owner_agent: str, person_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
-    ) -> Person | None: ...
-
-    async def delete(self, owner_agent: str, person_id: str, *, now_us: int) -> bool: ...
-
-    async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]: ...
-
-    async def reopen(self, channel: str, address: str) -> None:
-        """It is written to again, whatever had closed it."""
-        ...
-
-
-class PersonSearch(Protocol):
-    async def listed(
-        self, owner_agent: str, *, begins: str | None, role: PersonRole | None, after: str | None, limit: int
-    ) -> Sequence[Person]:
-        """With `begins`, those of whom a name or an alias begins so, however it is written."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    store: PersonStore
-    search: PersonSearch
+    store: StoredPeople
     forms: AddressForms
     clock: Clock
     book: str = HOUSEHOLD_OWNER

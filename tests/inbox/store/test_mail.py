@@ -40,7 +40,6 @@ from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import PersonAddress
-from postroom.people.names.normalise import keys_of
 from postroom.people.store.people import StoredPeople
 from postroom.people.store.tables import email_confirmations
 
@@ -65,7 +64,7 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, keys_of, ())
+        people = StoredPeople(database, IdMint().mint, ())
         yield Desk(database, StoredPreferences(database), StoredConfirmations(database, people))
 
 

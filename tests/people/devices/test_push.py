@@ -19,7 +19,6 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.devices.push import StoredPushDevices
 from postroom.people.model import NewPerson, Person, PersonAddress, PushSubscription
-from postroom.people.names.normalise import keys_of
 from postroom.people.store.people import StoredPeople
 from postroom.people.store.tables import push_devices
 
@@ -43,7 +42,7 @@ class Shelf:
 @pytest.fixture(params=KINDS)
 async def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Shelf]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, keys_of, ())
+        people = StoredPeople(database, IdMint().mint, ())
         yield Shelf(database, people, StoredPushDevices(database, people, Seal(b"k" * 32), FakeClock()))
 
 

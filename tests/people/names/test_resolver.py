@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 from tests.patience import PATIENCE_SECONDS
@@ -11,9 +11,9 @@ from tests.people.conftest import Shelf
 
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.people.model import DecisionMode, Entry, MatchType, Person, Resolution
+from postroom.people.model import DecisionMode, MatchType, Person, Resolution
 from postroom.people.names.normalise import keys_of
-from postroom.people.names.resolve import TOKEN_SECONDS, Confirmation, Resolver
+from postroom.people.names.resolve import TOKEN_SECONDS, Confirmation
 from postroom.people.person_rules import new_contact
 
 
@@ -221,31 +221,16 @@ class Paused(tuple[str, ...]):
         return super().__iter__()
 
 
-@dataclass(slots=True)
-class Names:
-    """A book as the store keeps it, which loses everybody at once."""
-
-    kept: dict[str, Entry]
-
-    async def entry_ids(self, owner_agent: str) -> set[str]:
-        return set(self.kept)
-
-    async def entries(self, owner_agent: str, only: set[str] | None = None) -> list[Entry]:
-        return list(self.kept.values())
-
-    async def people(self, owner_agent: str, ids: Sequence[str]) -> dict[str, Person]:
-        return {}
-
-
 async def test_a_book_does_not_change_under_a_search(shelf: Shelf) -> None:
-    names = Names({f"{one}": Entry(f"{one}", f"{one}", f"Mario {one}", keys_of(f"Mario {one}")) for one in range(600)})
-    resolver = Resolver(books=names, memories=shelf.memory, clock=shelf.clock, new_token=lambda: "token")
+    everybody = [new_contact(name=f"Mario {one}") for one in range(600)]
+    await shelf.contacts.keep_in_step(HOUSEHOLD_OWNER, everybody, now_us=1)
+    resolver = shelf.resolver
     keys = keys_of("Maria")
     consonants = Paused(keys.skeletons)
 
     searching = asyncio.create_task(resolver.search(HOUSEHOLD_OWNER, replace(keys, skeletons=consonants), 1))
     assert await asyncio.to_thread(consonants.looked_at.wait, PATIENCE_SECONDS)
-    names.kept.clear()
+    await shelf.contacts.keep_in_step(HOUSEHOLD_OWNER, [], now_us=2)
     catching_up = asyncio.create_task(resolver.search(HOUSEHOLD_OWNER, keys, 2))
     for _ in range(10):
         await asyncio.sleep(0)

@@ -15,7 +15,6 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.people.model import NewPerson, PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.signing_in.passkeys import (
     CHALLENGE_LIFE_SECONDS,
     MOST_CHALLENGES,
@@ -99,7 +98,7 @@ async def test_nothing_made_up_signs_in_or_registers(passkeys: Passkeys, said: s
 
 
 async def known(database: Database) -> StoredPasskeys:
-    people, store = StoredPeople(database, IdMint().mint, keys_of, ()), StoredPasskeys(database, IdMint().mint)
+    people, store = StoredPeople(database, IdMint().mint, ()), StoredPasskeys(database, IdMint().mint)
     new = NewPerson(name="Ann", role=PersonRole.MEMBER)
     await people.create(HOUSEHOLD_OWNER, new, source="test", now_us=1, reserved_id="ann")
     made = Passkey(
@@ -146,7 +145,7 @@ async def test_a_count_moves_once_and_a_removed_person_takes_their_keys_along(da
 
     assert await store.used(kept, 8, 5) and not await store.used(kept, 9, 6)
     assert not await store.remove("bob", "a2V5", "person:bob", 7)
-    await StoredPeople(database, IdMint().mint, keys_of, ()).delete(HOUSEHOLD_OWNER, "ann", now_us=9)
+    await StoredPeople(database, IdMint().mint, ()).delete(HOUSEHOLD_OWNER, "ann", now_us=9)
     assert await store.get("a2V5") is None
 
 

@@ -11,7 +11,6 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.signing_in.rules import MOST_OF_SENDER, MOST_OPEN, LinkWish, SignInWay
 from postroom.people.signing_in.store import StoredSignInLinks, console_links
 from postroom.people.store.people import StoredPeople
@@ -28,7 +27,7 @@ WISH = LinkWish(
 
 @pytest.fixture
 async def database(database: Database) -> Database:
-    await StoredPeople(database, IdMint().mint, keys_of, ()).admit({"ann": PersonRole.MEMBER}, now_us=1)
+    await StoredPeople(database, IdMint().mint, ()).admit({"ann": PersonRole.MEMBER}, now_us=1)
     return database
 
 

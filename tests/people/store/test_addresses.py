@@ -17,14 +17,22 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER
-from postroom.people.model import NewPerson, Person, PersonAddress, Purpose
-from postroom.people.names.normalise import keys_of
-from postroom.people.pairing import LIFE_SECONDS, MOST_OPEN, MOST_WRONG, CodeSent, NewPairing
+from postroom.people.model import (
+    MOST_OPEN_PAIRINGS,
+    MOST_WRONG_CODES,
+    PAIRING_LIFE_SECONDS,
+    CodeSent,
+    NewPairing,
+    NewPerson,
+    Person,
+    PersonAddress,
+    Purpose,
+)
 from postroom.people.store.addresses import StoredPairings
 from postroom.people.store.people import StoredPeople
 from postroom.people.store.tables import email_confirmations
 
-HOUR_US = seconds(LIFE_SECONDS)
+HOUR_US = seconds(PAIRING_LIFE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,7 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        people = StoredPeople(database, IdMint().mint, keys_of, ())
+        people = StoredPeople(database, IdMint().mint, ())
         yield Desk(database, people, StoredPairings(people), StoredConfirmations(database, people))
 
 
@@ -107,7 +115,7 @@ async def test_three_are_open_at_most_codes_and_links_together(desk: Desk) -> No
     anna = await desk.person("Anna", PersonAddress(channel="email", address="anna@x.org"))
     bob = await desk.person("Bob")
     await desk.link(anna, "l1", "anna@x.org")
-    for n in range(MOST_OPEN - 1):
+    for n in range(MOST_OPEN_PAIRINGS - 1):
         await desk.code(anna, f"c{n}")
 
     with pytest.raises(Refused, match="3 codes or links") as refused:
@@ -127,7 +135,7 @@ async def test_many_started_at_once_are_not_too_many(desk: Desk) -> None:
 
     made = await asyncio.gather(*(desk.code(anna, f"c{n}") for n in range(8)), return_exceptions=True)
 
-    assert sum(isinstance(one, NewPairing) for one in made) == MOST_OPEN
+    assert sum(isinstance(one, NewPairing) for one in made) == MOST_OPEN_PAIRINGS
 
 
 async def test_the_same_id_is_the_same_pairing_and_never_another_persons(desk: Desk) -> None:
@@ -144,7 +152,7 @@ async def test_the_same_id_is_the_same_pairing_and_never_another_persons(desk: D
 async def test_after_ten_wrong_codes_no_code_helps_that_sender_for_an_hour(desk: Desk) -> None:
     anna = await desk.person("Anna")
     await desk.code(anna, "right")
-    for n in range(MOST_WRONG - 2):
+    for n in range(MOST_WRONG_CODES - 2):
         assert await desk.sends(f"w{n}", sender="Mallory") is None
     assert await desk.sends("w8", "w9", sender="mallory") is None
 

@@ -10,9 +10,8 @@ from tests.opened_database import KINDS, opened_database
 
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as OWNER
-from postroom.people.names.normalise import keys_of
 from postroom.people.person_rules import new_contact
-from postroom.people.store.people import StoredContactSearch, StoredPeople
+from postroom.people.store.people import StoredPeople
 
 PEOPLE = [
     new_contact(name="Łukasz Żak", aliases=["Luke"], telegram_chat_id="4711"),
@@ -23,17 +22,17 @@ PEOPLE = [
 
 
 @pytest.fixture(params=KINDS)
-async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredContactSearch]:
+async def book(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
     async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredPeople(database, IdMint().mint, keys_of, ())
+        book = StoredPeople(database, IdMint().mint, ())
         for one in PEOPLE:
             await book.create(OWNER, one, source="api", now_us=1)
         await book.create("agent://user/eve", new_contact(name="Luke of Eve"), source="api", now_us=1)
-        yield StoredContactSearch(database, keys_of)
+        yield book
 
 
-async def names(search: StoredContactSearch, words: str) -> list[str]:
-    return [one.name for one in await search.listed(OWNER, words, after=None, limit=50)]
+async def names(book: StoredPeople, words: str) -> list[str]:
+    return [one.name for one in await book.search(OWNER, words, after=None, limit=50)]
 
 
 @pytest.mark.parametrize(
@@ -50,15 +49,15 @@ async def names(search: StoredContactSearch, words: str) -> list[str]:
         pytest.param("nobody", [], id="nobody"),
     ],
 )
-async def test_words_are_looked_for(search: StoredContactSearch, words: str, found: list[str]) -> None:
-    assert await names(search, words) == found
+async def test_words_are_looked_for(book: StoredPeople, words: str, found: list[str]) -> None:
+    assert await names(book, words) == found
 
 
-async def test_without_words_everybody_comes_once_page_by_page(search: StoredContactSearch) -> None:
-    everybody, after, seen = await names(search, " "), None, list[str]()
+async def test_without_words_everybody_comes_once_page_by_page(book: StoredPeople) -> None:
+    everybody, after, seen = await names(book, " "), None, list[str]()
 
     for _ in range(3):
-        page = await search.listed(OWNER, "", after=after, limit=2)
+        page = await book.search(OWNER, "", after=after, limit=2)
         seen += [one.name for one in page]
         after = page[-1].id if page else after
 
@@ -66,5 +65,5 @@ async def test_without_words_everybody_comes_once_page_by_page(search: StoredCon
     assert sorted(seen) == sorted(one.name for one in PEOPLE)
 
 
-async def test_a_place_that_is_gone_begins_again(search: StoredContactSearch) -> None:
-    assert len(await search.listed(OWNER, "", after="gone", limit=50)) == len(PEOPLE)
+async def test_a_place_that_is_gone_begins_again(book: StoredPeople) -> None:
+    assert len(await book.search(OWNER, "", after="gone", limit=50)) == len(PEOPLE)

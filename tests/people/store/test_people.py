@@ -14,14 +14,13 @@ from postroom.kernel.values.errors import Refused
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as OWNER
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.person_rules import new_contact
-from postroom.people.store.people import StoredPeople, StoredPeopleSearch
+from postroom.people.store.people import StoredPeople
 
 
 @pytest.fixture
 def contacts(database: Database) -> StoredPeople:
-    return StoredPeople(database, IdMint().mint, keys_of, ())
+    return StoredPeople(database, IdMint().mint, ())
 
 
 async def test_a_contact_is_kept_with_its_names_in_their_order(contacts: StoredPeople) -> None:
@@ -269,17 +268,17 @@ PEOPLE = [
 
 
 @pytest.fixture(params=KINDS)
-async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeopleSearch]:
+async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPeople]:
     async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredPeople(database, IdMint().mint, keys_of, ())
+        book = StoredPeople(database, IdMint().mint, ())
         for one in PEOPLE:
             await book.create(OWNER, one, source="api", now_us=1)
         await book.create("agent://user/eve", NewPerson(name="Anna of Eve", addresses=(FAX,)), source="api", now_us=1)
-        yield StoredPeopleSearch(database, keys_of)
+        yield book
 
 
-async def names(search: StoredPeopleSearch, begins: str | None, role: PersonRole | None = None) -> list[str]:
-    return [one.name for one in await search.listed(OWNER, begins=begins, role=role, after=None, limit=50)]
+async def names(search: StoredPeople, begins: str | None, role: PersonRole | None = None) -> list[str]:
+    return [one.name for one in await search.page(OWNER, begins=begins, role=role, after=None, limit=50)]
 
 
 @pytest.mark.parametrize(
@@ -293,22 +292,22 @@ async def names(search: StoredPeopleSearch, begins: str | None, role: PersonRole
         pytest.param("", [one.name for one in PEOPLE], id="nothing"),
     ],
 )
-async def test_a_name_is_found_by_how_it_begins(search: StoredPeopleSearch, begins: str, found: list[str]) -> None:
+async def test_a_name_is_found_by_how_it_begins(search: StoredPeople, begins: str, found: list[str]) -> None:
     assert await names(search, begins) == found
 
 
-async def test_a_role_narrows_the_list(search: StoredPeopleSearch) -> None:
+async def test_a_role_narrows_the_list(search: StoredPeople) -> None:
     assert await names(search, None, PersonRole.APPROVER) == ["Joanna"]
     assert await names(search, "anna", PersonRole.MEMBER) == ["Анна Петрова"]
 
 
-async def test_pages_follow_each_other_without_gap(search: StoredPeopleSearch) -> None:
-    first = await search.listed(OWNER, begins=None, role=None, after=None, limit=3)
-    rest = await search.listed(OWNER, begins=None, role=None, after=first[-1].id, limit=3)
+async def test_pages_follow_each_other_without_gap(search: StoredPeople) -> None:
+    first = await search.page(OWNER, after=None, limit=3)
+    rest = await search.page(OWNER, after=first[-1].id, limit=3)
 
     assert [one.name for one in (*first, *rest)] == [one.name for one in PEOPLE]
 
 
-async def test_channels_that_lead_nowhere_are_found_in_the_book_alone(search: StoredPeopleSearch) -> None:
+async def test_channels_that_lead_nowhere_are_found_in_the_book_alone(search: StoredPeople) -> None:
     assert await search.unreachable(OWNER, ["email", "telegram"], 10) == [("Anna Kovács", "fax")]
     assert await search.unreachable(OWNER, ["email", "fax"], 10) == []

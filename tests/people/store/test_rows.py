@@ -11,7 +11,6 @@ from tests.opened_database import KINDS, opened_database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as OWNER
 from postroom.message.delivery import HeldAddress
-from postroom.people.names.normalise import keys_of
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
 from postroom.people.store.rows import StoredHeldAddresses
@@ -26,7 +25,7 @@ PEOPLE = {
 @pytest.fixture(params=KINDS)
 async def held(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredHeldAddresses]:
     async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredPeople(database, IdMint().mint, keys_of, ())
+        book = StoredPeople(database, IdMint().mint, ())
         for person_id, one in PEOPLE.items():
             await book.create(OWNER, one, source="api", now_us=1, reserved_id=person_id)
         await book.create("agent://user/eve", new_contact(name="Eve's", email="x@example.org"), source="api", now_us=1)

@@ -13,7 +13,6 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as BOOK
 from postroom.people.model import NewPerson, Overruled, Person, PersonAddress, PersonRole, with_proof
-from postroom.people.names.normalise import keys_of
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
 
@@ -23,7 +22,7 @@ ANN = new_contact(name="Ann", aliases=["Annie"], email="ann@x.org")
 
 @pytest.fixture
 def people(database: Database) -> StoredPeople:
-    return StoredPeople(database, IdMint().mint, keys_of, ())
+    return StoredPeople(database, IdMint().mint, ())
 
 
 async def started(people: StoredPeople, *file: NewPerson, now_us: int = 1) -> dict[str, Person]:

@@ -10,7 +10,6 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER as BOOK
 from postroom.people.model import PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.person_rules import new_contact
 from postroom.people.store.people import StoredPeople
 
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.requirement("house:approver-role")
 
 @pytest.fixture
 def people(database: Database) -> StoredPeople:
-    return StoredPeople(database, IdMint().mint, keys_of, ())
+    return StoredPeople(database, IdMint().mint, ())
 
 
 async def role(people: StoredPeople) -> PersonRole | None:

@@ -50,7 +50,7 @@ from postroom.people.signing_in.rules import new_secret
 from postroom.people.store.addresses import IS_INBOX, KEPT_US
 from postroom.people.store.people import StoredPeople
 from postroom.people.store.tables import email_confirmations, person_addresses
-from postroom.people.store.writing import PersonWriter
+from postroom.people.store.writing import BookWriter
 
 _TABLE: Final = email_confirmations.c
 _DAY_US: Final = seconds(24 * 3600.0)
@@ -100,14 +100,14 @@ class StoredConfirmations:
         return await self._database.write(lambda connection: _copies_go_there(connection, secret, claimed, now_us))
 
     async def _prove(self, secret: str, claimed: AddressClaim, now_us: int) -> AddressClaim | None:
-        def work(connection: Connection, writer: PersonWriter) -> AddressClaim | None:
-            if not _used(connection, secret, now_us):
+        def work(writer: BookWriter) -> AddressClaim | None:
+            if not _used(writer.connection, secret, now_us):
                 return None
-            writer.prove(connection, claimed.user_id, claimed.channel, claimed.address, now_us)
+            writer.prove(claimed.user_id, claimed.channel, claimed.address)
             return claimed
 
         try:
-            return await self._people.write(work)
+            return await self._people.write(work, now_us)
         except Refused as error:
             _log.warning("pairing.refused", channel=claimed.channel, reason=error.message)
             return None

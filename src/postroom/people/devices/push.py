@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, delete, insert, select, update
+from sqlalchemy import Row, and_, delete, insert, select, update
 
 from postroom.delivery.store.tables import delivery_requests
 from postroom.kernel.database.engine import Database
-from postroom.kernel.database.rows import read
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.fields import text_problem
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.channel import Outbound
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.people.model import (
@@ -32,25 +31,14 @@ from postroom.people.model import (
     with_proof,
 )
 from postroom.people.store.people import StoredPeople
-from postroom.people.store.rows import read_people
-from postroom.people.store.tables import people, push_devices
-from postroom.people.store.writing import PersonWriter
+from postroom.people.store.tables import push_devices
+from postroom.people.store.writing import BookWriter
 
 ORIGIN: Final = "console"
 MOST_DEVICES: Final = 10
 _TRIAL: Final = "This is a trial. Notifications reach this device."
 Check = Callable[[PushSubscription], object]
 """Raises ValueError with a sentence that repeats nothing of it."""
-
-
-class DeviceRecord(Protocol):
-    async def keep(self, channel: str, person_id: str, name: str, subscription: PushSubscription) -> PushDevice: ...
-
-    async def of(self, person_id: str) -> Sequence[PushDevice]: ...
-
-    async def remove(self, person_id: str, device_id: str) -> PushDevice | None: ...
-
-    async def message(self, person_id: str, delivery_id: str) -> NotifiedMessage | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +48,7 @@ class Devices:
     channel: str
     key: str
     """With it a browser gives its consent to this household, and to no other."""
-    record: DeviceRecord
+    record: StoredPushDevices
     check: Check
     outbound: Outbound
     clock: Clock
@@ -129,20 +117,20 @@ class StoredPushDevices:
         """The same browser again is the same device, whoever signed in there before; it is notified first."""
         mark, now_us, new_id = mark_of(subscription.endpoint), self._clock.now_us(), secrets.token_hex(_ID_BYTES)
 
-        def work(connection: Connection, writer: PersonWriter) -> PushDevice:
-            person = _person(connection, person_id)
-            _forget(connection, writer, _marked(connection, channel, mark), now_us)
-            person = _person(connection, person.id)
-            new = _with_device(person, channel, new_id, name, now_us)
-            writer.update(connection, person, new, now_us)
-            row = {"id": new_id, "channel": channel, "person_id": person_id, "name": name, "mark": mark}
-            sealed = self._seal.seal(_written(subscription), new_id)
-            connection.execute(insert(push_devices), {**row, "sealed": sealed, "created_at": now_us})
-            return PushDevice(
-                id=new_id, channel=channel, person_id=person_id, name=name, mark=mark, created_at_us=now_us
-            )
+        made = PushDevice(id=new_id, channel=channel, person_id=person_id, name=name, mark=mark, created_at_us=now_us)
 
-        return await self._people.write(work)
+        def work(writer: BookWriter) -> PushDevice:
+            _person(writer, person_id)
+            same = select(push_devices).where(_c.channel == channel, _c.mark == mark)
+            if row := writer.connection.execute(same).first():
+                _forget(writer, _device(row))
+            person = _person(writer, person_id)
+            writer.update(person, _with_device(person, channel, new_id, name, now_us))
+            sealed = self._seal.seal(json.dumps(asdict(subscription)), new_id)
+            writer.connection.execute(insert(push_devices), values(made, sealed=sealed))
+            return made
+
+        return await self._people.write(work, now_us)
 
     async def of(self, person_id: str) -> Sequence[PushDevice]:
         """Those that are notified first before the others."""
@@ -153,12 +141,13 @@ class StoredPushDevices:
         """None when it is not this person's."""
         asked = select(push_devices).where(_c.id == device_id, _c.person_id == person_id)
 
-        def work(connection: Connection, writer: PersonWriter) -> PushDevice | None:
-            row = connection.execute(asked).first()
-            _forget(connection, writer, row, self._clock.now_us())
-            return _device(row) if row else None
+        def work(writer: BookWriter) -> PushDevice | None:
+            if (row := writer.connection.execute(asked).first()) is None:
+                return None
+            _forget(writer, gone := _device(row))
+            return gone
 
-        return await self._people.write(work)
+        return await self._people.write(work, self._clock.now_us())
 
     async def message(self, person_id: str, delivery_id: str) -> NotifiedMessage | None:
         """Only what was sent to one of this person's own devices, for as long as its words are kept."""
@@ -182,31 +171,25 @@ class StoredPushDevices:
         """The address goes, so that the next message takes the next device; that it was there stays to be seen."""
         now_us = self._clock.now_us()
 
-        def work(connection: Connection, writer: PersonWriter) -> None:
-            row = connection.execute(select(push_devices).where(_c.id == device_id)).first()
+        def work(writer: BookWriter) -> None:
+            row = writer.connection.execute(select(push_devices).where(_c.id == device_id)).first()
             if row is not None and row.ended_at is None:
-                _without_address(connection, writer, row, now_us)
+                _without_address(writer, _device(row))
                 over = update(push_devices).where(_c.id == device_id)
-                connection.execute(over.values(ended_at=now_us, sealed=""))
+                writer.connection.execute(over.values(ended_at=now_us, sealed=""))
 
-        await self._people.write(work)
+        await self._people.write(work, now_us)
 
 
 def mark_of(endpoint: str) -> str:
     return sha256(endpoint.encode()).hexdigest()
 
 
-def _written(subscription: PushSubscription) -> str:
-    return json.dumps({"endpoint": subscription.endpoint, "p256dh": subscription.p256dh, "auth": subscription.auth})
-
-
-def _person(connection: Connection, person_id: str) -> Person:
+def _person(writer: BookWriter, person_id: str) -> Person:
     """Held, so that two devices at once do not overwrite each other's address."""
-    connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
-    found = read_people(connection, HOUSEHOLD_OWNER, [person_id])
-    if not found:
+    if (found := writer.held(person_id)) is None:
         raise Refused(Code.NOT_FOUND, "there is no such person")
-    return found[0]
+    return found
 
 
 def _with_device(person: Person, channel: str, device_id: str, name: str, now_us: int) -> NewPerson:
@@ -219,21 +202,16 @@ def _with_device(person: Person, channel: str, device_id: str, name: str, now_us
     return replace(person.as_written, addresses=tuple(ranked))
 
 
-def _marked(connection: Connection, channel: str, mark: str) -> Row[Any] | None:
-    return connection.execute(select(push_devices).where(_c.channel == channel, _c.mark == mark)).first()
+def _forget(writer: BookWriter, device: PushDevice) -> None:
+    _without_address(writer, device)
+    writer.connection.execute(delete(push_devices).where(_c.id == device.id))
 
 
-def _forget(connection: Connection, writer: PersonWriter, row: Row[Any] | None, now_us: int) -> None:
-    if row is not None:
-        _without_address(connection, writer, row, now_us)
-        connection.execute(delete(push_devices).where(_c.id == row.id))
-
-
-def _without_address(connection: Connection, writer: PersonWriter, row: Row[Any], now_us: int) -> None:
-    person = _person(connection, row.person_id)
-    left = tuple(one for one in person.addresses if not is_at(one, row.channel, row.id))
+def _without_address(writer: BookWriter, device: PushDevice) -> None:
+    person = _person(writer, device.person_id)
+    left = tuple(one for one in person.addresses if not is_at(one, device.channel, device.id))
     if len(left) < len(person.addresses):
-        writer.update(connection, person, replace(person.as_written, addresses=left), now_us)
+        writer.update(person, replace(person.as_written, addresses=left))
 
 
 def _device(row: Row[Any]) -> PushDevice:

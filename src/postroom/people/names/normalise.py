@@ -10,7 +10,7 @@ from typing import Final
 
 from anyascii import anyascii
 
-from postroom.people.model import Keys
+from postroom.people.model import Keys, Person
 
 _APOSTROPHES: Final = frozenset("'’ʼ`´‘")
 _SPACES: Final = re.compile(r"\s+")
@@ -104,6 +104,11 @@ def normalise(text: str) -> str:
             continue
         kept.append(" " if unicodedata.category(character)[0] in _SEPARATING else character)
     return _SPACES.sub(" ", "".join(kept)).strip()
+
+
+def has_alias(person: Person, alias: str) -> bool:
+    wanted = normalise(alias)
+    return any(normalise(name) == wanted for name in (person.name, *person.aliases))
 
 
 def fold(normal: str) -> str:

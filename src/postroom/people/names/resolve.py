@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, Refused
@@ -18,7 +18,6 @@ from postroom.people.model import (
     Candidate,
     ConfirmSource,
     DecisionMode,
-    Entry,
     InputMode,
     Keys,
     MatchType,
@@ -28,7 +27,8 @@ from postroom.people.model import (
     Remembered,
     Resolution,
 )
-from postroom.people.names.normalise import keys_of, normalise
+from postroom.people.names.normalise import has_alias, keys_of, normalise
+from postroom.people.store.people import StoredMemory, StoredPeople
 
 if TYPE_CHECKING:
     from postroom.people.names.matching import Book, FoundEntry
@@ -39,30 +39,10 @@ _BOOKS_KEPT: Final = 50
 _INLINE: Final = 500  # a small book is searched faster than a thread is woken
 
 
-class BookStore(Protocol):
-    async def entry_ids(self, owner_agent: str) -> set[str]: ...
-
-    async def entries(self, owner_agent: str, only: set[str] | None = None) -> Sequence[Entry]: ...
-
-    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
-
-
-class MemoryStore(Protocol):
-    async def glance(self, owner_agent: str, query: str, address: str) -> BookGlance: ...
-
-    async def offer(self, offer: Offer) -> None: ...
-
-    async def refreshed(self, memory: Remembered, book_version: int) -> None:
-        """Looked at again under this version of the book, and still good."""
-        ...
-
-    async def drop(self, memory: Remembered) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolver:
-    books: BookStore
-    memories: MemoryStore
+    books: StoredPeople
+    memories: StoredMemory
     clock: Clock
     new_token: Callable[[], str]
     _held: dict[str, tuple[int, Book]] = field(default_factory=dict)
@@ -315,11 +295,6 @@ def still_holds(memory: Remembered, contact: Person | None, found: Sequence[Foun
     return not (best_other > memory.rival and best_other >= mine)
 
 
-def has_alias(contact: Person, alias: str) -> bool:
-    wanted = normalise(alias)
-    return any(normalise(name) == wanted for name in (contact.name, *contact.aliases))
-
-
 def standing(contact_id: str, found: Sequence[FoundEntry]) -> tuple[float, float]:
     """The score of this contact, and the best of all the others."""
     mine = max((one.match.score for one in found if one.entry.contact_id == contact_id), default=0.0)
@@ -341,26 +316,9 @@ class Confirmation:
     source: ConfirmSource = ConfirmSource.USER_CHOICE
 
 
-class ConfirmStore(Protocol):
-    async def offered(self, token_hash: str, owner_agent: str, now_us: int) -> Offer | None:
-        """Unused and not expired."""
-        ...
-
-    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Person | None: ...
-
-    async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
-        """
-        Uses the token up and writes the choice in one step, counting earlier ones.
-        None when the token was used meanwhile, or the contact moved or lost the name.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmer:
     resolver: Resolver
-    store: ConfirmStore
-    clock: Clock
     mint: Callable[[int], str]
 
     async def confirm(self, asked: Confirmation, *, by_person: bool) -> Remembered:
@@ -369,14 +327,16 @@ class Confirmer:
             token_hash, chosen = await self._under_token(asked, asked.resolution_token)
         else:
             token_hash, chosen = None, await self._by_address(asked, by_person)
-        memory = await self.store.remember(await self._memory(asked, chosen), token_hash)
+        memory = await self.resolver.memories.remember(await self._memory(asked, chosen), token_hash)
         if memory is None:
             raise Refused(Code.RESOLUTION_STALE, "the contact changed since it was shown; resolve the name again")
         return memory
 
     async def _under_token(self, asked: Confirmation, token: str) -> tuple[str, Candidate]:
         secret, _, place = token.partition(".")
-        offer = await self.store.offered(hash_token(secret), asked.owner_agent, self.clock.now_us())
+        offer = await self.resolver.memories.offered(
+            hash_token(secret), asked.owner_agent, self.resolver.clock.now_us()
+        )
         if offer is None or offer.query != keys_of(asked.query).normal:
             raise Refused(
                 Code.RESOLUTION_EXPIRED,
@@ -387,7 +347,7 @@ class Confirmer:
     async def _by_address(self, asked: Confirmation, by_person: bool) -> Candidate:
         address = asked.agent_address or ""
         if by_person:
-            contact = await self.store.contact_by_address(asked.owner_agent, address)
+            contact = await self.resolver.books.by_address(asked.owner_agent, address)
             shown = await self.resolver.resolve(asked.owner_agent, address) if contact else None
         else:
             shown = await self.resolver.resolve(asked.owner_agent, asked.query, input_mode=InputMode.TEXT)
@@ -401,7 +361,7 @@ class Confirmer:
         return candidate
 
     async def _memory(self, asked: Confirmation, chosen: Candidate) -> Remembered:
-        keys, now = keys_of(asked.query), self.clock.now_us()
+        keys, now = keys_of(asked.query), self.resolver.clock.now_us()
         glance = await self.resolver.memories.glance(asked.owner_agent, keys.normal, "")
         found = await self.resolver.search(asked.owner_agent, keys, glance.version)
         return Remembered(
@@ -446,19 +406,15 @@ _MOST_LOOKED_AT: Final = 100
 _MOST_NAMED: Final = 20
 
 
-class BookSearch(Protocol):
-    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concerned:
-    search: BookSearch
+    book: StoredPeople
 
     async def people(self, words: str) -> Sequence[Person]:
         """Of the household's people those who are called so; nobody for words that are no name."""
         if not words.strip():
             return []
-        found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_LOOKED_AT)
+        found = await self.book.search(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_LOOKED_AT)
         return [one for one in found if is_called(one, words)][:_MOST_NAMED]
 
     async def places(self, words: str) -> Sequence[str]:

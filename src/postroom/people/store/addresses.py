@@ -6,17 +6,22 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
 
-from postroom.kernel.database.rows import values
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.ids import seconds
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.delivery import folded
-from postroom.people.model import Person, Purpose
-from postroom.people.pairing import CLOSED_SECONDS, MOST_OPEN, CodeSent, NewPairing, WrongCodes
+from postroom.people.model import (
+    CODES_CLOSED_SECONDS,
+    MOST_OPEN_PAIRINGS,
+    CodeSent,
+    NewPairing,
+    Person,
+    Purpose,
+    WrongCodes,
+)
 from postroom.people.store.people import StoredPeople
-from postroom.people.store.rows import read_people
 from postroom.people.store.tables import email_confirmations, pairing_codes, pairing_wrong_codes, people
-from postroom.people.store.writing import PersonWriter
+from postroom.people.store.writing import BookWriter
 
 _CODE: Final = pairing_codes.c
 _WRONG: Final = pairing_wrong_codes.c
@@ -28,11 +33,11 @@ class StoredPairings:
         self._people = people
 
     async def start(self, new: NewPairing) -> NewPairing:
-        return await self._people.write(lambda connection, _: _start(connection, new))
+        return await self._people.write(lambda writer: _start(writer.connection, new), new.created_at_us)
 
     async def redeem(self, sent: CodeSent, now_us: int) -> Person | None:
         """The code and the address change together; a message that is read twice has paired once."""
-        return await self._people.write(lambda connection, writer: _redeem(connection, writer, sent, now_us))
+        return await self._people.write(lambda writer: _redeem(writer, sent), now_us)
 
 
 def _start(connection: Connection, new: NewPairing) -> NewPairing:
@@ -55,8 +60,8 @@ def _refuse_too_many(connection: Connection, new: NewPairing) -> None:
     now_us = new.created_at_us
     mine = and_(_CODE.person_id == new.person_id, _CODE.used_at.is_(None), _CODE.expires_at > now_us)
     codes = connection.execute(select(func.count()).where(mine)).scalar_one()
-    if codes + open_links(connection, new.person_id, now_us) >= MOST_OPEN:
-        words = f"{MOST_OPEN} codes or links of this person are open already; use one, or wait until it ends"
+    if codes + open_links(connection, new.person_id, now_us) >= MOST_OPEN_PAIRINGS:
+        words = f"{MOST_OPEN_PAIRINGS} codes or links of this person are open already; use one, or wait until it ends"
         raise Refused(Code.ILLEGAL_TRANSITION, words)
 
 
@@ -68,18 +73,15 @@ def _add_code(connection: Connection, new: NewPairing) -> None:
 
 def _code_under(connection: Connection, pairing_id: str) -> NewPairing | None:
     row = connection.execute(select(pairing_codes).where(_CODE.id == pairing_id)).first()
-    if row is None:
-        return None
-    return NewPairing(
-        id=row.id, person_id=row.person_id, channel=row.channel, digest=row.digest, created_at_us=row.created_at
-    )
+    return read(NewPairing, row, address=None) if row else None
 
 
-def _redeem(connection: Connection, writer: PersonWriter, sent: CodeSent, now_us: int) -> Person | None:
+def _redeem(writer: BookWriter, sent: CodeSent) -> Person | None:
+    connection, now_us = writer.connection, writer.now_us
     wanted = and_(_CODE.digest.in_(sent.digests), _CODE.channel == sent.channel)
     found = connection.execute(select(pairing_codes).where(wanted).with_for_update()).all()
     if before := next((row for row in found if row.used_by == sent.event_id), None):
-        return next(iter(read_people(connection, HOUSEHOLD_OWNER, [before.person_id])), None)
+        return next(iter(writer.read([before.person_id])), None)
     wrong = _wrong_codes(connection, sent)
     if wrong.is_closed(now_us):
         return None
@@ -89,7 +91,7 @@ def _redeem(connection: Connection, writer: PersonWriter, sent: CodeSent, now_us
         return None
     used = update(pairing_codes).where(_CODE.id == code.id)
     connection.execute(used.values(used_at=now_us, used_by=sent.event_id))
-    return writer.prove(connection, code.person_id, sent.channel, sent.sender, now_us)
+    return writer.prove(code.person_id, sent.channel, sent.sender)
 
 
 def _is_open(row: Row[Any], now_us: int) -> bool:
@@ -97,17 +99,16 @@ def _is_open(row: Row[Any], now_us: int) -> bool:
 
 
 def _wrong_codes(connection: Connection, sent: CodeSent) -> WrongCodes:
-    row = connection.execute(select(pairing_wrong_codes).where(_from(sent)).with_for_update()).mappings().first()
-    return WrongCodes(count=row["count"], last_at_us=row["last_at"]) if row else WrongCodes()
+    row = connection.execute(select(pairing_wrong_codes).where(_from(sent)).with_for_update()).first()
+    return read(WrongCodes, row) if row else WrongCodes()
 
 
 def _remember(connection: Connection, sent: CodeSent, wrong: WrongCodes) -> None:
     """Those of whom nothing wrong was heard for long are forgotten."""
-    old = _WRONG.last_at < wrong.last_at_us - seconds(CLOSED_SECONDS)
+    old = _WRONG.last_at < wrong.last_at_us - seconds(CODES_CLOSED_SECONDS)
     connection.execute(delete(pairing_wrong_codes).where(old))
-    values = {"count": wrong.count, "last_at": wrong.last_at_us}
-    if not connection.execute(update(pairing_wrong_codes).where(_from(sent)).values(values)).rowcount:
-        row = {"channel": sent.channel, "sender": folded(sent.sender), **values}
+    row = values(wrong, channel=sent.channel, sender=folded(sent.sender))
+    if not connection.execute(update(pairing_wrong_codes).where(_from(sent)).values(row)).rowcount:
         connection.execute(insert(pairing_wrong_codes), row)
 
 
@@ -148,8 +149,4 @@ def open_links(connection: Connection, person_id: str, now_us: int) -> int:
 
 def link_under(connection: Connection, pairing_id: str) -> NewPairing | None:
     row = connection.execute(select(email_confirmations).where(_TABLE.id == pairing_id)).first()
-    if row is None:
-        return None
-    return NewPairing(
-        id=row.id, person_id=row.user_id, channel=row.channel, address=row.address, created_at_us=row.created_at
-    )
+    return read(NewPairing, row, person_id=row.user_id, digest=None) if row else None

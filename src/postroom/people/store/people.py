@@ -1,10 +1,12 @@
-"""People on disk, each in one book."""
+"""People on disk, each in one book, and what was confirmed of their names."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, false, insert, or_, select, update
@@ -18,7 +20,6 @@ from postroom.people.model import (
     BookGlance,
     Candidate,
     Entry,
-    Keys,
     MatchType,
     NewPerson,
     Offer,
@@ -27,6 +28,8 @@ from postroom.people.model import (
     PersonRole,
     Remembered,
 )
+from postroom.people.names.normalise import has_alias, keys_of, normalise
+from postroom.people.store import seeding, writing
 from postroom.people.store.rows import (
     IN_CONTACT_BOOK,
     holding,
@@ -37,7 +40,6 @@ from postroom.people.store.rows import (
     version_of,
     with_address,
 )
-from postroom.people.store.seeding import Seeds, SignIns
 from postroom.people.store.tables import (
     contact_aliases,
     contact_memory,
@@ -46,10 +48,11 @@ from postroom.people.store.tables import (
     people_seeds,
     person_addresses,
 )
-from postroom.people.store.writing import CardMerger, PersonWriter, refuse_removal, refuse_role
+from postroom.people.store.writing import BookWriter, refuse_removal, refuse_role
 
 _CARDS_AT_ONCE: Final = 200
 _LONGEST: Final = 1_000  # no name and no address is longer, and comparing names takes time by the letter
+_NAMES: Final = contact_aliases.c
 Result = TypeVar("Result")
 Hear = Callable[[], Awaitable[object]]
 Eraser = Callable[[Connection, str, int], object]  # of the id of one who is removed, and now
@@ -63,16 +66,10 @@ class StoredPeople:
     transaction. They have no default, so that no place that can remove a person leaves their words behind.
     """
 
-    def __init__(
-        self, database: Database, mint: Callable[[int], str], keys_of: Callable[[str], Keys], erasers: Sequence[Eraser]
-    ) -> None:
+    def __init__(self, database: Database, mint: Callable[[int], str], erasers: Sequence[Eraser]) -> None:
         self._database = database
         self._mint = mint
         self._erasers = tuple(erasers)
-        self._writer = PersonWriter(mint, keys_of)
-        self._merger = CardMerger(self._writer)
-        self._seeds = Seeds(self._writer)
-        self._sign_ins = SignIns(self._writer)
         self.changes = 0
         self._hearing: list[Hear] = []
 
@@ -81,7 +78,7 @@ class StoredPeople:
         self._hearing.append(hear)
 
     async def entry_ids(self, owner_agent: str) -> set[str]:
-        asked = select(contact_aliases.c.id).where(searchable(owner_agent))
+        asked = select(_NAMES.id).where(searchable(owner_agent))
         return await self._database.read(lambda connection: set(connection.execute(asked).scalars()))
 
     async def entries(self, owner_agent: str, only: set[str] | None = None) -> Sequence[Entry]:
@@ -95,15 +92,16 @@ class StoredPeople:
     async def get(self, owner_agent: str, person_id: str) -> Person | None:
         return (await self.people(owner_agent, [person_id])).get(person_id)
 
-    async def by_address(self, owner_agent: str, agent_address: str) -> Person | None:
+    async def by_address(self, owner_agent: str, address: str) -> Person | None:
         """A contact, by the agent address or by one that can be told from a name."""
-        return await self._database.read(lambda connection: with_address(connection, owner_agent, agent_address))
+        return await self._database.read(lambda connection: with_address(connection, owner_agent, address))
 
     async def named(self, owner_agent: str, name: str) -> Sequence[Person]:
         """People with exactly this name or alias, the owner and those who sign in among them."""
         if len(name) > _LONGEST:
             return []
-        return await self._database.read(self._reading(owner_agent, self._called(owner_agent, name)))
+        asked = select(_NAMES.contact_id).where(_NAMES.owner_agent == owner_agent, _NAMES.normal == normalise(name))
+        return await self._database.read(_reading(owner_agent, asked))
 
     async def find(self, owner_agent: str, who: str) -> Sequence[Person]:
         """By id, exact name or alias; `owner` means the owner and no other."""
@@ -117,146 +115,45 @@ class StoredPeople:
         """Those with this address on this channel; one at most has proved it."""
         if len(address) > _LONGEST:
             return []
-        asked = holding(owner_agent, folded(address.strip()), channel)
-        return await self._database.read(self._reading(owner_agent, asked))
-
-    async def reopen(self, channel: str, address: str) -> None:
-        await self._write(lambda connection: reopen(connection, channel, address))
+        return await self._database.read(_reading(owner_agent, holding(owner_agent, folded(address.strip()), channel)))
 
     async def page(
-        self, owner_agent: str, *, after: str | None, limit: int, only_contacts: bool = False
+        self,
+        owner_agent: str,
+        *,
+        begins: str | None = None,
+        role: PersonRole | None = None,
+        only_contacts: bool = False,
+        after: str | None,
+        limit: int,
     ) -> Sequence[Person]:
+        """
+        In the order of their ids, after the one the page before ended with.
+
+        With `begins`, those of whom a name or an alias begins so, however it is written.
+        """
         asked = select(people.c.id).where(people.c.owner_agent == owner_agent).order_by(people.c.id).limit(limit)
-        if after is not None:
-            asked = asked.where(people.c.id > after)
+        if begins is not None and begins.strip():
+            asked = asked.where(_begin(owner_agent, begins))
+        if role is not None:
+            asked = asked.where(people.c.role == role)
         if only_contacts:
             asked = asked.where(IN_CONTACT_BOOK)
+        if after is not None:
+            asked = asked.where(people.c.id > after)
         return await self._database.read(
             lambda connection: read_people(connection, owner_agent, list(connection.execute(asked).scalars()))
         )
 
-    async def version(self, owner_agent: str) -> int:
-        """Another one after every change in this book, by any process."""
-        return await self._database.read(lambda connection: version_of(connection, owner_agent))
-
-    async def known(self, owner_agent: str) -> tuple[int, Sequence[Person]]:
-        """The version of the book, with the household's own people and those who are trusted."""
-        wanted = or_(people.c.role != PersonRole.CONTACT, people.c.trusted)
-        asked = select(people.c.id).where(people.c.owner_agent == owner_agent, wanted)
-        read = self._reading(owner_agent, asked)
-        return await self._database.read(lambda connection: (version_of(connection, owner_agent), read(connection)))
-
-    async def create(
-        self, owner_agent: str, new: NewPerson, *, source: str, now_us: int, reserved_id: str | None = None
-    ) -> Person:
-        """Raises Refused when the address is another's; who is there under a reserved id was made before."""
-        refuse_role(None, new)
-        person_id = reserved_id or self._mint(now_us)
-
-        def work(connection: Connection) -> Person:
-            if reserved_id and (made := read_people(connection, owner_agent, [reserved_id])):
-                return made[0]
-            return self._writer.insert(connection, owner_agent, person_id, new, source, now_us)
-
-        return await self._write(work)
-
-    async def change(
-        self, owner_agent: str, person_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
-    ) -> Person | None:
-        """Read, edit and write as one step; None when there is no such person."""
-
-        def work(connection: Connection) -> Person | None:
-            connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
-            known = read_people(connection, owner_agent, [person_id])
-            if not known:
-                return None
-            new = edit(known[0])
-            refuse_role(known[0], new)
-            return self._writer.update(connection, known[0], new, now_us)
-
-        return await self._write(work)
-
-    async def delete(self, owner_agent: str, person_id: str, *, now_us: int = 0) -> bool:
-        """With what the erasers take away; in the books of others nothing more than the contact goes."""
-        refuse_removal(owner_agent, person_id)
-
-        def work(connection: Connection) -> bool:
-            if not self._writer.remove(connection, owner_agent, person_id):
-                return False
-            mine = people_seeds.c.person_id == person_id
-            connection.execute(update(people_seeds).where(mine).values(changed=True))
-            if owner_agent == HOUSEHOLD_OWNER:
-                for erase in self._erasers:
-                    erase(connection, person_id, now_us)
-            return True
-
-        return await self._write(work)
-
-    async def merge(self, owner_agent: str, cards: Sequence[NewPerson], *, source: str, now_us: int) -> tuple[int, int]:
-        """How many were new, and how many added something to a contact that was there."""
-        created = updated = 0
-        for start in range(0, len(cards), _CARDS_AT_ONCE):  # others want to write meanwhile
-            some = cards[start : start + _CARDS_AT_ONCE]
-            more = await self._write(self._merger.merging(owner_agent, some, source, now_us))
-            created, updated = created + more[0], updated + more[1]
-        return created, updated
-
-    async def keep_in_step(self, owner_agent: str, wanted: Sequence[NewPerson], *, now_us: int) -> None:
-        """With what the settings file says."""
-        await self._write(lambda connection: self._seeds.keep_in_step(connection, owner_agent, wanted, now_us))
-
-    async def overruled(self, owner_agent: str, wanted: Sequence[NewPerson]) -> Sequence[Overruled]:
-        return await self._database.read(lambda connection: self._seeds.overruled(connection, owner_agent, wanted))
-
-    async def admit(self, signing_in: Mapping[str, PersonRole], *, now_us: int) -> None:
-        """People who can sign in and have no record get one in the household's book, under their id."""
-        await self._write(lambda connection: self._sign_ins.admit(connection, signing_in, now_us))
-
-    async def write(self, work: Callable[[Connection, PersonWriter], Result]) -> Result:
-        """One transaction of those who write more than people in it."""
-        return await self._write(lambda connection: work(connection, self._writer))
-
-    def _called(self, owner_agent: str, name: str) -> Select[Any]:
-        table = contact_aliases.c
-        asked = select(table.contact_id).where(table.owner_agent == owner_agent)
-        return asked.where(table.normal == self._writer.normal(name))
-
-    def _reading(self, owner_agent: str, ids: Select[Any]) -> Callable[[Connection], list[Person]]:
-        return lambda connection: read_people(connection, owner_agent, sorted(set(connection.execute(ids).scalars())))
-
-    async def _write(self, work: Callable[[Connection], Result]) -> Result:
-        try:
-            done = await write_twice(self._database, work)
-        finally:
-            self.changes += 1
-        for hear in self._hearing:
-            with suppress(StoreUnavailable):  # it is written; they will look again
-                await hear()
-        return done
-
-
-# People of a book by how a name begins, by role, by channels that lead nowhere, and by what they have not proved.
-
-
-class StoredPeopleSearch:
-    def __init__(self, database: Database, keys_of: Callable[[str], Keys]) -> None:
-        self._database = database
-        self._keys_of = keys_of
-
-    async def listed(
-        self, owner_agent: str, *, begins: str | None, role: PersonRole | None, after: str | None, limit: int
-    ) -> Sequence[Person]:
-        """`after` is the id the page before ended with."""
-        asked = select(people.c.id).where(people.c.owner_agent == owner_agent).order_by(people.c.id).limit(limit)
-        if begins is not None and begins.strip():
-            asked = asked.where(self._begins(owner_agent, begins))
-        if role is not None:
-            asked = asked.where(people.c.role == role)
-        if after is not None:
-            asked = asked.where(people.c.id > after)
+    async def search(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]:
+        """Everybody, or those of whom a name or an address holds these words, by name; `after` is an id."""
+        asked = select(_NAMES.contact_id).where(_NAMES.owner_agent == owner_agent, _NAMES.is_name)
+        if words.strip():
+            asked = asked.where(_NAMES.contact_id.in_(_containing(owner_agent, words)))
 
         def work(connection: Connection) -> Sequence[Person]:
-            return read_people(connection, owner_agent, list(connection.execute(asked).scalars()))
+            ids = connection.execute(_from_there(connection, asked, after).limit(limit)).scalars()
+            return read_people(connection, owner_agent, list(ids))
 
         return await self._database.read(work)
 
@@ -281,22 +178,154 @@ class StoredPeopleSearch:
         asked = asked.order_by(people.c.role == PersonRole.CONTACT, people.c.name).limit(limit)
         return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
 
-    def _begins(self, owner_agent: str, words: str) -> ColumnElement[bool]:
-        """However it is written; what has no letters begins no name."""
-        keys, table = self._keys_of(words), contact_aliases.c
-        forms = [(table.folded, keys.folded), (table.latin, keys.latin)]
-        fitting = [column.startswith(form, autoescape=True) for column, form in forms if form]
-        named = select(table.contact_id).where(table.owner_agent == owner_agent, or_(false(), *fitting))
-        return people.c.id.in_(named)
+    async def version(self, owner_agent: str) -> int:
+        """Another one after every change in this book, by any process."""
+        return await self._database.read(lambda connection: version_of(connection, owner_agent))
+
+    async def known(self, owner_agent: str) -> tuple[int, Sequence[Person]]:
+        """The version of the book, with the household's own people and those who are trusted."""
+        wanted = or_(people.c.role != PersonRole.CONTACT, people.c.trusted)
+        found = _reading(owner_agent, select(people.c.id).where(people.c.owner_agent == owner_agent, wanted))
+        return await self._database.read(lambda connection: (version_of(connection, owner_agent), found(connection)))
+
+    async def reopen(self, channel: str, address: str) -> None:
+        """It is written to again, whatever had closed it."""
+        await self._write(lambda connection: reopen(connection, channel, address))
+
+    async def create(
+        self, owner_agent: str, new: NewPerson, *, source: str, now_us: int, reserved_id: str | None = None
+    ) -> Person:
+        """Raises Refused when the address is another's; who is there under a reserved id was made before."""
+        refuse_role(None, new)
+        person_id = reserved_id or self._mint(now_us)
+
+        def work(writer: BookWriter) -> Person:
+            if reserved_id and (made := writer.read([reserved_id])):
+                return made[0]
+            return writer.insert(person_id, new, source)
+
+        return await self.write(work, now_us, book=owner_agent)
+
+    async def change(
+        self, owner_agent: str, person_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
+    ) -> Person | None:
+        """Read, edit and write as one step; None when there is no such person."""
+
+        def work(writer: BookWriter) -> Person | None:
+            if (known := writer.held(person_id)) is None:
+                return None
+            new = edit(known)
+            refuse_role(known, new)
+            return writer.update(known, new)
+
+        return await self.write(work, now_us, book=owner_agent)
+
+    async def delete(self, owner_agent: str, person_id: str, *, now_us: int = 0) -> bool:
+        """With what the erasers take away; in the books of others nothing more than the contact goes."""
+        refuse_removal(owner_agent, person_id)
+
+        def work(writer: BookWriter) -> bool:
+            if not writer.remove(person_id):
+                return False
+            mine = people_seeds.c.person_id == person_id
+            writer.connection.execute(update(people_seeds).where(mine).values(changed=True))
+            if owner_agent == HOUSEHOLD_OWNER:
+                for erase in self._erasers:
+                    erase(writer.connection, person_id, now_us)
+            return True
+
+        return await self.write(work, now_us, book=owner_agent)
+
+    async def merge(
+        self,
+        owner_agent: str,
+        cards: Sequence[NewPerson],
+        *,
+        source: str,
+        now_us: int,
+        show: Callable[[int, int], None] = lambda _done, _of: None,
+    ) -> tuple[int, int]:
+        """How many were new, and how many added something to a contact that was there."""
+        created = updated = 0
+        for start in range(0, len(cards), _CARDS_AT_ONCE):  # others want to write meanwhile
+            some = cards[start : start + _CARDS_AT_ONCE]
+            more = await self.write(partial(writing.merge, cards=some, source=source), now_us, book=owner_agent)
+            created, updated = created + more[0], updated + more[1]
+            show(start + len(some), len(cards))
+        return created, updated
+
+    async def keep_in_step(self, owner_agent: str, wanted: Sequence[NewPerson], *, now_us: int) -> None:
+        """With what the settings file says."""
+        await self.write(lambda writer: seeding.keep_in_step(writer, wanted), now_us, book=owner_agent)
+
+    async def overruled(self, owner_agent: str, wanted: Sequence[NewPerson]) -> Sequence[Overruled]:
+        return await self._database.read(lambda connection: seeding.overruled(connection, owner_agent, wanted))
+
+    async def admit(self, signing_in: Mapping[str, PersonRole], *, now_us: int) -> None:
+        """People who can sign in and have no record get one in the household's book, under their id."""
+        await self.write(lambda writer: seeding.admit(writer, signing_in), now_us)
+
+    async def write(self, work: Callable[[BookWriter], Result], now_us: int, *, book: str = HOUSEHOLD_OWNER) -> Result:
+        """One transaction in one book, also of those who write more than people in it."""
+        return await self._write(lambda connection: work(BookWriter(connection, book, self._mint, now_us)))
+
+    async def _write(self, work: Callable[[Connection], Result]) -> Result:
+        try:
+            done = await write_twice(self._database, work)
+        finally:
+            self.changes += 1
+        for hear in self._hearing:
+            with suppress(StoreUnavailable):  # it is written; they will look again
+                await hear()
+        return done
+
+
+def _reading(owner_agent: str, ids: Select[Any]) -> Callable[[Connection], list[Person]]:
+    return lambda connection: read_people(connection, owner_agent, sorted(set(connection.execute(ids).scalars())))
+
+
+def _begin(owner_agent: str, words: str) -> ColumnElement[bool]:
+    """However it is written; what has no letters begins no name."""
+    keys = keys_of(words)
+    forms = [(_NAMES.folded, keys.folded), (_NAMES.latin, keys.latin)]
+    fitting = [column.startswith(form, autoescape=True) for column, form in forms if form]
+    return people.c.id.in_(select(_NAMES.contact_id).where(_NAMES.owner_agent == owner_agent, or_(false(), *fitting)))
+
+
+def _containing(owner_agent: str, words: str) -> Select[Any]:
+    """In a name however it is written, or in an address; a word that is no name has no letters to look for."""
+    keys, typed = keys_of(words), folded(words.strip())
+    forms = [(_NAMES.folded, keys.folded), (_NAMES.latin, keys.latin)]
+    named = [column.contains(form, autoescape=True) for column, form in forms if form]
+    places = select(person_addresses.c.person_id).where(
+        person_addresses.c.owner_agent == owner_agent, person_addresses.c.folded.contains(typed, autoescape=True)
+    )
+    reached = [people.c.agent_address.contains(typed, autoescape=True), people.c.id.in_(places)]
+    return (
+        select(people.c.id)
+        .join(contact_aliases, _NAMES.contact_id == people.c.id)
+        .where(people.c.owner_agent == owner_agent, or_(*named, *reached))
+    )
+
+
+def _from_there(connection: Connection, asked: Select[Any], after: str | None) -> Select[Any]:
+    """A contact that was deleted meanwhile is no place to go on from, so the list begins again."""
+    found = asked.order_by(_NAMES.folded, _NAMES.contact_id)
+    if after is None:
+        return found
+    last = connection.execute(select(_NAMES.folded).where(_NAMES.contact_id == after, _NAMES.is_name)).scalar()
+    if last is None:
+        return found
+    same = and_(_NAMES.folded == last, _NAMES.contact_id > after)
+    return found.where(or_(_NAMES.folded > last, same))
 
 
 # Confirmed choices and offered candidates on disk.
 
 
 class StoredMemory:
-    def __init__(self, database: Database, keys_of: Callable[[str], Keys]) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._keys_of = keys_of
 
     async def glance(self, owner_agent: str, query: str, address: str) -> BookGlance:
         def work(connection: Connection) -> BookGlance:
@@ -313,9 +342,7 @@ class StoredMemory:
 
     async def offer(self, offer: Offer) -> None:
         """Whatever has expired goes at the same time."""
-        row = values(
-            offer, candidates=json.dumps([_candidate_row(one) for one in offer.candidates], ensure_ascii=False)
-        )
+        row = values(offer, candidates=json.dumps([asdict(one) for one in offer.candidates], ensure_ascii=False))
 
         def work(connection: Connection) -> None:
             connection.execute(delete(contact_offers).where(contact_offers.c.expires_at <= offer.created_at_us))
@@ -332,13 +359,10 @@ class StoredMemory:
         row = await self._database.read(lambda connection: connection.execute(asked).first())
         return _offer(row) if row else None
 
-    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Person | None:
-        return await self._database.read(lambda connection: with_address(connection, owner_agent, agent_address))
-
     async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
         def work(connection: Connection) -> Remembered | None:
             found = read_people(connection, memory.owner_agent, [memory.contact_id])
-            if not found or found[0].fingerprint != memory.fingerprint or not self._has_alias(found[0], memory.alias):
+            if not found or found[0].fingerprint != memory.fingerprint or not has_alias(found[0], memory.alias):
                 return None
             if token_hash is not None:
                 used = delete(contact_offers).where(contact_offers.c.token_hash == token_hash)
@@ -347,10 +371,6 @@ class StoredMemory:
             return _remember(connection, memory)
 
         return await write_twice(self._database, work)
-
-    def _has_alias(self, contact: Person, alias: str) -> bool:
-        wanted = self._keys_of(alias).normal
-        return any(self._keys_of(name).normal == wanted for name in (contact.name, *contact.aliases))
 
     async def refreshed(self, memory: Remembered, book_version: int) -> None:
         changed = update(contact_memory).where(contact_memory.c.id == memory.id).values(book_version=book_version)
@@ -371,13 +391,15 @@ class StoredMemory:
         if after is not None:
             asked = asked.where(contact_memory.c.id > after)
         asked = asked.order_by(contact_memory.c.id).limit(limit)
-        return await self._database.read(lambda connection: [_memory(row) for row in connection.execute(asked)])
+        return await self._database.read(
+            lambda connection: [read(Remembered, row) for row in connection.execute(asked)]
+        )
 
 
 def _recalled(connection: Connection, owner_agent: str, query: str) -> Remembered | None:
     asked = select(contact_memory).where(contact_memory.c.owner_agent == owner_agent, contact_memory.c.query == query)
     row = connection.execute(asked).first()
-    return _memory(row) if row else None
+    return read(Remembered, row) if row else None
 
 
 def _remember(connection: Connection, memory: Remembered) -> Remembered:
@@ -392,70 +414,6 @@ def _remember(connection: Connection, memory: Remembered) -> Remembered:
     return found or memory
 
 
-def _memory(row: Row[Any]) -> Remembered:
-    return read(Remembered, row)
-
-
-def _candidate_row(candidate: Candidate) -> dict[str, Any]:
-    return candidate.document() | {"contact_id": candidate.contact_id, "fingerprint": candidate.fingerprint}
-
-
 def _offer(row: Row[Any]) -> Offer:
-    return read(
-        Offer,
-        row,
-        candidates=tuple(
-            Candidate(**{**one, "match_type": MatchType(one["match_type"])}) for one in json.loads(row.candidates)
-        ),
-    )
-
-
-# A contact book in the order of its names, or only those that hold some words.
-
-
-_NAMES: Final = contact_aliases.c
-
-
-class StoredContactSearch:
-    def __init__(self, database: Database, keys_of: Callable[[str], Keys]) -> None:
-        self._database = database
-        self._keys_of = keys_of
-
-    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]:
-        """`after` is the id the page before ended with."""
-        asked = select(_NAMES.contact_id).where(_NAMES.owner_agent == owner_agent, _NAMES.is_name)
-        if words.strip():
-            asked = asked.where(_NAMES.contact_id.in_(self._holding(owner_agent, words)))
-
-        def work(connection: Connection) -> Sequence[Person]:
-            ids = connection.execute(_from_there(connection, asked, after).limit(limit)).scalars()
-            return read_people(connection, owner_agent, list(ids))
-
-        return await self._database.read(work)
-
-    def _holding(self, owner_agent: str, words: str) -> Select[Any]:
-        """In a name however it is written, or in an address; a word that is no name has no letters to look for."""
-        keys, typed = self._keys_of(words), folded(words.strip())
-        forms = [(_NAMES.folded, keys.folded), (_NAMES.latin, keys.latin)]
-        named = [column.contains(form, autoescape=True) for column, form in forms if form]
-        places = select(person_addresses.c.person_id).where(
-            person_addresses.c.owner_agent == owner_agent, person_addresses.c.folded.contains(typed, autoescape=True)
-        )
-        reached = [people.c.agent_address.contains(typed, autoescape=True), people.c.id.in_(places)]
-        return (
-            select(people.c.id)
-            .join(contact_aliases, _NAMES.contact_id == people.c.id)
-            .where(people.c.owner_agent == owner_agent, or_(*named, *reached))
-        )
-
-
-def _from_there(connection: Connection, asked: Select[Any], after: str | None) -> Select[Any]:
-    """A contact that was deleted meanwhile is no place to go on from, so the list begins again."""
-    found = asked.order_by(_NAMES.folded, _NAMES.contact_id)
-    if after is None:
-        return found
-    last = connection.execute(select(_NAMES.folded).where(_NAMES.contact_id == after, _NAMES.is_name)).scalar()
-    if last is None:
-        return found
-    same = and_(_NAMES.folded == last, _NAMES.contact_id > after)
-    return found.where(or_(_NAMES.folded > last, same))
+    shown = [Candidate(**{**one, "match_type": MatchType(one["match_type"])}) for one in json.loads(row.candidates)]
+    return read(Offer, row, candidates=tuple(shown))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -63,7 +63,7 @@ def read_people(connection: Connection, owner_agent: str, ids: Sequence[str]) ->
         for place in connection.execute(_addresses(some)):
             places.setdefault(place.person_id, []).append(_address_of(place))
     return [
-        person_of(found[one], tuple(names.get(one, ())), tuple(places.get(one, ())))
+        read(Person, found[one], aliases=tuple(names.get(one, ())), addresses=tuple(places.get(one, ())))
         for one in dict.fromkeys(ids)
         if one in found
     ]
@@ -113,36 +113,12 @@ def searchable(owner_agent: str) -> ColumnElement[bool]:
 
 def read_entries(connection: Connection, owner_agent: str, only: set[str] | None) -> list[Entry]:
     table = contact_aliases.c
-    columns = (
-        table.id,
-        table.contact_id,
-        table.alias,
-        table.normal,
-        table.folded,
-        table.latin,
-        table.skeletons,
-        table.script,
-    )
-    asked = select(*columns).where(searchable(owner_agent))
+    asked = select(contact_aliases).where(searchable(owner_agent))
     if only is None:
         rows = list(connection.execute(asked))
     else:
         rows = [row for some in slices(sorted(only)) for row in connection.execute(asked.where(table.id.in_(some)))]
-    return [
-        Entry(
-            row.id,
-            row.contact_id,
-            row.alias,
-            Keys(row.normal, row.folded, row.latin, tuple(json.loads(row.skeletons)), row.script),
-        )
-        for row in rows
-    ]
-
-
-def person_of(
-    row: Mapping[str, Any] | RowMapping, aliases: tuple[str, ...], addresses: tuple[PersonAddress, ...]
-) -> Person:
-    return read(Person, row, aliases=aliases, addresses=addresses)
+    return [read(Entry, row, keys=read(Keys, row, skeletons=tuple(json.loads(row.skeletons)))) for row in rows]
 
 
 def _address_of(row: Row[Any]) -> PersonAddress:
@@ -190,13 +166,7 @@ class StoredHeldAddresses:
 
 
 def _held(row: Row[Any]) -> HeldAddress:
-    return HeldAddress(
-        person_id=row.id,
-        name=row.name or row.id,
-        channel=row.channel,
-        folded=row.folded,
-        is_verified=bool(row.is_verified),
-    )
+    return read(HeldAddress, row, person_id=row.id, name=row.name or row.id)
 
 
 # Addresses from which mail came back: closed or doubted together with the news of it, cleared by people.

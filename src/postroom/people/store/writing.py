@@ -1,10 +1,10 @@
-"""Write one person down: the record, the names and the addresses, inside the caller's transaction."""
+"""Write people down: the record, the names and the addresses, inside the caller's transaction."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
@@ -14,6 +14,7 @@ from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.principal import CONTACT_PREFIX, HOUSEHOLD_OWNER, OWNER, user_address
 from postroom.message.delivery import folded
 from postroom.people.model import SIGN_IN, Keys, NewPerson, Person, PersonAddress, PersonRole, is_at, with_proof
+from postroom.people.names.normalise import keys_of, normalise
 from postroom.people.store.rows import (
     forget_bounces,
     raise_version,
@@ -29,103 +30,95 @@ Named = Mapping[str, Mapping[tuple[str, bool], Keys]]  # by the person's id
 _TAKEN: Final = "another contact in this book has this agent address"
 
 
-class PersonWriter:
-    """Every change raises the version of its book, so that those who hold the book know to look again."""
+@dataclass(frozen=True, slots=True)
+class BookWriter:
+    """
+    One transaction in one book.
 
-    def __init__(self, mint: Callable[[int], str], keys_of: Callable[[str], Keys]) -> None:
-        self.mint = mint
-        self._keys_of = keys_of
+    Every change raises the version of the book, so that those who hold it know to look again.
+    """
 
-    def insert(
-        self, connection: Connection, owner_agent: str, person_id: str, new: NewPerson, source: str, now_us: int
-    ) -> Person:
-        self.insert_many(connection, owner_agent, {person_id: new}, source, now_us)
-        return read_people(connection, owner_agent, [person_id])[0]
+    connection: Connection
+    book: str
+    mint: Callable[[int], str]
+    now_us: int
 
-    def insert_many(
-        self, connection: Connection, owner_agent: str, fresh: Mapping[str, NewPerson], source: str, now_us: int
-    ) -> None:
+    def read(self, ids: Sequence[str]) -> list[Person]:
+        return read_people(self.connection, self.book, ids)
+
+    def held(self, person_id: str) -> Person | None:
+        """Whom no other transaction changes until this one has ended."""
+        self.connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
+        return next(iter(self.read([person_id])), None)
+
+    def insert(self, person_id: str, new: NewPerson, source: str) -> Person:
+        self.insert_many({person_id: new}, source)
+        return self.read([person_id])[0]
+
+    def insert_many(self, fresh: Mapping[str, NewPerson], source: str) -> None:
         """By their ids; as many statements for ten thousand as for one, but where an address is proved or taken."""
-        addresses = self._new_addresses(connection, owner_agent, fresh, source)
-        about = {"owner_agent": owner_agent, "source": source, "created_at": now_us, "updated_at": now_us}
+        addresses = self._new_addresses(fresh, source)
+        about = {"owner_agent": self.book, "source": source, "created_at": self.now_us, "updated_at": self.now_us}
         rows = [{"id": one, **about, **_columns(new, addresses[one])} for one, new in fresh.items()]
-        connection.execute(insert(people), rows)
-        self._add_names(connection, owner_agent, {one: self._names(new) for one, new in fresh.items()}, now_us)
-        self._add_places(connection, owner_agent, {one: new.addresses for one, new in fresh.items()}, now_us)
-        _open_new(connection, owner_agent, [place for new in fresh.values() for place in new.addresses])
-        raise_version(connection, owner_agent)
+        self.connection.execute(insert(people), rows)
+        self._add_names({one: _names(new) for one, new in fresh.items()})
+        self._add_places({one: new.addresses for one, new in fresh.items()})
+        self._open_new([place for new in fresh.values() for place in new.addresses])
+        raise_version(self.connection, self.book)
 
-    def update(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> Person:
+    def update(self, known: Person, new: NewPerson) -> Person:
         """By hand: from now on the settings file has no say in what was changed."""
-        there = [
-            one for one in new.addresses if not any(is_at(each, one.channel, one.address) for each in known.addresses)
-        ]
-        _open_new(connection, known.owner_agent, there)
-        changed = self.apply(connection, known, new, now_us)
+        self._open_new(
+            [one for one in new.addresses if not any(is_at(each, one.channel, one.address) for each in known.addresses)]
+        )
+        changed = self.apply(known, new)
         if said(changed.as_written) != said(known.as_written):
             mine = people_seeds.c.person_id == known.id
-            connection.execute(update(people_seeds).where(mine).values(changed=True))
+            self.connection.execute(update(people_seeds).where(mine).values(changed=True))
         return changed
 
-    def apply(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> Person:
-        refuse_taken(connection, known.owner_agent, known.id, _kept_address(known, new))
-        self.rewrite_many(connection, known.owner_agent, [(known, new)], now_us)
-        return read_people(connection, known.owner_agent, [known.id])[0]
+    def apply(self, known: Person, new: NewPerson) -> Person:
+        if is_taken(self.connection, self.book, known.id, _kept_address(known, new)):
+            raise Refused(Code.CONTACT_EXISTS, _TAKEN)
+        self.rewrite_many([(known, new)])
+        return self.read([known.id])[0]
 
-    def rewrite_many(
-        self, connection: Connection, owner_agent: str, changes: Sequence[tuple[Person, NewPerson]], now_us: int
-    ) -> None:
+    def rewrite_many(self, changes: Sequence[tuple[Person, NewPerson]]) -> None:
         """As for `insert_many`; that their agent addresses are free is the caller's to know."""
         rows = [{"whose": known.id, **_columns(new, _kept_address(known, new))} for known, new in changes]
-        change = update(people).where(people.c.id == bindparam("whose")).values(updated_at=now_us)
-        connection.execute(change, rows)
-        self._rename(connection, owner_agent, {known.id: self._names(new) for known, new in changes}, now_us)
+        change = update(people).where(people.c.id == bindparam("whose")).values(updated_at=self.now_us)
+        self.connection.execute(change, rows)
+        self._rename({known.id: _names(new) for known, new in changes})
         for some in slices(known.id for known, _ in changes):
-            connection.execute(delete(person_addresses).where(person_addresses.c.person_id.in_(some)))
-        self._add_places(connection, owner_agent, {known.id: new.addresses for known, new in changes}, now_us)
-        raise_version(connection, owner_agent)
+            self.connection.execute(delete(person_addresses).where(person_addresses.c.person_id.in_(some)))
+        self._add_places({known.id: new.addresses for known, new in changes})
+        raise_version(self.connection, self.book)
 
-    def prove(self, connection: Connection, person_id: str, channel: str, address: str, now_us: int) -> Person:
-        """Of one of the household's people; raises Refused when another has proved the address before."""
-        connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
-        known = read_people(connection, HOUSEHOLD_OWNER, [person_id])
-        if not known:
+    def prove(self, person_id: str, channel: str, address: str) -> Person:
+        """Raises Refused when another has proved the address before."""
+        if (known := self.held(person_id)) is None:
             raise Refused(Code.NOT_FOUND, "there is no such person")
-        reopen(connection, channel, address)
-        return self.update(connection, known[0], with_proof(known[0], channel, address, now_us), now_us)
+        reopen(self.connection, channel, address)
+        return self.update(known, with_proof(known, channel, address, self.now_us))
 
-    def remove(self, connection: Connection, owner_agent: str, *person_ids: str) -> bool:
+    def remove(self, *person_ids: str) -> bool:
         """Whether one of them was there."""
         removed = 0
         for some in slices(person_ids):
-            gone = delete(people).where(people.c.id.in_(some), people.c.owner_agent == owner_agent)
-            removed += connection.execute(gone).rowcount
+            gone = delete(people).where(people.c.id.in_(some), people.c.owner_agent == self.book)
+            removed += self.connection.execute(gone).rowcount
         if removed:
-            raise_version(connection, owner_agent)
+            raise_version(self.connection, self.book)
         return removed > 0
 
-    def name_again(self, connection: Connection, known: Person, now_us: int) -> None:
+    def name_again(self, known: Person) -> None:
         """For people who came into the book by a way that knows nothing of how names are compared."""
-        self._rename(connection, known.owner_agent, {known.id: self._names(known.as_written)}, now_us)
-        raise_version(connection, known.owner_agent)
+        self._rename({known.id: _names(known.as_written)})
+        raise_version(self.connection, self.book)
 
-    def as_kept(self, new: NewPerson, known: Person) -> NewPerson:
-        """What would be read again once this is written for that person."""
-        return replace(
-            new,
-            aliases=tuple(alias for alias, is_name in self._names(new) if not is_name),
-            agent_address=_kept_address(known, new),
-            addresses=_distinct(new.addresses),
-        )
-
-    def normal(self, name: str) -> str:
-        return self._keys_of(name).normal
-
-    def _new_addresses(
-        self, connection: Connection, owner_agent: str, fresh: Mapping[str, NewPerson], source: str
-    ) -> dict[str, str]:
+    def _new_addresses(self, fresh: Mapping[str, NewPerson], source: str) -> dict[str, str]:
         own = {one: _own_address(one, new, source) for one, new in fresh.items()}
-        taken = taken_of(connection, owner_agent, [address for address in own.values() if address])
+        taken = taken_of(self.connection, self.book, [address for address in own.values() if address])
         for one, new in fresh.items():
             if new.agent_address is not None and own[one] in taken:
                 raise Refused(Code.CONTACT_EXISTS, _TAKEN)
@@ -136,75 +129,91 @@ class PersonWriter:
             for one, address in own.items()
         }
 
-    def _rename(self, connection: Connection, owner_agent: str, named: Named, now_us: int) -> None:
+    def _rename(self, named: Named) -> None:
         """An alias row never changes: what is no longer said goes, what is new comes under a new id."""
         table = contact_aliases.c
         known: dict[tuple[str, str, bool], str] = {}
         for some in slices(named):
             asked = select(table.id, table.contact_id, table.alias, table.is_name).where(table.contact_id.in_(some))
-            known |= {(row.contact_id, row.alias, row.is_name): row.id for row in connection.execute(asked)}
+            known |= {(row.contact_id, row.alias, row.is_name): row.id for row in self.connection.execute(asked)}
         gone = [row_id for (one, *key), row_id in known.items() if tuple(key) not in named[one]]
         for some in slices(gone):
-            connection.execute(delete(contact_aliases).where(table.id.in_(some)))
-        missing = {
-            one: {key: keys for key, keys in names.items() if (one, *key) not in known} for one, names in named.items()
-        }
-        self._add_names(connection, owner_agent, missing, now_us)
-
-    def _add_names(self, connection: Connection, owner_agent: str, named: Named, now_us: int) -> None:
-        rows = [
+            self.connection.execute(delete(contact_aliases).where(table.id.in_(some)))
+        self._add_names(
             {
-                "id": self.mint(now_us),
-                "contact_id": person_id,
-                "owner_agent": owner_agent,
-                "alias": alias,
-                "is_name": is_name,
-                **_key_columns(keys),
+                one: {key: keys for key, keys in names.items() if (one, *key) not in known}
+                for one, names in named.items()
             }
+        )
+
+    def _add_names(self, named: Named) -> None:
+        rows = [
+            values(
+                keys,
+                id=self.mint(self.now_us),
+                contact_id=person_id,
+                owner_agent=self.book,
+                alias=alias,
+                is_name=is_name,
+                skeletons=json.dumps(keys.skeletons),
+            )
             for person_id, names in named.items()
             for (alias, is_name), keys in names.items()
         ]
         if rows:
-            connection.execute(insert(contact_aliases), rows)
+            self.connection.execute(insert(contact_aliases), rows)
 
-    def _names(self, new: NewPerson) -> dict[tuple[str, bool], Keys]:
-        """The name and every alias that says something else."""
-        wanted: dict[tuple[str, bool], Keys] = {}
-        said_before: set[str] = set()
-        for place, alias in enumerate((new.name, *new.aliases)):
-            keys = self._keys_of(alias)
-            if keys.normal and keys.normal not in said_before:
-                said_before.add(keys.normal)
-                wanted[alias, place == 0] = keys
-        return wanted
-
-    def _add_places(
-        self,
-        connection: Connection,
-        owner_agent: str,
-        placed: Mapping[str, tuple[PersonAddress, ...]],
-        now_us: int,
-    ) -> None:
-        rows = [
-            {
-                "id": self.mint(now_us),
-                "person_id": person_id,
-                "owner_agent": owner_agent,
-                "channel": one.channel,
-                "address": one.address,
-                "folded": folded(one.address),
-                "rank": one.rank,
-                "verified_at": one.verified_at_us,
-                "label": one.label,
-            }
-            for person_id, addresses in placed.items()
-            for one in _distinct(addresses)
-        ]
-        for row in rows:
-            if row["verified_at"] is not None:
-                _refuse_proved(connection, row)
+    def _add_places(self, placed: Mapping[str, tuple[PersonAddress, ...]]) -> None:
+        rows = []
+        for person_id, addresses in placed.items():
+            for one in distinct(addresses):
+                if one.verified_at_us is not None:
+                    self._refuse_proved(person_id, one)
+                about = {"id": self.mint(self.now_us), "person_id": person_id, "owner_agent": self.book}
+                rows.append(values(one, without=("came_back",), folded=folded(one.address), **about))
         if rows:
-            connection.execute(insert(person_addresses), rows)
+            self.connection.execute(insert(person_addresses), rows)
+
+    def _refuse_proved(self, person_id: str, one: PersonAddress) -> None:
+        table = person_addresses.c
+        asked = select(table.id).where(
+            table.owner_agent == self.book,
+            table.channel == one.channel,
+            table.folded == folded(one.address),
+            table.verified_at.is_not(None),
+            table.person_id != person_id,
+        )
+        if self.connection.execute(asked).first():
+            raise Refused(
+                Code.CONTACT_EXISTS, f"another person has proved that this address on {one.channel} is theirs"
+            )
+
+    def _open_new(self, places: Sequence[PersonAddress]) -> None:
+        """Who writes an address down in the household's book means it: that mail to it came back is forgotten."""
+        if self.book == HOUSEHOLD_OWNER:
+            forget_bounces(self.connection, [(one.channel, one.address) for one in places])
+
+
+def as_kept(new: NewPerson, known: Person) -> NewPerson:
+    """What would be read again once this is written for that person."""
+    return replace(
+        new,
+        aliases=tuple(alias for alias, is_name in _names(new) if not is_name),
+        agent_address=_kept_address(known, new),
+        addresses=distinct(new.addresses),
+    )
+
+
+def _names(new: NewPerson) -> dict[tuple[str, bool], Keys]:
+    """The name and every alias that says something else."""
+    wanted: dict[tuple[str, bool], Keys] = {}
+    said_before: set[str] = set()
+    for place, alias in enumerate((new.name, *new.aliases)):
+        keys = keys_of(alias)
+        if keys.normal and keys.normal not in said_before:
+            said_before.add(keys.normal)
+            wanted[alias, place == 0] = keys
+    return wanted
 
 
 def _own_address(person_id: str, new: NewPerson, source: str) -> str:
@@ -214,10 +223,23 @@ def _own_address(person_id: str, new: NewPerson, source: str) -> str:
     return new.agent_address or (user_address(person_id) if source == SIGN_IN else "")
 
 
-def _open_new(connection: Connection, book: str, places: Sequence[PersonAddress]) -> None:
-    """Who writes an address down in the household's book means it: that mail to it came back is forgotten."""
-    if book == HOUSEHOLD_OWNER:
-        forget_bounces(connection, [(one.channel, one.address) for one in places])
+def _kept_address(known: Person, new: NewPerson) -> str:
+    """Contacts may have one of their own; the owner's and that of people who sign in is given."""
+    if known.is_in_contact_book:
+        return new.agent_address or CONTACT_PREFIX + known.id
+    return known.agent_address
+
+
+def _columns(new: NewPerson, address: str) -> dict[str, Any]:
+    return values(new, without=("aliases", "addresses"), agent_address=address)
+
+
+def distinct(addresses: tuple[PersonAddress, ...]) -> tuple[PersonAddress, ...]:
+    """Each once, the one that is tried first; in the order in which they are read again."""
+    kept: dict[tuple[str, str], PersonAddress] = {}
+    for one in sorted(addresses, key=lambda place: place.rank):
+        kept.setdefault((one.channel, folded(one.address)), one)
+    return tuple(kept.values())
 
 
 def said(person: NewPerson) -> str:
@@ -225,11 +247,6 @@ def said(person: NewPerson) -> str:
     places = sorted((one.channel, folded(one.address), one.rank) for one in person.addresses)
     parts = [person.name, list(person.aliases), person.agent_address, str(person.role), person.trusted]
     return json.dumps([*parts, person.zone, person.language, places], ensure_ascii=False)
-
-
-def refuse_taken(connection: Connection, owner_agent: str, person_id: str, address: str) -> None:
-    if is_taken(connection, owner_agent, person_id, address):
-        raise Refused(Code.CONTACT_EXISTS, _TAKEN)
 
 
 def refuse_role(known: Person | None, new: NewPerson) -> None:
@@ -243,19 +260,6 @@ def refuse_role(known: Person | None, new: NewPerson) -> None:
 def refuse_removal(owner_agent: str, person_id: str) -> None:
     if (owner_agent, person_id) == (HOUSEHOLD_OWNER, OWNER):
         raise Refused(Code.POLICY_DENIED, "the owner of the household cannot be removed")
-
-
-def _refuse_proved(connection: Connection, row: Mapping[str, Any]) -> None:
-    table = person_addresses.c
-    asked = select(table.id).where(
-        table.owner_agent == row["owner_agent"],
-        table.channel == row["channel"],
-        table.folded == row["folded"],
-        table.verified_at.is_not(None),
-        table.person_id != row["person_id"],
-    )
-    if connection.execute(asked).first():
-        raise Refused(Code.CONTACT_EXISTS, f"another person has proved that this address on {row['channel']} is theirs")
 
 
 def is_taken(connection: Connection, owner_agent: str, person_id: str, address: str) -> bool:
@@ -274,79 +278,33 @@ def taken_of(connection: Connection, owner_agent: str, addresses: Sequence[str])
     return found
 
 
-def _kept_address(known: Person, new: NewPerson) -> str:
-    """Contacts may have one of their own; the owner's and that of people who sign in is given."""
-    if known.is_in_contact_book:
-        return new.agent_address or CONTACT_PREFIX + known.id
-    return known.agent_address
-
-
-def _distinct(addresses: tuple[PersonAddress, ...]) -> tuple[PersonAddress, ...]:
-    """Each once, the one that is tried first; in the order in which they are read again."""
-    kept: dict[tuple[str, str], PersonAddress] = {}
-    for one in sorted(addresses, key=lambda place: place.rank):
-        kept.setdefault((one.channel, folded(one.address)), one)
-    return tuple(kept.values())
-
-
-def _columns(new: NewPerson, address: str) -> dict[str, Any]:
-    return values(new, without=("aliases", "addresses"), agent_address=address)
-
-
-def _key_columns(keys: Keys) -> dict[str, Any]:
-    return {
-        "normal": keys.normal,
-        "folded": keys.folded,
-        "latin": keys.latin,
-        "skeletons": json.dumps(keys.skeletons),
-        "script": keys.script,
-    }
-
-
 # Cards of a file join the contacts they belong to, or become contacts.
 
 
-class CardMerger:
-    def __init__(self, writer: PersonWriter) -> None:
-        self._writer = writer
+def merge(writer: BookWriter, cards: Sequence[NewPerson], source: str) -> tuple[int, int]:
+    """How many became contacts, and how many added something to one."""
+    created = updated = 0
+    for card in cards:
+        known = _same_person(writer, card)
+        if known is None:
+            writer.insert(writer.mint(writer.now_us), card, source)
+            created += 1
+        elif (merged := _merged(known, card)) != known.as_written:
+            writer.update(known, merged)
+            updated += 1
+    return created, updated
 
-    def merging(
-        self, owner_agent: str, cards: Sequence[NewPerson], source: str, now_us: int
-    ) -> Callable[[Connection], tuple[int, int]]:
-        ids = [self._writer.mint(now_us) for _ in cards]
 
-        def work(connection: Connection) -> tuple[int, int]:
-            created = updated = 0
-            for person_id, card in zip(ids, cards, strict=True):
-                known = self._same_person(connection, owner_agent, card)
-                if known is None:
-                    self._writer.insert(connection, owner_agent, person_id, card, source, now_us)
-                    created += 1
-                elif (merged := self._merged(known, card)) != known.as_written:
-                    self._writer.update(connection, known, merged, now_us)
-                    updated += 1
-            return created, updated
-
-        return work
-
-    def _same_person(self, connection: Connection, owner_agent: str, card: NewPerson) -> Person | None:
-        """By an address they share, or by the name when the addresses do not contradict each other."""
-        for address in (card.agent_address, *(one.address for one in card.addresses)):
-            if address and (known := with_address(connection, owner_agent, address)):
-                return known
-        normal = contact_aliases.c.normal == self._writer.normal(card.name)
-        asked = select(contact_aliases.c.contact_id).where(searchable(owner_agent), normal)
-        ids = sorted(set(connection.execute(asked).scalars()))
-        found = read_people(connection, owner_agent, ids) if len(ids) == 1 else []
-        return found[0] if found and _compatible(found[0], card) else None
-
-    def _merged(self, known: Person, card: NewPerson) -> NewPerson:
-        """A channel on which the person is known already keeps its address."""
-        names = {self._writer.normal(name) for name in (known.name, *known.aliases)}
-        more = tuple(name for name in (card.name, *card.aliases) if self._writer.normal(name) not in names)
-        new = tuple(one for one in card.addresses if known.address_on(one.channel) is None)
-        places = sorted((*known.addresses, *new), key=lambda one: one.rank)
-        return replace(known.as_written, aliases=(*known.aliases, *more), addresses=tuple(places))
+def _same_person(writer: BookWriter, card: NewPerson) -> Person | None:
+    """By an address they share, or by the name when the addresses do not contradict each other."""
+    for address in (card.agent_address, *(one.address for one in card.addresses)):
+        if address and (known := with_address(writer.connection, writer.book, address)):
+            return known
+    called_so = contact_aliases.c.normal == normalise(card.name)
+    asked = select(contact_aliases.c.contact_id).where(searchable(writer.book), called_so)
+    ids = sorted(set(writer.connection.execute(asked).scalars()))
+    found = writer.read(ids) if len(ids) == 1 else []
+    return found[0] if found and _compatible(found[0], card) else None
 
 
 def _compatible(known: Person, card: NewPerson) -> bool:
@@ -354,3 +312,12 @@ def _compatible(known: Person, card: NewPerson) -> bool:
     return all(
         (mine := known.address_on(one.channel)) is None or folded(mine) == folded(one.address) for one in card.addresses
     )
+
+
+def _merged(known: Person, card: NewPerson) -> NewPerson:
+    """A channel on which the person is known already keeps its address."""
+    names = {normalise(name) for name in (known.name, *known.aliases)}
+    more = tuple(name for name in (card.name, *card.aliases) if normalise(name) not in names)
+    new = tuple(one for one in card.addresses if known.address_on(one.channel) is None)
+    places = sorted((*known.addresses, *new), key=lambda one: one.rank)
+    return replace(known.as_written, aliases=(*known.aliases, *more), addresses=tuple(places))
