@@ -184,7 +184,7 @@ async def test_many_people_page_by_cursor(site: Site) -> None:
 
     for first in ("Person 000", "Person 050", "Person 100"):
         await expect(page.locator("tbody tr").first).to_contain_text(first)
-        await page.get_by_role("link", name="More").click()
+        await page.get_by_role("navigation", name="Pages").get_by_role("link", name="More").click()
 
 
 async def test_everybody_has_a_book_of_their_own(site: Site) -> None:
