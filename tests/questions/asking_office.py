@@ -18,9 +18,7 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, Role
 from postroom.people.model import Person, PersonAddress, PersonRole
-from postroom.people.names.normalise import keys_of
 from postroom.people.store.people import StoredPeople
-from postroom.people.store.writing import PersonWriter
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.links.links import Links
 from postroom.questions.presenter import Planning
@@ -75,11 +73,9 @@ PEOPLE = (
 
 
 async def move_in(database: Database, people: Sequence[Person] = PEOPLE) -> None:
-    writer = PersonWriter(MINT.mint, keys_of)
+    book = StoredPeople(database, MINT.mint, erasers=())
     for one in people:
-        await database.write(
-            lambda connection, one=one: writer.insert(connection, HOUSEHOLD_OWNER, one.id, one.as_written, "test", 0)
-        )
+        await book.write(lambda writer, one=one: writer.insert(one.id, one.as_written, "test"), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ class Office:
 
 def office_on(database: Database, clock: FakeClock) -> Office:
     """As another process on the same database would build it."""
-    people = AskedPeople(book=StoredPeople(database, MINT.mint, keys_of, erasers=()))
+    people = AskedPeople(book=StoredPeople(database, MINT.mint, erasers=()))
     store, bells = StoredQuestions(database, Seal(b"k" * 32)), Bells()
     presentations = StoredPresentations(database, MINT.mint, WRITTEN)
     questions = Questions(store, clock, changed=bells.ring)
