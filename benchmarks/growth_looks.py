@@ -128,7 +128,7 @@ class Asked:
             "what changed in questions, once a second": pulse,
             "notices, of a person": lambda: notices.page(WHO, None, 50, None),
             "notices, held ones": lambda: notices.page(WHO, ["held"], 50, None),
-            "notices, held for a person": lambda: notices.in_states(WHO, ["accepted", "held"]),
+            "notices, held for a person": lambda: notices.held(WHO),
             "notices, all that are kept counted for a person": lambda: notices.counts(WHO),
             "notices, to hand over": lambda: notices.take_sends(self.now_us, lease_until_us=self.now_us, limit=32),
             "notices, settled ones": lambda: notices.settled(100),

@@ -18,8 +18,8 @@ from tests.household.living import QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
 from tests.services.ports import free_port
 
+from postroom.approvals.store.approvals import HeardThreads
 from postroom.butlers.messenger.server import APPROVAL_TOOL_NAMES
-from postroom.conversations.store import StoredConversations
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 
@@ -375,7 +375,7 @@ async def test_an_answer_to_somebody_who_really_wrote_needs_nobody(home: Path) -
         async with gated.http.post(f"{base}/telegram/inbound", json={"chat_id": "555", "text": "hi"}) as response:
             message_id = str((await response.json())["message_id"])
         heard = SqliteDatabase(home / "postroom.db")
-        await StoredConversations(heard).hear("telegram", "555", message_id, 1)
+        await HeardThreads(heard).hear("telegram", "555", message_id, 1)
         await heard.close()
         context = {
             "request_id": "r",

@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.people.known_people import household_people, owner
 
-from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
+from postroom.approvals.approvals import ApprovalGate, Approvals
 from postroom.approvals.model import ActionStatus, Parking
 from postroom.approvals.rules import ApprovalPolicy, RiskPolicy, RuleRequest, expiration, parse_rule_request
-from postroom.approvals.store.approvals import StoredApprovals
+from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
 from postroom.channels.capabilities import KINDS
 from postroom.channels.email.channel import Email
 from postroom.channels.telegram.channel import Telegram
-from postroom.conversations.store import StoredConversations
+from postroom.household.store import stored_people
+from postroom.inbox.store.mail import StoredConfirmations, StoredPreferences, ask_to_confirm
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId
@@ -235,12 +237,18 @@ MARKUP = Markup(buttons=((Button(label="Yes", token="t"),),))
 REVISION = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("7",))
 
 
-class OneMailbox:
-    async def is_users_own(self, channel: str, address: str) -> bool:
-        return (channel, address) == ("email", "user@home.example")
+async def mailboxes(database: Database) -> StoredPreferences:
+    """One that is a user's own, and one that is just being asked whether it is."""
+    stored, new = StoredPreferences(database), "new@home.example"
+    await stored.change("ann", lambda wishes: replace(wishes, email="user@home.example", email_pending=new), START_US)
 
-    async def awaits_confirmation(self, channel: str, address: str) -> bool:
-        return (channel, address) == ("email", "new@home.example")
+    def ask(connection: Connection) -> None:
+        ask_to_confirm(connection, "ann", new, START_US)
+
+    await database.write(ask)
+    confirmations = StoredConfirmations(database, stored_people(database, MINT))
+    await confirmations.take(now_us=START_US, lease_until_us=START_US + HOUR_US)
+    return stored
 
 
 class BrokenTrust:
@@ -250,14 +258,15 @@ class BrokenTrust:
 
 @pytest.fixture
 async def gate(sqlite_database: Database) -> ApprovalGate:
-    mailboxes: Mailboxes = OneMailbox()
+    preferences = await mailboxes(sqlite_database)
     _, people = await household_people(sqlite_database, *PEOPLE)
     return ApprovalGate(
         trust=HouseholdTrust(people, CHANNELS),
         record=StoredApprovals(sqlite_database, MINT.mint, expiration),
         policy=ApprovalPolicy(),
-        mailboxes=mailboxes,
-        conversations=StoredConversations(sqlite_database),
+        is_users_own=preferences.is_users_own,
+        awaits_confirmation=preferences.awaits_confirmation,
+        conversations=HeardThreads(sqlite_database),
     )
 
 
@@ -329,7 +338,7 @@ async def test_who_passes(gate: ApprovalGate, changes: dict[str, Any], passes: b
 async def test_an_answer_passes_only_in_the_thread_that_was_heard(
     sqlite_database: Database, gate: ApprovalGate, intent: Intent
 ) -> None:
-    await StoredConversations(sqlite_database).hear("telegram", "555", "7", START_US)
+    await HeardThreads(sqlite_database).hear("telegram", "555", "7", START_US)
 
     assert await gate.passes(new_delivery(intent=intent, thread="7"))
     assert not await gate.passes(new_delivery(intent=intent, thread="8"))
@@ -338,7 +347,7 @@ async def test_an_answer_passes_only_in_the_thread_that_was_heard(
 
 
 async def test_a_household_can_ask_about_answers_too(sqlite_database: Database, gate: ApprovalGate) -> None:
-    await StoredConversations(sqlite_database).hear("telegram", "555", "7", START_US)
+    await HeardThreads(sqlite_database).hear("telegram", "555", "7", START_US)
     strict = replace(gate, policy=ApprovalPolicy(replies_pass=False))
 
     assert not await strict.passes(new_delivery(intent=Intent.REPLY, thread="7"))

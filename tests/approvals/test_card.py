@@ -13,6 +13,7 @@ from tests.approvals.parked import HOUR_US, MINT, content, new_delivery, pending
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 from tests.patience import PATIENCE_SECONDS
+from tests.people.known_people import owner
 from tests.support.counted import CountedLoops
 
 from postroom.approvals import rules
@@ -42,10 +43,15 @@ from postroom.approvals.model import (
 )
 from postroom.approvals.rules import ApprovalPolicy, expiration
 from postroom.approvals.store.approvals import StoredApprovals
+from postroom.household.store import stored_people
+from postroom.kernel.database.engine import Database
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import DeliveryId
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.outgoing import ASKER, Outgoing
 from postroom.message.wishes import Risk
+from postroom.people.person_rules import new_contact
+from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import AskedPerson, Presentation, Question, QuestionStatus
 from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.plan import ChannelAbility
@@ -204,10 +210,6 @@ def test_a_rule_is_shown_as_it_can_be_written() -> None:
 # ---- asking the people, and ending in time ----
 
 
-OWNER = AskedPerson(id="owner", name="Ann")
-BEN = AskedPerson(id="ben", name="Ben")
-
-
 @dataclass
 class Desk:
     """The store with what the watch needs beside it."""
@@ -215,6 +217,7 @@ class Desk:
     record: StoredApprovals
     questions: StoredQuestions
     clock: FakeClock
+    deciders: Deciders
     rung: asyncio.Event = field(default_factory=asyncio.Event)
 
     def watch(self, *, asks: bool = True) -> Watch:
@@ -224,7 +227,7 @@ class Desk:
             clock=self.clock,
             mint=MINT.mint,
             asked=self.rung.set,
-            deciders=_deciders if asks else None,
+            deciders=self.deciders if asks else None,
         )
 
     async def park(self, **changes: Any) -> DeliveryId:
@@ -237,15 +240,20 @@ class Desk:
         return list(await self.questions.about(subject_of(action_id)))
 
 
-async def _deciders(*, owner_only: bool) -> Deciders:
-    return Deciders(people=(OWNER,) if owner_only else (OWNER, BEN), channels=("telegram",))
+async def _deciders(database: Database) -> Deciders:
+    """The owner, and Ben, who is trusted."""
+    people = stored_people(database, MINT)
+    await people.keep_in_step(HOUSEHOLD_OWNER, [owner("Ann", "1000")], now_us=1)
+    ben = new_contact(name="Ben", telegram_chat_id="2000", trusted=True)
+    await people.create(HOUSEHOLD_OWNER, ben, source="test", now_us=1, reserved_id="ben")
+    return Deciders(people=AskedPeople(book=people), approvers=("ben",), channels=("telegram",))
 
 
 @pytest.fixture
 async def desk(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Desk]:
     async with opened_file(tmp_path) as database:
         record = StoredApprovals(database, MINT.mint, expiration)
-        yield Desk(record, StoredQuestions(database, Seal(bytes(32))), clock)
+        yield Desk(record, StoredQuestions(database, Seal(bytes(32))), clock, await _deciders(database))
 
 
 async def test_each_action_is_asked_about_once_and_for_as_long_as_it_waits(desk: Desk) -> None:
@@ -280,7 +288,7 @@ async def test_what_was_decided_before_it_was_asked_about_is_not_asked_about(des
         return rules.rejection(action, actor="person:owner", now_us=desk.clock.now_us(), reason="no")
 
     await desk.record.decide(action_id, judge)
-    await desk.watch()._ask(waiting, _deciders)
+    await desk.watch()._ask(waiting, desk.deciders)
 
     assert await desk.about(action_id) == []
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.clock import START_US
 from tests.delivery.world import World, envelope
+from tests.people.known_people import owner
 
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import Attention
-from postroom.attention.considering import Considering
-from postroom.attention.keeper import Carrier, Keeper
+from postroom.attention.considering import Considering, Doorstep
+from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.store import StoredNotices
-from postroom.attention.turn import NoticeBook
+from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.plane import Plane
-from postroom.household.attention import ChannelsDown, PlaneAmends, PlaneDoorstep
+from postroom.household.attention import ChannelsDown
+from postroom.household.store import stored_people
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.outgoing import Outcome, Outgoing
 from postroom.message.wire import parse_notify
+from postroom.people.people import HouseholdPeople
+from postroom.people.person_rules import new_contact
 
 PLACES = {
     "owner": {"telegram": "1000", "email": "owner@example.com"},
@@ -30,34 +37,17 @@ PLACES = {
 _numbers = itertools.count()
 
 
-class Folk:
-    """The address book and the ids behind it: an owner and Ann."""
-
-    async def addresses(self, name: str, channel: str) -> Sequence[str]:
-        place = PLACES.get(name.lower(), {}).get(channel)
-        return [place] if place else []
-
-    async def channels_of(self, name: str | None) -> Sequence[str]:
-        return list(PLACES.get((name or "owner").lower(), {}))
+def names(database: Database) -> HouseholdNames:
+    return HouseholdNames(people=stored_people(database, IdMint()))
 
 
-class Addresses(Folk):
-    async def owner(self, channel: str) -> str | None:
-        return PLACES["owner"].get(channel)
-
-
-class Names(Folk):
-    async def owner(self) -> str | None:
-        return "owner"
-
-    async def at(self, channel: str, address: str) -> str | None:
-        return next((name for name, places in PLACES.items() if places.get(channel) == address), None)
-
-    async def places(self, person: str) -> list[tuple[str, str]]:
-        return list(PLACES.get(person, {}).items())
-
-    async def called(self, name: str) -> str | None:
-        return name.lower() if name.lower() in PLACES else None
+async def introduced(database: Database) -> HouseholdNames:
+    """An owner and Ann, who is known by her name as well."""
+    book, home, hers = names(database), PLACES["owner"], PLACES["ann"]
+    await book.people.keep_in_step(HOUSEHOLD_OWNER, [owner("", home["telegram"], home["email"])], now_us=START_US)
+    ann = new_contact(name="Ann", telegram_chat_id=hers["telegram"], email=hers["email"])
+    await book.people.create(HOUSEHOLD_OWNER, ann, source="test", now_us=START_US, reserved_id="ann")
+    return book
 
 
 class Killed(BaseException):
@@ -85,7 +75,7 @@ class Killing:
 class Amending:
     """Dies where it was going to take something back."""
 
-    inner: PlaneAmends
+    inner: Amends
     killed: bool = False
 
     def __getattr__(self, name: str) -> Any:
@@ -109,17 +99,19 @@ class Attended:
     amends: Amending = field(init=False)
 
     def __post_init__(self) -> None:
-        acceptance = replace(self.world.plane.acceptance, book=Addresses())
+        people = names(self.world.database)
+        book_of_all = HouseholdPeople(people.people, self.world.clock)
+        acceptance = replace(self.world.plane.acceptance, book=book_of_all)
         bare = replace(self.world.plane, acceptance=acceptance)
         store = StoredNotices(self.world.database)
         policy = parse_policy(self.household) if self.household is not None else None
-        book = NoticeBook(store=store, people=Names(), clock=self.world.clock, household=policy)
+        book = NoticeBook(store=store, people=people, clock=self.world.clock, household=policy)
         self.way_out = Killing(bare)
         record = StoredCorrections(self.world.database, acceptance.mint, ParkedDeliveries())
         self.corrections = Corrections(plane=bare, record=record)
-        self.amends = Amending(PlaneAmends(corrections=self.corrections))
+        self.amends = Amending(Amends(corrections=self.corrections))
         carrier = Carrier(book=book, queue=store, way_out=self.way_out, amends=self.amends)
-        considering = Considering(book=book, doorstep=PlaneDoorstep(acceptance=acceptance), carrier=carrier)
+        considering = Considering(book=book, doorstep=Doorstep(acceptance=acceptance), carrier=carrier)
         self.attention = Attention(book=book, considering=considering)
         self.keeper = Keeper(book=book, queue=store, carrier=carrier, channels_down=ChannelsDown(bare))
         self.plane = replace(bare, attention=self.attention)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.attention.attended import PLACES, Attended, Killed
+from tests.attention.attended import Attended, Killed, introduced, names
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
 from tests.inbox.examples import AT_NIGHT, QUIET_ENDS_US, a_notification
@@ -26,6 +26,7 @@ from postroom.delivery.plane import Plane
 from postroom.inbox.copies import outgoing
 from postroom.kernel.values.errors import Refused, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
 from postroom.message.outgoing import AnswerStatus, Outcome
 from postroom.message.wire import parse_notify
 from postroom.message.wishes import AttentionWish
@@ -42,6 +43,7 @@ S = NoticeState
 @pytest.fixture
 async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
     async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        await introduced(world.database)
         yield world
 
 
@@ -542,7 +544,7 @@ async def test_what_is_withdrawn_after_it_arrived_is_deleted_and_by_mail_another
 
 @pytest.mark.requirement("attention:people-exist")
 async def test_a_policy_that_names_no_one_or_the_person_is_refused_and_who_vanished_is_named(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World,
 ) -> None:
     house = Attended(world)
     for who, code in (("Nobody", "unknown_person"), ("Owner", "same_person")):
@@ -555,7 +557,7 @@ async def test_a_policy_that_names_no_one_or_the_person_is_refused_and_who_vanis
     now = world.clock.now_us()
     await house.attention.away("owner", Absence(start_us=now, end_us=now + seconds(HOUR), delegate="ann"))
     assert await house.attention.missing_people() == ()
-    monkeypatch.delitem(PLACES, "ann")
+    await names(world.database).people.delete(HOUSEHOLD_OWNER, "ann", now_us=now)
     assert [one.split(":")[0] for one in await house.attention.missing_people()] == [
         "the policy of owner",
         "the absence of owner",
@@ -577,6 +579,7 @@ async def test_people_of_a_rotation_are_known_by_their_ids(world: World) -> None
 @pytest.mark.requirement("attention:note-fields")
 async def test_a_copy_is_a_notice_only_when_a_person_has_to_acknowledge_it(tmp_path: Path, clock: FakeClock) -> None:
     async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        await introduced(world.database)
         house = Attended(world)
         plain = a_batch([a_notification(wish=AttentionWish(thread="laundry"))], "UTC", address="ann@example.com")
         sent = await house.plane.submit(outgoing(plain), request_id="plain", wait_seconds=5)
@@ -594,6 +597,7 @@ async def test_a_copy_is_a_notice_only_when_a_person_has_to_acknowledge_it(tmp_p
 @pytest.mark.requirement("attention:one-quiet-hours")
 async def test_quiet_hours_set_in_the_inbox_hold_messages_too(tmp_path: Path, clock: FakeClock) -> None:
     async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        await introduced(world.database)
         house = Attended(world)
         inbox = inbox_on(world.database, house.attention.book, clock)
         await inbox.change_preferences("operator", lambda _: AT_NIGHT)

@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 from sqlalchemy import delete, update
-from tests.attention.attended import Attended
+from tests.attention.attended import Attended, introduced
 from tests.attention.rules.test_decide import run
 from tests.attention.sample import NIGHT, accepted, at, book, empty
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 
-from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, Auditor
+from postroom.attention.attention import COUNT_SECONDS, LOOK_SECONDS, AttentionMeter, Auditor
 from postroom.attention.model import NoticeState
 from postroom.attention.rules import decide
 from postroom.attention.state import Acked, Standing, decoded, encoded
@@ -89,14 +90,17 @@ HELD_AT_NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:1
 @pytest.fixture
 async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
     async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        await introduced(world.database)
         yield world
 
 
-class Gauge:
+class Gauge(AttentionMeter):
     def __init__(self) -> None:
+        super().__init__(CollectorRegistry())
         self.counts: list[int] = []
 
     def unaccounted(self, count: int) -> None:
+        super().unaccounted(count)
         self.counts.append(count)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from tests.attention.attended import Names
+from tests.attention.attended import names
 from tests.attention.sample import HOUR, PERSON, accepted, at
 from tests.clock import FakeClock
 
@@ -33,7 +33,7 @@ MIDNIGHT = at("2026-01-05T00:00")
 
 
 def book_on(database: Database, clock: FakeClock) -> NoticeBook:
-    return NoticeBook(store=StoredNotices(database), people=Names(), clock=clock, household=parse_policy(NIGHT))
+    return NoticeBook(store=StoredNotices(database), people=names(database), clock=clock, household=parse_policy(NIGHT))
 
 
 def new(fact: NoticeAccepted) -> NewNotice:

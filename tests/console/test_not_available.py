@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, approvals_section
-from postroom.console.live import ShownActions
+from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, ShownActions, approvals_section
 from postroom.console.visit import Visit
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Slice, Tally, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState

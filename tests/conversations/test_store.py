@@ -11,8 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from tests.clock import START_US
 from tests.opened_database import opened_database
 
+from postroom.approvals.store.approvals import HeardThreads
 from postroom.conversations.model import InboundMove, InboundStatus, RoutedMessage, RouteKind
-from postroom.conversations.store import StoredConversations, StoredInbound, erase_written, inbound_messages
+from postroom.conversations.store import StoredInbound, erase_written, inbound_messages
 from postroom.delivery.files.taking import retention
 from postroom.kernel.database.engine import Database
 from postroom.kernel.values.ids import IdMint
@@ -25,7 +26,7 @@ async def test_only_the_very_thread_that_was_heard_counts(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     async with opened_database(kind, tmp_path, request) as database:
-        conversations = StoredConversations(database)
+        conversations = HeardThreads(database)
         for _ in range(2):
             await conversations.hear("telegram", "555", "7", START_US)
 

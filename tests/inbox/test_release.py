@@ -27,9 +27,8 @@ from postroom.attention.attention import Attention
 from postroom.attention.model import Policy, Preset, QuietWindow
 from postroom.attention.rules.policy import Absence
 from postroom.attention.store import StoredNotices, attention_people
-from postroom.attention.turn import NoticeBook
+from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.delivery.store.tables import delivery_requests
-from postroom.household.attention import HouseholdNames
 from postroom.household.store import stored_people
 from postroom.inbox.copies import outgoing
 from postroom.inbox.inbox import Inbox

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from tests.attention.attended import names
 from tests.clock import START_US, FakeClock
 from tests.questions.asking_office import ANNA, CHANNELS, HEALTH, Office, opened_office
 from tests.questions.card_post import CardPost
@@ -135,18 +136,9 @@ def quiet_times(office: Office, **written: Any) -> QuestionTimes:
     """It is midnight, and quiet for everybody until ten past."""
     policy = parse_policy({"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}], **written})
     store = StoredNotices(office.database)
-    return QuestionTimes(book=NoticeBook(store=store, people=Nobody(), clock=office.clock, household=policy))
-
-
-class Nobody:
-    async def owner(self) -> str | None:
-        return None
-
-    async def at(self, channel: str, address: str) -> str | None:
-        return None
-
-    async def called(self, name: str) -> str | None:
-        return None
+    return QuestionTimes(
+        book=NoticeBook(store=store, people=names(office.database), clock=office.clock, household=policy)
+    )
 
 
 def keeper(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from postroom.approvals import rules
 from postroom.approvals import rules as ruling
@@ -33,7 +33,7 @@ from postroom.approvals.rules import (
     risk_of,
     standing,
 )
-from postroom.approvals.store.approvals import StoredApprovals
+from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
 from postroom.approvals.store.steps import StandingTerms
 from postroom.delivery.model import Inserted, NewDelivery
 from postroom.kernel.running.clock import Clock
@@ -51,25 +51,10 @@ from postroom.people.signing_in.rules import SIGN_IN_ORIGIN
 from postroom.questions.rules.cards import ORIGIN as QUESTIONS_ORIGIN
 
 _INBOX_ORIGIN: Final = "inbox"
+_Asked = Callable[[str, str], Awaitable[bool]]  # of a channel and an address
 
 
 # ---- who may be written to unseen, and what is parked for a person ----
-
-
-class Mailboxes(Protocol):
-    async def is_users_own(self, channel: str, address: str) -> bool:
-        """Whether a user of the inbox has confirmed this address as the place for copies."""
-        ...
-
-    async def awaits_confirmation(self, channel: str, address: str) -> bool:
-        """Whether this address is just being asked to confirm that."""
-        ...
-
-
-class HeardThreads(Protocol):
-    async def heard(self, channel: str, address: str, thread: str) -> bool:
-        """Whether this household itself received a message in that thread from there."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +68,9 @@ class ApprovalGate:
     trust: HouseholdTrust
     record: StoredApprovals
     policy: ApprovalPolicy
-    mailboxes: Mailboxes | None = None
-    conversations: HeardThreads | None = None
+    conversations: HeardThreads
+    is_users_own: _Asked  # confirmed by a user of the inbox as the place for copies
+    awaits_confirmation: _Asked  # just being asked to confirm that
     signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
 
     async def passes(self, new: NewDelivery) -> bool:
@@ -127,18 +113,16 @@ class ApprovalGate:
         return new.repeats and not await self.record.is_edited(new.request_id)
 
     async def _is_own_copy(self, new: NewDelivery) -> bool:
-        if self.mailboxes is None or new.origin_butler != _INBOX_ORIGIN or new.intent is not Intent.SEND:
-            return False
-        return await self.mailboxes.is_users_own(new.channel, new.address)
+        sends = new.origin_butler == _INBOX_ORIGIN and new.intent is Intent.SEND
+        return sends and await self.is_users_own(new.channel, new.address)
 
     async def _is_confirmation(self, new: NewDelivery) -> bool:
-        if self.mailboxes is None or new.origin_butler != CONFIRMATION_ORIGIN or new.intent is not Intent.SEND:
-            return False
-        return await self.mailboxes.awaits_confirmation(new.channel, new.address)
+        sends = new.origin_butler == CONFIRMATION_ORIGIN and new.intent is Intent.SEND
+        return sends and await self.awaits_confirmation(new.channel, new.address)
 
     async def _is_answer(self, new: NewDelivery) -> bool:
         """What the household passes on for an agent that asks is none, wherever it is said."""
-        if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND or new.asker:
+        if not self.policy.replies_pass or new.intent is Intent.SEND or new.asker:
             return False
         return new.thread is not None and await self.conversations.heard(new.channel, new.address, new.thread)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from postroom.approvals import rules
 from postroom.approvals.model import (
+    CONSOLE,
     Action,
     ActionStatus,
     ApprovalEvent,
@@ -32,6 +33,8 @@ from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.message.attachment import Attachment, size_words
 from postroom.message.outgoing import ASKER
 from postroom.message.wishes import APPROVE, DENY, Risk
+from postroom.people.model import Person
+from postroom.questions.asked_people import AskedPeople, asked
 from postroom.questions.model import (
     AskedPerson,
     Attempt,
@@ -61,7 +64,7 @@ def approval_question(
     *,
     id: str,
     people: Sequence[AskedPerson],
-    channels: Sequence[str] | None,
+    channels: Sequence[str],
     now_us: int,
     phone: Risk | None,
 ) -> Question:
@@ -69,7 +72,7 @@ def approval_question(
     left_seconds = math.ceil((action.expires_at_us - now_us) / SECOND_US)
     request = QuestionRequest(
         wording=_wording(action),
-        channels=tuple(channels) if channels else None,
+        channels=tuple(channels),
         preview=Preview.FULL if _may_decide_outside(action.risk, phone) else Preview.TITLE,
         deadline_seconds=left_seconds,
         state=Bound(content_hash=action.content_hash, risk=action.risk).state(),
@@ -330,16 +333,24 @@ def _moment(us: int | None) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deciders:
-    """Who may decide, the owner first, and on which channels they are shown the card; none are theirs alone."""
+    """The owner and, with them, the approvers who are trusted: a card to others would wait for an approval itself."""
 
-    people: tuple[AskedPerson, ...]
-    channels: tuple[str, ...]
+    people: AskedPeople
+    approvers: Collection[str]
+    channels: Collection[str]
+    named: str = ""  # the one channel that the settings want
 
+    async def found(self, *, owner_only: bool) -> tuple[Sequence[AskedPerson], Sequence[str]]:
+        """The owner first; and on which channels they are shown the card."""
+        owner = await self.people.owner()
+        others = [] if owner_only else [one for name in sorted(self.approvers) for one in await self.people.find(name)]
+        everyone = {one.id: one for one in [owner, *(one for one in others if one.trusted)]}
+        firsts = [channel for one in everyone.values() if (channel := self._first(one))]
+        return [asked(one) for one in everyone.values()], list(dict.fromkeys(firsts)) or [CONSOLE]
 
-class WhoDecides(Protocol):
-    async def __call__(self, *, owner_only: bool) -> Deciders | None:
-        """None while the household has no owner."""
-        ...
+    def _first(self, person: Person) -> str | None:
+        own = (one.channel for one in sorted(person.addresses, key=lambda one: one.rank))
+        return next((name for name in own if name in self.channels and self.named in ("", name)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,7 +362,7 @@ class Watch:
     clock: Clock
     mint: Callable[[int], str]
     asked: Callable[[], None]  # wakes whoever shows the cards
-    deciders: WhoDecides | None = None
+    deciders: Deciders | None = None
     signal: Signal = field(default_factory=Signal)
 
     async def look(self) -> int:
@@ -371,18 +382,18 @@ class Watch:
             if len(waiting) < _ASK_BATCH:
                 return
 
-    async def _ask(self, action: Action, deciders: WhoDecides) -> None:
+    async def _ask(self, action: Action, deciders: Deciders) -> None:
         """A card that waits for an approval itself is shown to the owner alone, who needs none."""
         now_us = self.clock.now_us()
-        found = await deciders(owner_only=action.origin_butler == ASKER)
-        if found is None or action.expires_at_us <= now_us:
+        if action.expires_at_us <= now_us:
             await self.record.asked(action.id, now_us)
             return
+        people, channels = await deciders.found(owner_only=action.origin_butler == ASKER)
         question = approval_question(
             action,
             id=self.mint(now_us),
-            people=found.people,
-            channels=found.channels,
+            people=people,
+            channels=channels,
             now_us=now_us,
             phone=self.policy.phone,
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -17,7 +17,6 @@ from postroom.approvals.card import rule_shape, summary
 from postroom.approvals.model import ActionStatus
 from postroom.approvals.rules import parse_rule_request, read_reason, wanted_rule
 from postroom.console.frame import Names, NavigationGroup, Place, ShownPerson, actors
-from postroom.console.live import Decisions, ShownActions, StandingRules
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
 from postroom.console.words import moment_us
 from postroom.delivery.pages.deliveries import attached_file
@@ -51,7 +50,7 @@ _MOST_COMPARISONS: Final = 500_000
 class ApprovalPages:
     """`is_on` False: this household sends without asking. `letters` are the channels whose messages have a subject."""
 
-    decisions: Decisions
+    decisions: OwnDecisions
     is_on: bool
     letters: Collection[str]
     files: FileContents
@@ -232,12 +231,6 @@ def _unix(text: str) -> str:
 # ---- what waits, on a page that is about other things as well ----
 
 
-class ApprovalsHere(Protocol):
-    async def here(self, visit: Visit) -> Sequence[Mapping[str, Any]]:
-        """As they would be sent, the newest first. Raises one of our errors."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingHere:
     """One thing to decide: a question, or a message that waits."""
@@ -258,7 +251,7 @@ def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Mapping[st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePages:
-    standing: StandingRules
+    standing: OwnDecisions
     is_on: bool
     channels: Sequence[str]
 
@@ -375,6 +368,12 @@ def approvals_section(
 
 
 # ---- deciding in the process of the messenger: the work behind its tools, as the person who is signed in ----
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownActions:
+    actions: Sequence[Mapping[str, Any]]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

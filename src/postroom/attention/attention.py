@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
@@ -26,7 +26,7 @@ from postroom.attention.state import (
     decoded,
 )
 from postroom.attention.store import StoredNotices
-from postroom.attention.turn import KnowsPeople, NoticeBook, Turn
+from postroom.attention.turn import HouseholdNames, NoticeBook, Turn
 from postroom.kernel.values.errors import Code, ErrorClass, FieldError, Refused, ValidationError, error_of
 from postroom.kernel.values.ids import seconds
 from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
@@ -222,6 +222,10 @@ class Attention:
         named = await self._checked(person, policy) if policy is not None else None
         return await self.reading.compare(person, named, since_us)
 
+    async def held(self, person: str | None) -> int:
+        """How many of this person's wait for a better moment; counted without asking whether every law is kept."""
+        return 0 if person is None else await self.book.store.held(person)
+
     async def figures(self, person: str | None = None) -> AttentionFigures:
         """Of one person, or of all."""
         return await self.reading.figures(person)
@@ -287,7 +291,7 @@ def in_absences(absences: Iterable[Absence], path: str) -> Iterator[_Named]:
     return ((f"{path}delegate", one.delegate) for one in absences if one.delegate is not None)
 
 
-async def missing(people: KnowsPeople, named: Iterable[_Named]) -> list[FieldError]:
+async def missing(people: HouseholdNames, named: Iterable[_Named]) -> list[FieldError]:
     unknown = [(field, name) for field, name in named if await people.called(name) is None]
     return [
         FieldError(field, f"{name!r} names no one person that is known here", "unknown_person")
@@ -412,10 +416,6 @@ class AttentionMeter:
         self._unaccounted.set(count)
 
 
-class UnaccountedGauge(Protocol):
-    def unaccounted(self, count: int) -> None: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class Auditor:
     """
@@ -426,7 +426,7 @@ class Auditor:
 
     attention: Attention
     queue: StoredNotices
-    meter: UnaccountedGauge
+    meter: AttentionMeter
     _late: frozenset[str] = field(init=False, default=frozenset())
     _lost: Sequence[str] = field(init=False, default=())
     _count_again_us: int = field(init=False, default=0)

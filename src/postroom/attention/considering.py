@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.attention.keeper import LEASE_SECONDS, Carrier
 from postroom.attention.model import UNSENT, NoticeChanges, NoticeRow, NoticeState, SendRow, Wanted
+from postroom.attention.reading import has_buttons, notice_markup
 from postroom.attention.rules.digest import room_of
 from postroom.attention.state import NoticeAccepted, Snoozed, Standing, decoded
 from postroom.attention.turn import NewNotice, NoticeBook, Turn
+from postroom.delivery.accept import Acceptance
 from postroom.kernel.values.errors import FieldError, StoreUnavailable, ValidationError
 from postroom.kernel.values.ids import seconds
 from postroom.message.outgoing import INBOX_AGENT, AnswerStatus, Outcome, Outgoing
@@ -36,10 +38,32 @@ class Drafted:
     known: bool
 
 
-class Doorstep(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doorstep:
+    """`button_key`: of the buttons under what a person has to acknowledge; without one there are none."""
+
+    acceptance: Acceptance
+    button_key: bytes | None = None
+
     async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
         """Raises what accepting it would raise for what can never be sent."""
-        ...
+        placed = await self.acceptance.placed(outgoing)
+        draft = await self.acceptance.drafted(placed, request_id=request_id)
+        identity = draft.identity
+        known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
+        return Drafted(
+            outgoing=self._with_buttons(placed, identity.key),
+            address=draft.new.address,
+            key=identity.key,
+            fingerprint=identity.fingerprint,
+            known=known,
+        )
+
+    def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
+        can = self.acceptance.channels[placed.channel].capabilities
+        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
+            return placed
+        return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
 
 
 # -- A message as a notice to one person --

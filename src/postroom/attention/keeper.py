@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -26,14 +26,19 @@ from postroom.attention.state import (
 )
 from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook, Turn
-from postroom.kernel.values.errors import PostroomError, StoreUnavailable
-from postroom.kernel.values.ids import seconds
-from postroom.message.channel import Outbound
+from postroom.delivery.afterwards.corrections import Corrections
+from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, CorrectionAnswer, CorrectionStatus
+from postroom.delivery.rules.policy import caller_key
+from postroom.kernel.values.errors import PostroomError, StoreUnavailable, TargetUnavailable
+from postroom.kernel.values.ids import DeliveryId, seconds
+from postroom.message.channel import Capabilities, Outbound
 from postroom.message.delivery import Status
-from postroom.message.outgoing import Outcome, Outgoing
+from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 
 LOOK_SECONDS: Final = 0.5  # how soon what another process decided, set or settled is seen here
 LEASE_SECONDS: Final = 15.0  # handing over twice does no harm, so it need not outlast the longest wait
+_ACTOR: Final = "attention"
+_ARRIVED: Final = (CorrectionStatus.REVISED, CorrectionStatus.RECALLED)
 _AGAIN_SECONDS: Final = 60.0
 _AT_A_TIME: Final = 50
 _log = structlog.get_logger("postroom.attention")
@@ -101,20 +106,68 @@ def _given_up(turn: Turn, send: NoticeSend, *, withdrawn: bool) -> Iterable[Fact
 # -- T2 hands over what was decided, T3 notes what became of it; both may happen again without harm --
 
 
-class Amends(Protocol):
-    """What was handed over before, as far as that can still be changed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amends:
+    """What was handed over before, as far as that can still be changed, by the same corrections as everything else."""
+
+    corrections: Corrections
 
     async def under(self, outgoing: Outgoing) -> str | None:
         """The delivery that has the key of this message already."""
-        ...
+        key = caller_key(outgoing.origin_butler, outgoing.idempotency_key or "")
+        found = await self.corrections.plane.acceptance.ledger.find(key)
+        return found.id if found else None
 
     async def take_back(self, delivery_id: str) -> bool:
         """Withdraws what is not being sent yet; False: it is being sent, or has arrived."""
-        ...
+        return await self.corrections.take_back(DeliveryId(delivery_id), actor=_ACTOR)
 
     async def amend(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome | None:
-        """Edits or deletes what it `revises` where that stands; None where that cannot be done."""
-        ...
+        """
+        Edits or deletes what it `revises` where that stands; None where that cannot be done.
+
+        A second time finds the first one's delivery: by the send's key, and what is recalled by that it was.
+        """
+        channel = self.corrections.plane.acceptance.channels.get(outgoing.channel)
+        if channel is None or not _can(channel.capabilities, outgoing):
+            return None
+        answer = await self.corrections.correct(_asked(outgoing), request_id=request_id, wait_seconds=wait_seconds)
+        return _outcome(outgoing, answer, request_id)
+
+
+def _can(can: Capabilities, outgoing: Outgoing) -> bool:
+    return can.edits or (can.deletes and outgoing.deletes)
+
+
+def _asked(outgoing: Outgoing) -> Correcting:
+    recalls = outgoing.deletes
+    return Correcting(
+        act=CorrectionAct.RECALL if recalls else CorrectionAct.REVISE,
+        delivery_id=outgoing.revises or DeliveryId(""),
+        actor=_ACTOR,
+        sender=None,
+        message="" if recalls else outgoing.message,
+        subject=None if recalls else outgoing.subject,
+        format=None if recalls else outgoing.format,
+        idempotency_key=None if recalls else outgoing.idempotency_key,
+        own_card=True,
+    )
+
+
+def _outcome(outgoing: Outgoing, answer: CorrectionAnswer, request_id: str) -> Outcome | None:
+    """None when nothing came of it and nothing will: it is said in a message instead."""
+    if answer.delivery_id is None:
+        if isinstance(answer.error, TargetUnavailable):
+            return Outcome(status=AnswerStatus.ERROR, request_id=request_id, error=answer.error, retryable=True)
+        return None
+    arrived = answer.status in _ARRIVED
+    return Outcome(
+        status=AnswerStatus.OK if arrived else AnswerStatus.ACCEPTED,
+        request_id=request_id,
+        channel=outgoing.channel,
+        delivery_id=answer.delivery_id,
+        delivery_status=Status.DELIVERED if arrived else Status.PENDING,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

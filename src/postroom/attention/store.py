@@ -34,6 +34,7 @@ from sqlalchemy import (
 
 from postroom.approvals.store.tables import pending_actions
 from postroom.attention.model import (
+    CELLS,
     DigestRow,
     Loaded,
     LogRow,
@@ -378,10 +379,10 @@ class StoredNotices:
             return []
         return await self._database.read(lambda connection: [_unjudged(row) for row in connection.execute(asked)])
 
-    async def in_states(self, person: str, states: Collection[str]) -> int:
-        """How many of a person's are in one of these, without counting the others."""
+    async def held(self, person: str) -> int:
+        """How many of a person's wait for a better moment, without counting the others."""
         table = notices.c
-        asked = select(func.count()).where(table.person == person, table.state.in_(sorted(states)))
+        asked = select(func.count()).where(table.person == person, table.state.in_(sorted(CELLS["held"])))
         return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
 
     async def counts(self, person: str | None) -> NoticeCounts:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Final, Protocol
+from typing import Final
 
 from postroom.attention.model import (
     OPEN,
@@ -47,9 +47,11 @@ from postroom.attention.store import StoredNotices
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.running.loop import FileMark, Signal
 from postroom.kernel.values.ids import DeliveryId, record, seconds
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER
 from postroom.message.delivery import Format, Priority
 from postroom.message.outgoing import SEVERAL_AGENTS, Outgoing
 from postroom.message.wishes import AcceptedNotice, Urgency, derived_id
+from postroom.people.store.people import StoredPeople
 
 ORIGIN: Final = "attention"  # in whose name several agents speak at once
 _MAIL: Final = "email"
@@ -403,20 +405,27 @@ class _Messages(dict[str, Outgoing]):
 # -- Everybody's policies as they are known in this process, and the one way to change a person's notices --
 
 
-class KnowsPeople(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdNames:
     """Ids of people, by what one calls them."""
 
-    async def owner(self) -> str | None: ...
+    people: StoredPeople
 
-    async def at(self, channel: str, address: str) -> str | None: ...
+    async def owner(self) -> str | None:
+        found = await self.people.find(HOUSEHOLD_OWNER, OWNER)
+        return found[0].id if found else None
 
-    async def places(self, person: str) -> Sequence[tuple[str, str]]:
-        """Their channels and addresses."""
-        ...
+    async def at(self, channel: str, address: str) -> str | None:
+        found = await self.people.at(HOUSEHOLD_OWNER, channel, address)
+        return found[0].id if len(found) == 1 else None
+
+    async def places(self, person: str) -> list[tuple[str, str]]:
+        found = await self.people.get(HOUSEHOLD_OWNER, person)
+        return [(one.channel, one.address) for one in found.addresses] if found is not None else []
 
     async def called(self, name: str) -> str | None:
-        """By name, alias or id; None for no one and for more than one."""
-        ...
+        found = await self.people.find(HOUSEHOLD_OWNER, name)
+        return found[0].id if len(found) == 1 else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -428,7 +437,7 @@ class NoticeBook:
     """
 
     store: StoredNotices
-    people: KnowsPeople
+    people: HouseholdNames
     clock: Clock
     household: Policy | None = None
     rotations: Mapping[str, Rotation] = field(default_factory=dict)

@@ -162,42 +162,6 @@ class KeptSessions(ConsoleSessions, Protocol):
     async def begin(self, sign_in: SignIn, now_us: int) -> str: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownActions:
-    actions: Sequence[Mapping[str, Any]]
-    next_cursor: str | None
-
-
-class Decisions(Protocol):
-    """What waits for a person's word; every method raises one of our errors when nothing was done."""
-
-    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions: ...
-
-    async def show(self, who: Principal, action_id: str) -> Mapping[str, Any]: ...
-
-    async def approve(
-        self,
-        who: Principal,
-        action_id: str,
-        *,
-        content_hash: str,
-        edits: Mapping[str, str] | None,
-        create_rule: bool | dict[str, Any],
-    ) -> Mapping[str, Any] | None:
-        """The standing rule that was made with it."""
-        ...
-
-    async def reject(self, who: Principal, action_id: str, reason: str) -> None: ...
-
-
-class StandingRules(Protocol):
-    async def rules(self, who: Principal) -> Sequence[Mapping[str, Any]]: ...
-
-    async def create_rule(self, who: Principal, asked: Mapping[str, Any]) -> None: ...
-
-    async def revoke_rule(self, who: Principal, rule_id: str) -> None: ...
-
-
 class Tools(Protocol):
     """The messenger's tools, called as the person who is signed in."""
 

@@ -26,7 +26,6 @@ from sqlalchemy import (
     update,
 )
 
-from postroom.approvals.store.tables import heard_threads
 from postroom.conversations.model import (
     SETTLED,
     WITH_BUTLER,
@@ -271,34 +270,6 @@ def erase_written(connection: Connection, person_id: str, _now_us: int) -> int:
     table = inbound_messages.c
     over = (table.person == person_id, table.status.in_(sorted(map(str, SETTLED))))
     return connection.execute(update(inbound_messages).where(*over).values(ERASED)).rowcount
-
-
-# The threads people wrote to us from: the only proof that a reply is one.
-
-
-class StoredConversations:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
-        """A message came in; for whoever receives it from the provider, never for a payload's claim."""
-
-        def work(connection: Connection) -> None:
-            row = {"channel": channel, "address": address, "thread": thread, "heard_at": now_us}
-            connection.execute(insert_for(connection, heard_threads).values(row).on_conflict_do_nothing())
-
-        await self._database.write(work)
-
-    async def heard(self, channel: str, address: str, thread: str) -> bool:
-        table = heard_threads.c
-        wanted = select(table.heard_at).where(
-            table.channel == channel, table.address == address, table.thread == thread
-        )
-
-        def work(connection: Connection) -> bool:
-            return connection.execute(wanted).first() is not None
-
-        return await self._database.read(work)
 
 
 # Whether anything about what people write has changed, for pages that are open.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -22,102 +22,45 @@ from postroom.attention.acts import (
     add_attention_tools,
 )
 from postroom.attention.attention import Attention, AttentionMeter, Auditor, in_policy, in_rotations, missing
-from postroom.attention.considering import Considering, Drafted, notice_id
-from postroom.attention.keeper import Carrier, Keeper
+from postroom.attention.considering import Considering, Doorstep
+from postroom.attention.keeper import Amends, Carrier, Keeper
 from postroom.attention.model import Policy
-from postroom.attention.reading import NoticeReading, has_buttons, notice_markup
+from postroom.attention.reading import NoticeReading
 from postroom.attention.routes import attention_router, notice_router
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import Rotation, parse_rotation
 from postroom.attention.state import NoticeSend, decoded
 from postroom.attention.store import StoredNotices
-from postroom.attention.turn import NoticeBook
+from postroom.attention.turn import HouseholdNames, NoticeBook
 from postroom.butlers.daemon import Butler
 from postroom.conversations.history import StoredTalk
 from postroom.conversations.inbound import Handler
 from postroom.conversations.mute_and_snooze import NoticeEar, ProvedPeople
-from postroom.delivery.accept import Acceptance
 from postroom.delivery.afterwards.corrections import Corrections
-from postroom.delivery.afterwards.rules import Correcting, CorrectionAct, CorrectionAnswer, CorrectionStatus
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.plane import Plane
 from postroom.delivery.rules.breaker import CircuitState
-from postroom.delivery.rules.policy import caller_key
 from postroom.household.channels import known_channels
 from postroom.household.people import household_people, opened_store_of_people
 from postroom.household.store import Approvers, OpenedStore, connect_store, stored_people, wishes_mark
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.schema import newest, revision
 from postroom.kernel.guard.http import Verifier
-from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.guard.tools import GuardedServer, Rule, answers_for_themselves, butler, person, program
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops
 from postroom.kernel.running.process import household_key
-from postroom.kernel.values.errors import SettingsError, TargetUnavailable, ValidationError
-from postroom.kernel.values.ids import DeliveryId, IdMint
-from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, person_id_of
-from postroom.message.channel import AnswersPresses, Capabilities, Channel, Outbound
-from postroom.message.delivery import Status
-from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
+from postroom.kernel.values.errors import SettingsError, ValidationError
+from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER
+from postroom.message.channel import AnswersPresses, Channel, Outbound
 from postroom.overview.story import DeliveryReason
 from postroom.overview.why_held import why_held, why_notice
-from postroom.people.model import Person
 from postroom.people.store.people import StoredPeople
 from postroom.settings import Settings
 from postroom.settings.listeners import sqlite_path
 
 _ROTATIONS: Final = "attention.rotations."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HouseholdNames:
-    """Ids of people, by what one calls them."""
-
-    people: StoredPeople
-
-    async def owner(self) -> str | None:
-        found = await self.people.find(HOUSEHOLD_OWNER, OWNER)
-        return found[0].id if found else None
-
-    async def at(self, channel: str, address: str) -> str | None:
-        found = await self.people.at(HOUSEHOLD_OWNER, channel, address)
-        return found[0].id if len(found) == 1 else None
-
-    async def places(self, person: str) -> list[tuple[str, str]]:
-        found = await self.people.get(HOUSEHOLD_OWNER, person)
-        return [(one.channel, one.address) for one in found.addresses] if found is not None else []
-
-    async def called(self, name: str) -> str | None:
-        found = await self.people.find(HOUSEHOLD_OWNER, name)
-        return found[0].id if len(found) == 1 else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaneDoorstep:
-    """`button_key`: of the buttons under what a person has to acknowledge; without one there are none."""
-
-    acceptance: Acceptance
-    button_key: bytes | None = None
-
-    async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
-        placed = await self.acceptance.placed(outgoing)
-        draft = await self.acceptance.drafted(placed, request_id=request_id)
-        identity = draft.identity
-        known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
-        return Drafted(
-            outgoing=self._with_buttons(placed, identity.key),
-            address=draft.new.address,
-            key=identity.key,
-            fingerprint=identity.fingerprint,
-            known=known,
-        )
-
-    def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
-        can = self.acceptance.channels[placed.channel].capabilities
-        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
-            return placed
-        return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
 
 
 def household_policy(settings: Settings) -> tuple[Policy | None, Mapping[str, Rotation]]:
@@ -216,8 +159,8 @@ async def attending(
         book, queue = attention.book, StoredNotices(store.database)
         record = StoredCorrections(store.database, plane.acceptance.mint, ParkedDeliveries())
         corrections = Corrections(plane=plane, record=record)
-        carrier = Carrier(book=book, queue=queue, way_out=plane, amends=PlaneAmends(corrections=corrections))
-        doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=key)
+        carrier = Carrier(book=book, queue=queue, way_out=plane, amends=Amends(corrections=corrections))
+        doorstep = Doorstep(acceptance=plane.acceptance, button_key=key)
         attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
         keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
         auditor = Auditor(attention=attention, queue=queue, meter=AttentionMeter(registry))
@@ -239,89 +182,6 @@ class ChannelsDown:
         path = self.plane.acceptance
         circuits = {name: await path.breakers.circuit(name) for name in path.channels}
         return frozenset(name for name, one in circuits.items() if one.state is not CircuitState.CLOSED)
-
-
-# What attention has handed over, changed by the same corrections as everything else.
-
-
-ACTOR: Final = "attention"
-_ARRIVED: Final = (CorrectionStatus.REVISED, CorrectionStatus.RECALLED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaneAmends:
-    corrections: Corrections
-
-    async def under(self, outgoing: Outgoing) -> str | None:
-        key = caller_key(outgoing.origin_butler, outgoing.idempotency_key or "")
-        found = await self.corrections.plane.acceptance.ledger.find(key)
-        return found.id if found else None
-
-    async def take_back(self, delivery_id: str) -> bool:
-        return await self.corrections.take_back(DeliveryId(delivery_id), actor=ACTOR)
-
-    async def amend(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome | None:
-        """A second time finds the first one's delivery: by the send's key, and what is recalled by that it was."""
-        channel = self.corrections.plane.acceptance.channels.get(outgoing.channel)
-        if channel is None or not _can(channel.capabilities, outgoing):
-            return None
-        answer = await self.corrections.correct(_asked(outgoing), request_id=request_id, wait_seconds=wait_seconds)
-        return _outcome(outgoing, answer, request_id)
-
-
-def _can(can: Capabilities, outgoing: Outgoing) -> bool:
-    return can.edits or (can.deletes and outgoing.deletes)
-
-
-def _asked(outgoing: Outgoing) -> Correcting:
-    recalls = outgoing.deletes
-    return Correcting(
-        act=CorrectionAct.RECALL if recalls else CorrectionAct.REVISE,
-        delivery_id=outgoing.revises or DeliveryId(""),
-        actor=ACTOR,
-        sender=None,
-        message="" if recalls else outgoing.message,
-        subject=None if recalls else outgoing.subject,
-        format=None if recalls else outgoing.format,
-        idempotency_key=None if recalls else outgoing.idempotency_key,
-        own_card=True,
-    )
-
-
-def _outcome(outgoing: Outgoing, answer: CorrectionAnswer, request_id: str) -> Outcome | None:
-    """None when nothing came of it and nothing will: it is said in a message instead."""
-    if answer.delivery_id is None:
-        if isinstance(answer.error, TargetUnavailable):
-            return Outcome(status=AnswerStatus.ERROR, request_id=request_id, error=answer.error, retryable=True)
-        return None
-    arrived = answer.status in _ARRIVED
-    return Outcome(
-        status=AnswerStatus.OK if arrived else AnswerStatus.ACCEPTED,
-        request_id=request_id,
-        channel=outgoing.channel,
-        delivery_id=answer.delivery_id,
-        delivery_status=Status.DELIVERED if arrived else Status.PENDING,
-    )
-
-
-# The people of the household, as the pages of attention list them.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HouseholdFolk:
-    store: OpenedStore
-    tokens: TokenFile
-    notices: Attention
-
-    async def get(self, person_id: str) -> Person | None:
-        return await self.store.people.get(HOUSEHOLD_OWNER, person_id)
-
-    async def household(self) -> Sequence[Person]:
-        """The owner, those who can sign in, those who approve, and those of whom attention keeps something."""
-        await self.notices.book.refresh()
-        signing_in = {person_id_of(one) for one in self.tokens.principals()} - {None}
-        ids = {OWNER, *self.store.household.approvers, *self.notices.book.known, *(one for one in signing_in if one)}
-        return list((await self.store.people.people(HOUSEHOLD_OWNER, sorted(ids))).values())
 
 
 # Why a notice waits, and what held a delivery before it was one.

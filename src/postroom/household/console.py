@@ -12,7 +12,6 @@ from starlette.applications import Starlette
 
 from postroom.approvals.approvals import Approvals
 from postroom.attention.attention import Attention
-from postroom.attention.model import CELLS
 from postroom.attention.store import StoredNotices
 from postroom.console.live import Bulk, Changes, HouseholdPulse
 from postroom.conversations.store import TalkPulse
@@ -157,8 +156,7 @@ class HouseholdStanding:
         return await StoredNotes(self.database).unread(inbox_of(who) or "", self.clock.now_us())
 
     async def _held(self, who: Principal) -> int:
-        held = [str(one) for one in CELLS["held"]]
-        return await StoredNotices(self.database).in_states(person_id_of(who) or "", held)
+        return await StoredNotices(self.database).held(person_id_of(who) or "")
 
     async def _dead_letters(self) -> int:
         trouble = await StoredOverview(self.database).trouble()

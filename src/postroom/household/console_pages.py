@@ -22,7 +22,8 @@ from postroom.approvals.page import ApprovalPages, OwnDecisions, RulePages, appr
 from postroom.approvals.rules import expiration
 from postroom.approvals.store.approvals import StoredApprovals
 from postroom.attention.attention import Attention
-from postroom.attention.pages.page import HeldNotices, attention_section
+from postroom.attention.pages.page import attention_section
+from postroom.attention.pages.shown import AttentionPeople
 from postroom.console.frame import NameBook, Navigation, NavigationEntry, Protected, asked_path
 from postroom.console.live import Bulk, Changes, ConsoleSessions
 from postroom.console.visit import (
@@ -43,7 +44,6 @@ from postroom.conversations.page import SessionsToday, TalkPages, conversations_
 from postroom.conversations.store import StoredInbound
 from postroom.delivery.pages.dead_letters import dead_letters_section
 from postroom.delivery.pages.deliveries import deliveries_section
-from postroom.household.attention import HouseholdFolk
 from postroom.household.channels import known_channels
 from postroom.household.console import ConsoleWorld
 from postroom.household.delivery import breaker_policy, retry_policy
@@ -64,7 +64,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, person_id_of
 from postroom.message.channel import Outbound
 from postroom.message.delivery import Priority
-from postroom.overview.audit import Audit, entry_of
+from postroom.overview.audit import entry_of
 from postroom.overview.counts import (
     ConsoleDeadLetters,
     ConsoleDeliveries,
@@ -136,7 +136,6 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
     tools = MessengerTools(world.messenger, world.tokens)
     concerned = Concerned(book=world.store.people)
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
-    held = HeldNotices(attention=world.attention)
     machinery = Machinery(facts=machine_facts(settings), failing=failing, silent=world.silent)
     approvers = Approvers(settings.approvals.approvers, world.store.household)
     approvals = approvals_desk(settings, world.store, world.approvals, approvers, world.clock, world.mint)
@@ -145,7 +144,7 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         overview=overview,
         waiting=waiting,
         questions=questions,
-        notices=held,
+        notices=world.attention,
         approvals=approvals.pages,
         silent=world.silent,
     )
@@ -157,11 +156,16 @@ def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[Con
         inbox_section(InboxPages(inbox=world.inbox, questions=questions), PreferencePages(world.inbox)),
         conversations_desk(settings, world.store, world.mint),
         attention_section(
-            world.attention, HouseholdFolk(store=world.store, tokens=world.tokens, notices=world.attention)
+            AttentionPeople(
+                attention=world.attention,
+                people=world.store.people,
+                tokens=world.tokens,
+                approvers=world.store.household,
+            )
         ),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
-        health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery),
+        health_section(ConsoleHealth(database, channels, breaker), tools, world.attention, machinery),
         people_desk(settings, world.store, world.clock, world.inbox.email_due.ring, world.mint, overviews),
         devices_desk(settings, world.store, world.outbound, world.clock, world.mint),
     ]
@@ -300,7 +304,7 @@ class ConsoleParts:
     more_pages: Sequence[ConsolePage]
     sessions: ConsoleSessions
     links: AskedLinks
-    audit: Audit
+    audit: StoredAudit
     clock: Clock
     names: NameBook
     zone_of: Callable[[str], Awaitable[str]]

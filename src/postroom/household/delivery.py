@@ -47,7 +47,6 @@ from postroom.household.people import keep_in_step
 from postroom.household.questions import build_gate
 from postroom.household.store import Approvers, OpenedStore, carried_files, connect_store
 from postroom.inbox.model import Terms
-from postroom.inbox.store.mail import StoredPreferences
 from postroom.kernel.database.engine import KEY_PREFIX, Database, LivingWorker, WorkerPulse, redis_client
 from postroom.kernel.database.schema import known_revision
 from postroom.kernel.database.sqlite import SqliteDatabase
@@ -212,7 +211,7 @@ def build_plane(
         meter=meter,
         mint=mint.mint,
         files=carried_files(store, clock),
-        gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
+        gate=build_gate(settings, store.database, people, channels, mint),
         closed=StoredClosedAddresses(store.database),
         letters=StoredInbound(store.database, mint.mint),
     )

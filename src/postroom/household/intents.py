@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from starlette.types import ASGIApp
 
+from postroom.approvals.store.approvals import HeardThreads
 from postroom.connectors.app import DirectHousehold, HouseholdClient, adapter_app, adapter_parts, agency_of
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
@@ -32,7 +33,7 @@ from postroom.conversations.inbound import (
     reopening_handler,
     reply_handler,
 )
-from postroom.conversations.store import StoredConversations, StoredTroubles
+from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.news import StoredNews, StoredReplies, news_handler
 from postroom.delivery.files.taking import FileTaking
 from postroom.household.channels import known_channels
@@ -293,7 +294,7 @@ async def listening(
         handlers = [
             keeping_handler(kept, clock),
             news_handler(StoredNews(world.store.database)),
-            hearing_handler(StoredConversations(world.store.database), world.clock),
+            hearing_handler(HeardThreads(world.store.database), world.clock),
             originals_handler(StoredReplies(world.store.database), world.clock),
             reopening_handler(StoredClosedAddresses(world.store.database)),
             *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),

@@ -67,7 +67,7 @@ from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import Principal
 from postroom.message.channel import KnownChannels, Outbound
 from postroom.overview.acts import audit_router, household_router
-from postroom.overview.audit import Audit, AuditedCalls
+from postroom.overview.audit import AuditedCalls
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.links.links import PATH as ASK_LINK
 from postroom.questions.mcp.tools import LONG_TOOLS
@@ -94,7 +94,7 @@ class Once:
     keys: StoredIdempotencyKeys
     clock: Clock
     mint: Callable[[int], str]
-    audit: Audit
+    audit: StoredAudit
 
 
 def once_of(database: Database, clock: Clock, mint: IdMint) -> Once:

@@ -11,23 +11,24 @@ from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 
 from postroom.agents.coding.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
-from postroom.approvals.approvals import ApprovalGate, Approvals, Mailboxes
+from postroom.approvals.approvals import ApprovalGate, Approvals
 from postroom.approvals.card import Deciders, Watch, outside_console
 from postroom.approvals.rules import expiration
-from postroom.approvals.store.approvals import StoredApprovals
+from postroom.approvals.store.approvals import HeardThreads, StoredApprovals
 from postroom.approvals.store.steps import ParkedDeliveries
 from postroom.attention.attention import QuestionTimes
 from postroom.attention.turn import NoticeBook
 from postroom.butlers.daemon import Butler
 from postroom.connectors.app import agency_of
 from postroom.conversations.inbound import Handler
-from postroom.conversations.store import WRITTEN, StoredConversations
+from postroom.conversations.store import WRITTEN
 from postroom.delivery.afterwards.corrections import Corrections
 from postroom.delivery.afterwards.store import StoredCorrections
 from postroom.delivery.files.taking import FileTaking
 from postroom.delivery.plane import Plane
 from postroom.household.channels import known_channels, usable_channels
 from postroom.household.store import Approvers, OpenedStore, approval_policy, approval_ride
+from postroom.inbox.store.mail import StoredPreferences
 from postroom.intents.courier import answer_by
 from postroom.intents.store import IntentRide, StoredIntents
 from postroom.kernel.database.engine import Database
@@ -42,10 +43,9 @@ from postroom.kernel.running.process import Seal, household_key
 from postroom.kernel.values.ids import IdMint
 from postroom.message.channel import AnswersPresses, Channel, Listen, Outbound
 from postroom.message.inbound import InboundEvent, InboundMessage, Press
-from postroom.people.model import Person
 from postroom.people.people import HouseholdPeople, HouseholdTrust
 from postroom.questions.acts import AskRouteParts, ask_router
-from postroom.questions.asked_people import AskedPeople, Strangers, asked
+from postroom.questions.asked_people import AskedPeople, Strangers
 from postroom.questions.hearing import Hearing
 from postroom.questions.links.links import LinkParts, Links, link_router
 from postroom.questions.mcp.tasks import ClientForms
@@ -54,7 +54,7 @@ from postroom.questions.model import Question, QuestionEvent, SubjectKind, is_ap
 from postroom.questions.presenter import CardPost, Planning, Presenter
 from postroom.questions.questions import Asking, QuestionFeed, Questions
 from postroom.questions.rules.cards import CardMaker
-from postroom.questions.rules.judge import CONSOLE, AnswerPolicy
+from postroom.questions.rules.judge import AnswerPolicy
 from postroom.questions.rules.plan import ChannelAbility, Channels
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import Ride, StoredQuestions
@@ -357,7 +357,6 @@ def build_gate(
     people: HouseholdPeople,
     channels: Mapping[str, Channel],
     mint: IdMint,
-    mailboxes: Mailboxes | None = None,
 ) -> ApprovalGate | None:
     """None while approvals are off."""
     if not settings.approvals_on:
@@ -366,41 +365,19 @@ def build_gate(
         trust=HouseholdTrust(people, channels),
         record=StoredApprovals(database, mint.mint, expiration),
         policy=approval_policy(settings),
-        mailboxes=mailboxes,
-        conversations=StoredConversations(database),
+        conversations=HeardThreads(database),
+        is_users_own=StoredPreferences(database).is_users_own,
+        awaits_confirmation=StoredPreferences(database).awaits_confirmation,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HouseholdDeciders:
-    """The owner and, with them, the approvers who are trusted: a card to others would wait for an approval itself."""
-
-    people: AskedPeople
-    approvers: Collection[str]
-    channels: Collection[str]
-    named: str = ""  # the one channel that the settings want
-
-    async def __call__(self, *, owner_only: bool) -> Deciders:
-        owner = await self.people.owner()
-        others = [] if owner_only else [one for name in sorted(self.approvers) for one in await self.people.find(name)]
-        everyone = {one.id: one for one in [owner, *(one for one in others if one.trusted)]}
-        firsts = [channel for one in everyone.values() if (channel := self._first(one))]
-        return Deciders(
-            people=tuple(asked(one) for one in everyone.values()), channels=tuple(dict.fromkeys(firsts)) or (CONSOLE,)
-        )
-
-    def _first(self, person: Person) -> str | None:
-        own = (one.channel for one in sorted(person.addresses, key=lambda one: one.rank))
-        return next((name for name in own if name in self.channels and self.named in ("", name)), None)
 
 
 def deciders_of(
     settings: Settings, opened: OpenedStore, people: AskedPeople, channels: Collection[str]
-) -> HouseholdDeciders | None:
+) -> Deciders | None:
     """None when the settings want no cards."""
     if not settings.ask_owner_on:
         return None
-    return HouseholdDeciders(
+    return Deciders(
         people=people,
         approvers=Approvers(settings.approvals.approvers, opened.household),
         channels=channels,

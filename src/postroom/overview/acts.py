@@ -9,13 +9,14 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.http import allowing
 from postroom.kernel.guard.tools import operator
 from postroom.kernel.serving.json_door import JsonRoute, failures
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.principal import Principal
-from postroom.overview.audit import AuditRecord, actors_of, cursor_of, read_cursor
+from postroom.overview.audit import actors_of, cursor_of, read_cursor
 from postroom.overview.counts import StandingNow
 
 # -- `GET /v1/household`: what runs and what waits, in one answer --
@@ -111,7 +112,7 @@ class AuditPage(BaseModel):
     next_cursor: str | None
 
 
-def audit_router(record: AuditRecord) -> APIRouter:
+def audit_router(record: StoredAudit) -> APIRouter:
     router = APIRouter(route_class=JsonRoute, tags=["audit"], responses=failures(400, 401, 403, 422, 503))
 
     @router.get(

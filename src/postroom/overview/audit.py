@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote, urlencode
 
 import structlog
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from postroom.console.frame import Names, ShownPerson, actors
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.kernel.audit import AuditEntry, AuditKind, AuditQuery, NewAudit, Noted
+from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import StoreUnavailable
@@ -43,16 +44,6 @@ _ALREADY: Final = "written in the transaction of the act itself"
 
 
 # -- The record: a place in it as one word of an address, and how a person may stand in it --
-
-
-class Audit(Protocol):
-    async def add(self, new: NewAudit, now_us: int) -> None: ...
-
-
-class AuditRecord(Protocol):
-    async def page(self, query: AuditQuery) -> Sequence[AuditEntry]:
-        """The newest first."""
-        ...
 
 
 def cursor_of(entry: AuditEntry) -> str:
@@ -144,7 +135,7 @@ CALLS: Final[Mapping[str, Noted | str]] = {
 class AuditedCalls:
     """Around the routes, behind the guard: who called is known, and a call answered again from memory never comes."""
 
-    def __init__(self, app: ASGIApp, audit: Audit, clock: Clock) -> None:
+    def __init__(self, app: ASGIApp, audit: StoredAudit, clock: Clock) -> None:
         self._app = app
         self._audit = audit
         self._clock = clock
@@ -293,7 +284,7 @@ class AuditLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPages:
-    record: AuditRecord
+    record: StoredAudit
     household: Callable[[], Awaitable[Sequence[Person]]]
 
     async def show(self, visit: Visit) -> Response:

@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from starlette.responses import Response
 
+from postroom.attention.attention import Attention
 from postroom.attention.reading import AttentionFigures
 from postroom.console.live import Tools, asked
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import amount, channel_word
-from postroom.delivery.reading.counts import Depth, Slice, Tally, Took
+from postroom.delivery.reading.counts import Slice, Took
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.kernel.database.engine import LivingWorker
 from postroom.kernel.running.loop import LoopTrouble
 from postroom.kernel.values.errors import StoreUnavailable
 from postroom.kernel.values.ids import SECOND_US, seconds
 from postroom.kernel.values.zones import duration, said_moment
-from postroom.message.delivery import ClosedAddress
 from postroom.message.inbound import InboundTrouble
+from postroom.overview.counts import ConsoleHealth
 
 _NOTHING: Final = "Nothing to do."
 _LOOK: Final = (
@@ -317,45 +318,6 @@ def _hours_before(now_us: int) -> list[int]:
 # -- The page: each part stands alone, so that a source that does not answer hides no other --
 
 
-class HealthReader(Protocol):
-    @property
-    def channels(self) -> Sequence[str]: ...
-
-    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]: ...
-
-    async def depth(self) -> Depth: ...
-
-    async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
-        """As the ledger last heard of them."""
-        ...
-
-    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
-
-    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
-        """How long the newest took that arrived."""
-        ...
-
-    async def decided(self, since_us: int) -> Sequence[float]:
-        """For how many milliseconds the newest waited for a person who said yes or no."""
-        ...
-
-    async def hearing(self) -> Sequence[InboundTrouble]:
-        """What keeps channels from hearing people."""
-        ...
-
-    async def closed(self, most: int) -> Sequence[ClosedAddress]:
-        """Addresses that are written to no more, the newest first."""
-        ...
-
-    async def workers(self, now_us: int) -> Sequence[LivingWorker]:
-        """Processes that send; on SQLite it is this one, and none is named."""
-        ...
-
-
-class NoticeFigures(Protocol):
-    async def household(self) -> AttentionFigures: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machinery:
     """For whoever looks after the machine; `failing` are the loops of this process that fail just now."""
@@ -366,9 +328,9 @@ class Machinery:
 
 
 def health_section(
-    reader: HealthReader,
+    reader: ConsoleHealth,
     tools: Tools,
-    notices: NoticeFigures | None = None,
+    notices: Attention | None = None,
     machinery: Machinery | None = None,
 ) -> ConsoleSection:
     async def health(visit: Visit) -> Response:
@@ -401,7 +363,7 @@ def health_section(
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
 
 
-async def _people(reader: HealthReader, now_us: int) -> tuple[int, float] | None:
+async def _people(reader: ConsoleHealth, now_us: int) -> tuple[int, float] | None:
     """How many of the last day people decided on, and how long half of them waited for that; no channel's time."""
     try:
         waited = sorted(await reader.decided(now_us - seconds(_HOURS * _HOUR_SECONDS)))
@@ -410,7 +372,7 @@ async def _people(reader: HealthReader, now_us: int) -> tuple[int, float] | None
     return (len(waited), waited[len(waited) // 2] / 1000) if waited else None
 
 
-async def _workers(reader: HealthReader, now_us: int) -> Sequence[LivingWorker]:
+async def _workers(reader: ConsoleHealth, now_us: int) -> Sequence[LivingWorker]:
     try:
         return await reader.workers(now_us)
     except StoreUnavailable:
@@ -418,7 +380,7 @@ async def _workers(reader: HealthReader, now_us: int) -> Sequence[LivingWorker]:
 
 
 async def _states(
-    reader: HealthReader,
+    reader: ConsoleHealth,
     circuits: Mapping[str, Any],
     limits: Mapping[str, Any] | None,
     deaf: Sequence[InboundTrouble],
@@ -446,14 +408,14 @@ async def _states(
     return sorted(found, key=lambda one: _FIRST.index(one.tone))
 
 
-async def _health_slow(reader: HealthReader, now_us: int) -> Mapping[str, float]:
+async def _health_slow(reader: ConsoleHealth, now_us: int) -> Mapping[str, float]:
     try:
         return _slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
     except StoreUnavailable:
         return {}
 
 
-async def _busy(reader: HealthReader, now_us: int) -> Mapping[str, int]:
+async def _busy(reader: ConsoleHealth, now_us: int) -> Mapping[str, int]:
     """By channel how many ended in the last day."""
     try:
         found = await reader.tallies(now_us - seconds(_HOURS * _HOUR_SECONDS))
@@ -462,21 +424,21 @@ async def _busy(reader: HealthReader, now_us: int) -> Mapping[str, int]:
     return {one.channel: sum(one.counts.values()) for one in found}
 
 
-async def _charts(reader: HealthReader, now_us: int) -> Charts | None:
+async def _charts(reader: ConsoleHealth, now_us: int) -> Charts | None:
     try:
         return _charts_of(await reader.series(_hours_before(now_us), _SAMPLE))
     except StoreUnavailable:
         return None
 
 
-async def _notices(notices: NoticeFigures) -> AttentionFigures | None:
+async def _notices(notices: Attention) -> AttentionFigures | None:
     try:
-        return await notices.household()
+        return await notices.figures()
     except StoreUnavailable:
         return None
 
 
-async def _queue(reader: HealthReader, now_us: int) -> dict[str, Any] | None:
+async def _queue(reader: ConsoleHealth, now_us: int) -> dict[str, Any] | None:
     try:
         depth = await reader.depth()
     except StoreUnavailable:
@@ -489,14 +451,14 @@ async def _queue(reader: HealthReader, now_us: int) -> dict[str, Any] | None:
     }
 
 
-async def _mail(reader: HealthReader) -> dict[str, Any]:
+async def _mail(reader: ConsoleHealth) -> dict[str, Any]:
     try:
         return {"deaf": await reader.hearing(), "closed": await reader.closed(_MOST_CLOSED)}
     except StoreUnavailable:
         return {"deaf": (), "closed": ()}
 
 
-async def _written(reader: HealthReader, now_us: int) -> Mapping[str, Circuit] | None:
+async def _written(reader: ConsoleHealth, now_us: int) -> Mapping[str, Circuit] | None:
     try:
         return await reader.circuits(now_us)
     except StoreUnavailable:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -31,7 +31,7 @@ from postroom.butlers.model import AppointmentStatus
 from postroom.butlers.store import appointments, sessions
 from postroom.conversations.model import SETTLED
 from postroom.conversations.store import ERASED, inbound_messages
-from postroom.delivery.files.folder import has_delivery, kept_among, uploads
+from postroom.delivery.files.folder import FolderFiles, has_delivery, kept_among, uploads
 from postroom.delivery.files.taking import Retention
 from postroom.delivery.store.tables import (
     delivery_attempts,
@@ -325,14 +325,6 @@ _UPLOADS: Final = Stale(name="uploads", table=uploads, condition=_uploads)
 # -- The pruner --
 
 
-class PrunedFiles(Protocol):
-    async def kept_before(self, before_us: int) -> Sequence[str]: ...
-
-    async def remove(self, sha: str, before_us: int) -> bool: ...
-
-    async def remove_drafts(self, before_us: int) -> int: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruner:
     """
@@ -347,7 +339,7 @@ class Pruner:
     batch: int  # at most
     tell: Callable[[str, int], None]
     rest: Callable[[float], Awaitable[None]] = asyncio.sleep
-    files: PrunedFiles | None = None
+    files: FolderFiles | None = None
 
     async def estimate(self, keep: Retention) -> dict[str, int]:
         """How much would go, by kind; changes nothing."""

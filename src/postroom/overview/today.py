@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from starlette.responses import Response
 
-from postroom.approvals.page import ApprovalsHere, WaitingHere, newest_first
+from postroom.approvals.page import ApprovalPages, WaitingHere, newest_first
+from postroom.attention.attention import Attention
 from postroom.console.frame import Names, NavigationGroup
 from postroom.console.live import Changes, ConsoleSessions, Ear
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit, anybody
@@ -24,7 +25,7 @@ from postroom.kernel.values.errors import PostroomError, StoreUnavailable
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Status
-from postroom.overview.counts import StoredOverview, WhatWaits
+from postroom.overview.counts import ConsoleOverview, StoredOverview, StoredWhatWaits
 from postroom.people.model import inbox_of
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionPages
@@ -38,13 +39,9 @@ Result = TypeVar("Result")
 # -- The figures of the navigation: the same reading that the lists and the API count by --
 
 
-class WaitingRecord(Protocol):
-    async def counts(self, person_id: str | None, user_id: str | None, now_us: int) -> WhatWaits: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Badges:
-    record: WaitingRecord
+    record: StoredWhatWaits
     approvals_on: bool
 
     async def of(self, who: Principal, now_us: int) -> Mapping[str, int]:
@@ -158,41 +155,15 @@ class Waits:
 # -- The page --
 
 
-class Overview(Protocol):
-    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
-
-    async def trouble(self) -> DeadLetterCounts: ...
-
-    async def circuits(self, now_us: int) -> Mapping[str, Circuit]: ...
-
-    async def depth(self) -> Depth: ...
-
-    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]: ...
-
-
-class WaitingCounts(Protocol):
-    async def approvals(self, now_us: int) -> int | None:
-        """How many wait for a decision; None while approvals are switched off."""
-        ...
-
-    async def unread(self, who: Principal, now_us: int) -> int: ...
-
-
-class HeldHere(Protocol):
-    async def held(self, who: Principal) -> int:
-        """Notices that wait for a better moment."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TodayPage:
     """`notices` and `approvals` are None in a household without them."""
 
-    overview: Overview
-    waiting: WaitingCounts
+    overview: ConsoleOverview
+    waiting: WaitingWork
     questions: QuestionPages
-    notices: HeldHere | None = None
-    approvals: ApprovalsHere | None = None
+    notices: Attention | None = None
+    approvals: ApprovalPages | None = None
     silent: str = ""  # why no butler can answer people
 
     async def show(self, visit: Visit) -> Response:
@@ -206,7 +177,7 @@ class TodayPage:
             approvals_off=approvals is None,
             unread=await _answered(self.waiting.unread(visit.principal, visit.now_us), default=None),
             asked=await _answered(self.questions.waiting(visit.principal), default=None),
-            held=await _answered(self.notices.held(visit.principal), default=None) if self.notices else 0,
+            held=await _answered(self.notices.held(person_id_of(visit.principal)), default=None) if self.notices else 0,
             waits=await self._waits(visit, approvals),
             names=await self._names(visit, day),
         )
@@ -247,7 +218,7 @@ def today_section(page: TodayPage) -> ConsoleSection:
     )
 
 
-async def _day(overview: Overview, now_us: int) -> Day:
+async def _day(overview: ConsoleOverview, now_us: int) -> Day:
     return Day(
         tallies=await _answered(overview.tallies(now_us - seconds(_DAY_SECONDS)), default=None),
         trouble=await _answered(overview.trouble(), default=None),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from postroom.attention.model import is_notice_id
 from postroom.delivery.afterwards.rules import CorrectionAct, How
@@ -12,6 +12,7 @@ from postroom.delivery.model import Snapshot, outcome_of
 from postroom.delivery.reading.file import read_uuid
 from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.rules.retry import ASKS_FIRST
+from postroom.delivery.seams import Ledger
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError, said_so
 from postroom.kernel.values.ids import SECOND_US, DeliveryId, parse_text
 from postroom.kernel.values.zones import duration, relative
@@ -21,6 +22,7 @@ from postroom.message.wire import notify_error, notify_response
 
 if TYPE_CHECKING:  # to say why asks no store of notices
     from postroom.attention.attention import NoticeOutcomes
+    from postroom.overview.story import StoredDeliveries
 
 _HAPPENED: Final = {
     NewsKind.BOUNCED: "it bounced",
@@ -359,30 +361,10 @@ def _when(one: Row, now_us: int) -> str:
 # -- What became of a delivery, for the butler that sent it and for no other --
 
 
-class SenderRecord(Protocol):
-    """The ledger as its readers see it."""
-
-    async def delivery(self, delivery_id: str) -> dict[str, Any] | None: ...
-
-    async def approval(self, delivery_id: str) -> dict[str, Any] | None:
-        """How a person decided on it, if one was asked."""
-        ...
-
-    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
-        """What the provider said of it after it was delivered, oldest first."""
-        ...
-
-
-class Replays(Protocol):
-    def find(self, key: str) -> Awaitable[Snapshot | None]:
-        """A dead letter that was replayed with success answers with the replay."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderStatus:
-    record: SenderRecord
-    replays: Replays
+    record: StoredDeliveries
+    replays: Ledger
     notices: NoticeOutcomes | None = None
 
     async def answer(self, sender: str, delivery_id: object) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.attention.attention import Attention
-from postroom.attention.model import CELLS
 from postroom.attention.pages.shown import policy_words
 from postroom.console.visit import ConsolePage, ConsoleSection, Form, Visit
 from postroom.console.words import channel_word
@@ -383,7 +382,7 @@ class PersonOverviews:
         asked = [view.question for view in await self.questions.asked_of(visit, person.id, _QUESTIONS)]
         own, _ = await self.attention.policy(person.id)
         policy = own or self.attention.book.household
-        held = await self.attention.book.store.in_states(person.id, [str(one) for one in CELLS["held"]])
+        held = await self.attention.held(person.id)
         return PersonOverview(
             lines=said.lines,
             has_more=said.before is not None,

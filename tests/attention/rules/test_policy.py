@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.attention.attended import Names
+from tests.attention.attended import introduced
 from tests.attention.histories import policies
 from tests.attention.sample import PERSON, book, notice
 
@@ -25,6 +25,7 @@ from postroom.attention.rules.policy import (
     parse_policy,
 )
 from postroom.attention.rules.times import Rotation
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import ValidationError
 from postroom.message.wishes import AttentionWish
 
@@ -291,11 +292,11 @@ CHAIN = [{"after_seconds": 60, "person": one} for one in ("ann", "duty", "carl")
 
 
 @pytest.mark.requirement("attention:people-exist")
-async def test_each_is_named_by_the_field_it_stands_in() -> None:
+async def test_each_is_named_by_the_field_it_stands_in(sqlite_database: Database) -> None:
     policy = parse_policy({"escalation": [*CHAIN, {"after_seconds": 60, "channel": "email"}]})
     named = [*in_policy(policy, DUTY, "attention."), *in_rotations(DUTY, "attention.rotations.")]
     named += in_absences([Absence(start_us=0, end_us=1, delegate="dora")], "away.")
-    assert [one.field for one in await missing(Names(), named)] == [
+    assert [one.field for one in await missing(await introduced(sqlite_database), named)] == [
         "attention.escalation.2.person",
         "attention.rotations.duty.people.1",
         "attention.rotations.duty.overrides.0.person",

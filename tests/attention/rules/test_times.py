@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.attention.attended import Names
+from tests.attention.attended import names
 from tests.attention.histories import PLACES
 from tests.attention.one_daily_window import QuietHours
 from tests.attention.sample import DAY, HOUR, MINUTE, PERSON, at, book
@@ -17,7 +17,7 @@ from tests.attention.sample import NIGHT as WRITTEN_NIGHT
 from tests.attention.slow_oracle import US, calendar
 from tests.clock import FakeClock
 
-from postroom.attention.attention import QuestionTimes, open_deadline, shown_at
+from postroom.attention.attention import Attention, QuestionTimes, open_deadline, shown_at
 from postroom.attention.model import QuietWindow
 from postroom.attention.rules.policy import parse_policy
 from postroom.attention.rules.times import (
@@ -29,8 +29,9 @@ from postroom.attention.rules.times import (
     snoozed_until,
     stretch,
 )
-from postroom.attention.state import encoded
+from postroom.attention.store import StoredNotices
 from postroom.attention.turn import NoticeBook
+from postroom.kernel.database.engine import Database
 from postroom.kernel.values.errors import ValidationError
 from postroom.kernel.values.ids import to_datetime, to_us
 from postroom.message.wishes import Urgency
@@ -246,52 +247,45 @@ RULES = book({"quiet_hours": WRITTEN_NIGHT, "let_pass": ["time_sensitive"]}).rul
 EVENING, MORNING = at("23:00"), at("2026-01-06T07:00")
 
 
-class Policies:
-    def __init__(self, people: dict[str, str | None]) -> None:
-        self._people = people
-
-    async def policies(self) -> dict[str, str | None]:
-        return self._people
-
-    async def zones(self) -> dict[str, str]:
-        return {}
-
-
-def times(household: dict[str, Any] | None = None, **people: dict[str, Any]) -> QuestionTimes:
-    written = {name: encoded(parse_policy(one)) for name, one in people.items()}
+async def times(database: Database, household: dict[str, Any] | None = None, **people: dict[str, Any]) -> QuestionTimes:
     policy = parse_policy(household) if household is not None else None
-    store: Any = Policies(dict(written))
-    return QuestionTimes(book=NoticeBook(store=store, people=Names(), clock=FakeClock(), household=policy))
+    book = NoticeBook(store=StoredNotices(database), people=names(database), clock=FakeClock(), household=policy)
+    for name, one in people.items():
+        await Attention(book=book).set_policy(name, parse_policy(one))
+    return QuestionTimes(book=book)
 
 
 @pytest.mark.requirement("attention:questions-wait")
-async def test_without_a_policy_it_is_shown_at_once_and_ends_as_asked() -> None:
-    none = times()
+async def test_without_a_policy_it_is_shown_at_once_and_ends_as_asked(sqlite_database: Database) -> None:
+    none = await times(sqlite_database)
     assert await none.shown_at("owner", "butler:health", Urgency.NORMAL, EVENING) == EVENING
     until = await none.deadline(["owner"], "butler:health", Urgency.NORMAL, asked_us=EVENING, deadline_us=EVENING + 1)
     assert until == EVENING + 1
 
 
 @pytest.mark.requirement("attention:questions-wait")
-async def test_in_quiet_hours_it_waits_for_their_end_and_its_time_stands_still() -> None:
-    quiet = times({"quiet_hours": WRITTEN_NIGHT})
+async def test_in_quiet_hours_it_waits_for_their_end_and_its_time_stands_still(sqlite_database: Database) -> None:
+    quiet = await times(sqlite_database, {"quiet_hours": WRITTEN_NIGHT})
     assert await quiet.shown_at("owner", "butler:health", Urgency.NORMAL, EVENING) == MORNING
     asked = {"asked_us": EVENING, "deadline_us": EVENING + 10 * MINUTE}
     assert await quiet.deadline(["owner"], "butler:health", Urgency.NORMAL, **asked) == MORNING + 10 * MINUTE
 
 
 @pytest.mark.requirement("attention:questions-wait")
-async def test_of_several_people_the_one_who_sees_it_first_counts() -> None:
-    quiet = times(owner={"quiet_hours": WRITTEN_NIGHT})
+async def test_of_several_people_the_one_who_sees_it_first_counts(sqlite_database: Database) -> None:
+    quiet = await times(sqlite_database, owner={"quiet_hours": WRITTEN_NIGHT})
     asked = {"asked_us": EVENING, "deadline_us": EVENING + 10 * MINUTE}
     until = await quiet.deadline(["owner", "ann"], "butler:health", Urgency.NORMAL, **asked)
     assert until == EVENING + 10 * MINUTE
 
 
 @pytest.mark.requirement("attention:questions-wait")
-async def test_what_passes_is_what_the_person_lets_pass_and_no_asker_names_itself_critical() -> None:
-    quiet = times(
-        {"quiet_hours": WRITTEN_NIGHT, "let_pass": ["time_sensitive"], "agents": {"alarm": {"critical": True}}}
+async def test_what_passes_is_what_the_person_lets_pass_and_no_asker_names_itself_critical(
+    sqlite_database: Database,
+) -> None:
+    quiet = await times(
+        sqlite_database,
+        {"quiet_hours": WRITTEN_NIGHT, "let_pass": ["time_sensitive"], "agents": {"alarm": {"critical": True}}},
     )
     shown = {
         (asker, urgency): await quiet.shown_at("owner", f"butler:{asker}", urgency, EVENING)
@@ -299,7 +293,7 @@ async def test_what_passes_is_what_the_person_lets_pass_and_no_asker_names_itsel
         for urgency in (Urgency.NORMAL, Urgency.TIME_SENSITIVE)
     }
     assert set(shown.values()) == {EVENING, MORNING} and shown["health", Urgency.TIME_SENSITIVE] == EVENING
-    strict = times({"quiet_hours": WRITTEN_NIGHT, "agents": {"alarm": {"critical": True}}})
+    strict = await times(sqlite_database, {"quiet_hours": WRITTEN_NIGHT, "agents": {"alarm": {"critical": True}}})
     assert await strict.shown_at("owner", "butler:alarm", Urgency.CRITICAL, EVENING) == EVENING
     assert await strict.shown_at("owner", "butler:health", Urgency.CRITICAL, EVENING) == MORNING
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
-from tests.attention.attended import Names
+from tests.attention.attended import names
 from tests.clock import FakeClock
 from tests.patience import PATIENCE_SECONDS
 from tests.support.counted import CountedLoops
@@ -83,7 +83,7 @@ async def test_a_policy_that_another_process_sets_rings_here_and_our_own_does_no
 ) -> None:
     here, there = databases
     ear, rung = Ear(), Signal()
-    book = NoticeBook(store=StoredNotices(here), people=Names(), clock=FakeClock())
+    book = NoticeBook(store=StoredNotices(here), people=names(here), clock=FakeClock())
     async with listening(there, QuestionNotices(), ear.on_pending, ear.on_settled, CountedLoops(), attention=rung):
         await ear.heard()
         own = rung.news()

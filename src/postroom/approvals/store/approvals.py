@@ -30,11 +30,11 @@ from postroom.approvals.model import (
 )
 from postroom.approvals.store import steps
 from postroom.approvals.store.steps import action_of, actions, event_of, insert_event, insert_rule, rule_of
-from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
+from postroom.approvals.store.tables import approval_events, approval_rules, heard_threads, pending_actions
 from postroom.delivery.model import Inserted, NewDelivery
 from postroom.delivery.store.rows import new_snapshot
 from postroom.delivery.store.tables import delivery_requests
-from postroom.kernel.database.engine import Database
+from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryEvent, Status
@@ -334,3 +334,31 @@ class ApprovalRide:
         )
         refusal = _GONE if ruled is None else ruled.refusal
         return verdict if refusal is None else refused(refusal)
+
+
+# ---- the threads people wrote to us from: the only proof that a reply is one ----
+
+
+class HeardThreads:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
+        """A message came in; for whoever receives it from the provider, never for a payload's claim."""
+
+        def work(connection: Connection) -> None:
+            row = {"channel": channel, "address": address, "thread": thread, "heard_at": now_us}
+            connection.execute(insert_for(connection, heard_threads).values(row).on_conflict_do_nothing())
+
+        await self._database.write(work)
+
+    async def heard(self, channel: str, address: str, thread: str) -> bool:
+        table = heard_threads.c
+        wanted = select(table.heard_at).where(
+            table.channel == channel, table.address == address, table.thread == thread
+        )
+
+        def work(connection: Connection) -> bool:
+            return connection.execute(wanted).first() is not None
+
+        return await self._database.read(work)

@@ -10,12 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.attention.attention import MOST_LISTED, Attention
-from postroom.attention.model import CELLS
 from postroom.attention.pages.policy_form import PolicyPages
 from postroom.attention.pages.shown import (
     CELL_WORDS,
     AttentionPeople,
-    Folk,
     Whose,
     absence_words,
     coming,
@@ -32,13 +30,12 @@ from postroom.attention.pages.shown import (
     typed_moment,
     week,
 )
-from postroom.attention.reading import AttentionFigures, NoticeView
+from postroom.attention.reading import NoticeView
 from postroom.attention.rules.policy import Absence, parse_absence
 from postroom.console.frame import NavigationGroup
 from postroom.console.visit import ConsolePage, ConsoleSection, Handler, Visit
 from postroom.kernel.values.errors import Code, FieldError, Refused, ValidationError
 from postroom.kernel.values.ids import to_text
-from postroom.kernel.values.principal import Principal, person_id_of
 
 PAGE_SIZE: Final = 20
 ESCALATED: Final = "escalated"
@@ -46,21 +43,6 @@ _MOST_COMING: Final = 12
 _MOST_PAGES: Final = 20
 _LONGEST: Final = 255
 _LONGEST_ID: Final = 255
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldNotices:
-    attention: Attention
-
-    async def held(self, who: Principal) -> int:
-        """Of this person's own; counted without asking whether every law is kept."""
-        person = person_id_of(who)
-        if person is None:
-            return 0
-        return await self.attention.book.store.in_states(person, [str(one) for one in CELLS["held"]])
-
-    async def household(self) -> AttentionFigures:
-        return await self.attention.figures()
 
 
 # -- The page of a person --
@@ -295,8 +277,8 @@ def _page(view: NoticeView) -> str:
 # -- Everything below /console/attention --
 
 
-def attention_section(attention: Attention, folk: Folk) -> ConsoleSection:
-    people = AttentionPeople(attention=attention, folk=folk)
+def attention_section(people: AttentionPeople) -> ConsoleSection:
+    attention = people.attention
     pages = AttentionPages(attention=attention, people=people)
     notices = NoticePages(attention=attention, people=people)
     policies = PolicyPages(attention=attention, people=people)

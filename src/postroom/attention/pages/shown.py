@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -29,25 +29,20 @@ from postroom.attention.reading import NoticeView, PlanItem, SendView
 from postroom.attention.rules.policy import Absence
 from postroom.attention.rules.times import Wish, snoozed_until
 from postroom.console.visit import Visit
+from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.errors import FieldError, ValidationError
 from postroom.kernel.values.ids import to_datetime, to_us
-from postroom.kernel.values.principal import Principal, person_id_of
+from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, person_id_of
 from postroom.kernel.values.zones import duration, instant, known_zone
 from postroom.message.wishes import AcceptedNotice, Because, HoldReason, Urgency
 from postroom.overview.why_held import REASONS
 from postroom.people.model import Person
+from postroom.people.people import HouseholdPeople
+from postroom.people.store.people import StoredPeople
 
 # -- Whose page it is: each person's own, and for the owner everybody's --
 
 _LONGEST_ID: Final = 255
-
-
-class Folk(Protocol):
-    async def get(self, person_id: str) -> Person | None: ...
-
-    async def household(self) -> Sequence[Person]:
-        """Those who belong to it, and those who have notices."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +67,9 @@ class Whose:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionPeople:
     attention: Attention
-    folk: Folk
+    people: StoredPeople
+    tokens: TokenFile
+    approvers: HouseholdPeople
 
     async def whose(self, visit: Visit, wanted: str) -> Whose:
         """404 for another person's, unless the owner asks for someone who is known."""
@@ -80,14 +77,19 @@ class AttentionPeople:
         person_id = wanted[:_LONGEST_ID] or own
         if person_id != own and not visit.principal.is_owner:
             raise HTTPException(404)
-        person = await self.folk.get(person_id)
+        person = await self.people.get(HOUSEHOLD_OWNER, person_id)
         if person is None and person_id != own:
             raise HTTPException(404)
         zone = await self.attention.zone_of(person_id)
         return Whose(id=person_id, name=_name(person, person_id), is_own=person_id == own, zone=zone)
 
     async def names(self) -> dict[str, str]:
-        return {one.id: _name(one, one.id) for one in await self.folk.household()}
+        """Of the owner, of those who can sign in or approve, and of those of whom attention keeps something."""
+        await self.attention.book.refresh()
+        signing_in = {one for who in self.tokens.principals() if (one := person_id_of(who)) is not None}
+        ids = {OWNER, *self.approvers.approvers, *self.attention.book.known, *signing_in}
+        found = await self.people.people(HOUSEHOLD_OWNER, sorted(ids))
+        return {one.id: _name(one, one.id) for one in found.values()}
 
     async def others(self, person_id: str) -> list[tuple[str, str]]:
         names = await self.names()
