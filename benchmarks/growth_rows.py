@@ -67,6 +67,7 @@ def _delivery() -> dict[str, str]:
         "attempts": "1",
         "calls": "1",
         "parts_done": "1",
+        "turn": "0",
         "fence": "1",
         "sending": "FALSE",
         "possible_duplicate": "FALSE",

@@ -62,6 +62,24 @@ async def test_many_at_once_to_one_address_leave_one_by_one_in_order(world: Worl
     assert {answer["status"] for answer in answers} == {"ok"}
 
 
+async def test_an_alarm_waits_for_one_long_text_of_another_sender_to_its_address_not_for_ten(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    policy = generous(spacing_seconds={"telegram": 1.0})
+    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
+        for number in range(10):
+            await world.send("|".join(f"{number}{part}" for part in "abcde"), origin_butler="writer")
+        await world.send("alarm", origin_butler="smoke", priority="high")
+        await world.send("note", origin_butler="diary", priority="low")
+        await world.send("hello", origin_butler="friend")
+        await world.advance(60)
+
+        texts = world.telegram.texts
+        others = ("alarm", "hello", "note")
+        assert [texts.index(each) for each in others] == [5, 11, 52]
+        assert [text for text in texts if text not in others] == [f"{n}{part}" for n in range(10) for part in "abcde"]
+
+
 async def test_one_that_fails_for_good_lets_the_next_pass(world: World) -> None:
     world.telegram.script.extend([DOWN] * 3)
 

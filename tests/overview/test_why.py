@@ -180,7 +180,7 @@ CASES = [
         row("pending"),
         [],
         Around(ahead=2),
-        "It is stored and waits for its turn. Messages to one address leave in order, and 2 earlier messages to the "
+        "It is stored and waits for its turn. Messages to one address leave one by one, and 2 messages to the "
         "same address must go first.",
         id="behind others",
     ),

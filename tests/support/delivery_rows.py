@@ -42,6 +42,7 @@ def request_row(at_us: int = NOON_US, **changes: Any) -> dict[str, Any]:
         "attempts": 1,
         "calls": 1,
         "parts_done": 0,
+        "turn": 0,
         "fence": 1,
         "sending": False,
         "possible_duplicate": False,

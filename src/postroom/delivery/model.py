@@ -58,7 +58,7 @@ class Carried:
 
     @property
     def order_key(self) -> str:
-        """Deliveries with the same key leave one after the other, in the order they came."""
+        """Those with the same key leave one by one: each sender's in the order they came, several senders' in turns."""
         return f"{self.channel}:{folded(self.address)}"
 
     @property

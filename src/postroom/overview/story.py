@@ -200,9 +200,11 @@ def _closed(connection: Connection, delivery_id: str) -> str | None:
 
 
 def _ahead(connection: Connection, delivery_id: str) -> int:
-    """Messages to one address leave in the order of their ids."""
-    order_key = select(_requests.order_key).where(_requests.id == delivery_id).scalar_subquery()
-    asked = select(func.count()).where(_requests.order_key == order_key, _requests.id < delivery_id, _OPEN)
+    """Messages to one address leave one by one, and those of one sender in the order of their ids."""
+    mine = select(_requests.order_key, _requests.origin_butler).where(_requests.id == delivery_id).subquery()
+    first = or_(_requests.origin_butler == mine.c.origin_butler, _requests.status == "in_progress")
+    here = select(mine.c.order_key).scalar_subquery()
+    asked = select(func.count()).where(_requests.order_key == here, _requests.id < delivery_id, _OPEN, first)
     return int(connection.execute(asked).scalar_one())
 
 

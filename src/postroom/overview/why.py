@@ -58,7 +58,7 @@ class Around:
     `circuit` is the channel's entry of `messenger_circuit_status`, `throttle_seconds`
     its entry of `provider_throttles`, `approval` a pending action (`status`,
     `expires_at`, `decided_by`, `decided_at`, `reason`), `dead_letter` a row of the
-    dead letters, `ahead` how many earlier deliveries to the same address are open, `corrections` what was asked to
+    dead letters, `ahead` how many deliveries to the same address go first, `corrections` what was asked to
     put it right, and `corrects` the correction that it carries itself.
     """
 
@@ -125,8 +125,8 @@ def _pending(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int
     if next_us is not None and next_us > now_us:
         return [*told, f"The next try is {relative(next_us, now_us)}."]
     if around.ahead:
-        before = "1 earlier message" if around.ahead == 1 else f"{around.ahead} earlier messages"
-        return [*told, f"Messages to one address leave in order, and {before} to the same address must go first."]
+        before = "1 message" if around.ahead == 1 else f"{around.ahead} messages"
+        return [*told, f"Messages to one address leave one by one, and {before} to the same address must go first."]
     since_us = max(next_us or 0, _moment(delivery["updated_at"]))
     if now_us - since_us > _OVERDUE_US:
         late = duration((now_us - since_us) / SECOND_US)

@@ -15,6 +15,8 @@ from postroom.delivery.store.tables import delivery_attempts, delivery_dead_lett
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryEvent, Priority, Receipt, Status
 
+LINES = (("a", 5), ("b", 3), ("c", 2))
+
 # -- insert ------------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +247,68 @@ async def test_an_earlier_one_that_was_written_later_does_not_overtake_what_is_b
 
     await store.ledger.settle(ending(claim, DeliveryEvent.DELIVER))
     assert [one.id for one in await store.claim()] == [early.id]
+
+
+async def test_senders_to_one_address_take_turns_and_each_keeps_its_order(store: Store) -> None:
+    texts = {name: [new_delivery(address="1", origin_butler=name) for _ in range(count)] for name, count in LINES}
+    for one in sorted((one for line in texts.values() for one in line), key=lambda one: one.origin_butler):
+        await store.ledger.insert(one, None)
+
+    left = []
+    while claims := await store.claim():
+        [claim] = claims  # never two at once
+        left.append(claim)
+        await store.ledger.settle(ending(claim, DeliveryEvent.DELIVER))
+
+    assert [claim.origin_butler for claim in left] == [*"abcabcabaa"]
+    for name, line in texts.items():
+        assert [claim.id for claim in left if claim.origin_butler == name] == [one.id for one in line]
+
+
+async def test_an_alarm_passes_what_others_send_to_its_address_but_nothing_of_its_own_sender(store: Store) -> None:
+    first, second = (new_delivery(address="1", origin_butler="a") for _ in range(2))
+    own = new_delivery(address="1", origin_butler="b", priority=Priority.LOW)
+    alarm = new_delivery(address="1", origin_butler="b", priority=Priority.HIGH)
+    louder = new_delivery(address="1", origin_butler="c", priority=Priority.HIGH)
+    claim = await store.leased(first)
+    for one in (second, own, alarm, louder):
+        await store.ledger.insert(one, LEASE)
+    assert await store.claim() == []  # not even an alarm goes beside what is being sent
+
+    left = []
+    while claim:
+        await store.ledger.settle(ending(claim, DeliveryEvent.DELIVER))
+        claim = next(iter(await store.claim()), None)
+        left.append(claim and claim.id)
+
+    assert left == [louder.id, second.id, own.id, alarm.id, None]
+
+
+async def test_nothing_goes_between_the_parts_of_a_text_that_waits_for_its_next_attempt(store: Store) -> None:
+    text, alarm = (
+        new_delivery(address="1", origin_butler=name, priority=priority)
+        for name, priority in (("a", Priority.LOW), ("b", Priority.HIGH))
+    )
+    claim = await store.leased(text)
+    await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US)
+    await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
+    await store.ledger.insert(alarm, LEASE)
+    await store.ledger.settle(ending(replace(claim, parts_done=1), DeliveryEvent.RETRY, delay_seconds=60))
+
+    assert await store.claim() == []
+    [again] = await store.claim(now_us=NOON_US + 61 * SECOND)
+    assert again.id == text.id
+    await store.ledger.settle(ending(again, DeliveryEvent.DELIVER))
+    assert [one.id for one in await store.claim()] == [alarm.id]
+
+
+async def test_what_waits_for_another_attempt_holds_up_no_other_sender_to_its_address(store: Store) -> None:
+    failing, other = (new_delivery(address="1", origin_butler=name) for name in ("a", "b"))
+    claim = await store.leased(failing)
+    await store.ledger.insert(other, LEASE)
+    await store.ledger.settle(ending(claim, DeliveryEvent.RETRY, delay_seconds=60))
+
+    assert [one.id for one in await store.claim()] == [other.id]
 
 
 async def test_the_same_address_on_another_channel_is_another_line(store: Store) -> None:

@@ -11,9 +11,9 @@ from postroom.kernel.database.postgres import PostgresDatabase
 _DELIVERED = """
     INSERT INTO messenger.delivery_requests (id, idempotency_key, fingerprint, request_id, origin_butler, channel,
         intent, target_identity, address, order_key, message_content, request_envelope, priority, on_uncertain, status,
-        fence, attempts, calls, parts_done, sending, possible_duplicate, not_before, created_at, updated_at)
+        fence, attempts, calls, parts_done, turn, sending, possible_duplicate, not_before, created_at, updated_at)
     SELECT number::text, number::text, '', number::text, 'health', 'telegram', 'send', '1', '1', number::text, '', '{}',
-        1, 'resend', CASE number WHEN 1 THEN 'in_progress' ELSE 'delivered' END, 1, 1, 1, 0, false, false, 0, 0, 0
+        1, 'resend', CASE number WHEN 1 THEN 'in_progress' ELSE 'delivered' END, 1, 1, 1, 0, 0, false, false, 0, 0, 0
     FROM generate_series(1, 5000) AS number
 """
 STATEMENTS = {"mark": (ledger._MARK, 7), "settle": (ledger._SETTLE, 36), "advance": (ledger._ADVANCE, 7)}

@@ -279,7 +279,17 @@ _MOMENTS = frozenset(
 
 # What stands under a message can be as good as an answer to it, so that only the person may see it.
 _INTERNAL = frozenset(
-    {"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id", "markup", "handed_by"}
+    {
+        "fingerprint",
+        "order_key",
+        "turn",
+        "fence",
+        "sending",
+        "lease_until",
+        "delivery_request_id",
+        "markup",
+        "handed_by",
+    }
 )
 
 

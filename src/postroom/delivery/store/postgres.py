@@ -21,6 +21,7 @@ from postroom.delivery.store.rows import (
     claim_of,
     dead_letter_values,
     found_again,
+    in_turn,
     insert_values,
     latest_fences,
     mark_values,
@@ -105,16 +106,23 @@ _CLAIM = f"""
         FROM origin WHERE origin.name IS NOT NULL),
     share AS (SELECT ceil($3::numeric / greatest(count(name), 1))::int AS size FROM origin),
     due AS MATERIALIZED (
-        SELECT mine.id FROM origin CROSS JOIN share CROSS JOIN LATERAL (
-            SELECT one.id FROM messenger.delivery_requests AS one
+        SELECT mine.id, mine.order_key, origin.name FROM origin CROSS JOIN share CROSS JOIN LATERAL (
+            SELECT one.id, one.order_key FROM messenger.delivery_requests AS one
             WHERE one.status = 'pending' AND one.channel = $4 AND one.origin_butler = origin.name
               AND one.not_before <= $1
-              AND NOT EXISTS (
-                  SELECT 1 FROM messenger.delivery_requests AS ahead
-                  WHERE ahead.order_key = one.order_key AND ahead.status IN ('pending', 'in_progress')
-                    AND (ahead.id < one.id OR ahead.status = 'in_progress'))
+              AND {in_turn("messenger.delivery_requests", "one", "$1")}
             ORDER BY one.priority, one.not_before LIMIT share.size FOR UPDATE SKIP LOCKED) AS mine
-        WHERE origin.name IS NOT NULL)
+        WHERE origin.name IS NOT NULL),
+    gave_way AS (
+        UPDATE messenger.delivery_requests AS one SET turn = others.latest + 1
+        FROM due CROSS JOIN LATERAL (
+            SELECT max(turn) AS latest FROM messenger.delivery_requests
+            WHERE order_key = due.order_key AND status = 'pending' AND origin_butler <> due.name) AS others
+        CROSS JOIN LATERAL (
+            SELECT min(id) AS id FROM messenger.delivery_requests
+            WHERE order_key = due.order_key AND status = 'pending' AND origin_butler = due.name
+              AND id > due.id) AS following
+        WHERE others.latest IS NOT NULL AND one.id = following.id)
     UPDATE messenger.delivery_requests AS one
     SET status = 'in_progress', fence = fence + 1, lease_until = $2, updated_at = $1
     WHERE one.id = ANY (ARRAY(SELECT id FROM due)) AND one.status = 'pending'

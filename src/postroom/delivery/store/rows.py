@@ -49,6 +49,30 @@ def redated_doubt(now: str) -> str:
     return f"doubtful_since = CASE WHEN sending OR doubtful_since IS NOT NULL THEN {now} - {REACHES_BACK_US} END"
 
 
+def in_turn(table: str, row: str, now: str) -> str:
+    """
+    That it is this row's turn at its address, where one leaves after the other: of each sender's the earliest may go,
+    the most urgent of them, and of equals whoever has had the longest wait since the last one (a round robin by
+    `turn`). What is begun is finished first, so nothing comes between the parts of a text; what waits for another
+    attempt and is not begun keeps only its own sender waiting.
+    """
+    rank = "{0}.parts_done = 0 AND {0}.doubtful_since IS NULL, {0}.priority, {0}.turn, {0}.id"
+    begun = "(ahead.parts_done > 0 OR ahead.doubtful_since IS NOT NULL)"
+    still_open = "status IN ('pending', 'in_progress')"
+    return f"""
+        NOT EXISTS (
+            SELECT 1 FROM {table} AS ahead
+            WHERE ahead.order_key = {row}.order_key AND ahead.{still_open} AND ahead.id <> {row}.id
+              AND (ahead.status = 'in_progress'
+                OR (ahead.origin_butler = {row}.origin_butler AND ahead.id < {row}.id)
+                OR (ahead.origin_butler <> {row}.origin_butler AND (ahead.not_before <= {now} OR {begun})
+                    AND ({rank.format("ahead")}) < ({rank.format(row)})
+                    AND NOT EXISTS (
+                        SELECT 1 FROM {table} AS first
+                        WHERE first.order_key = ahead.order_key AND first.{still_open}
+                          AND first.origin_butler = ahead.origin_butler AND first.id < ahead.id))))"""
+
+
 def settling(row: str, done: str) -> str:
     """The SET list of a settlement: `row` and `done` are what the statement calls the two."""
     written = [

@@ -22,6 +22,7 @@ from postroom.delivery.store.rows import (
     claim_of,
     dead_letter_values,
     found_again,
+    in_turn,
     insert_values,
     latest_fences,
     mark_values,
@@ -72,16 +73,20 @@ _ORIGINS = """
     SELECT name FROM origin WHERE name IS NOT NULL
 """
 _CLAIM = f"""
-    UPDATE delivery_requests SET status = 'in_progress', fence = fence + 1, lease_until = ?, updated_at = ?
+    UPDATE delivery_requests SET status = 'in_progress', fence = fence + 1, lease_until = ?1, updated_at = ?2
     WHERE id IN (
         SELECT due.id FROM delivery_requests AS due
-        WHERE due.status = 'pending' AND due.channel = ? AND due.origin_butler = ? AND due.not_before <= ?
-          AND NOT EXISTS (
-              SELECT 1 FROM delivery_requests AS ahead
-              WHERE ahead.order_key = due.order_key AND ahead.status IN ('pending', 'in_progress')
-                AND (ahead.id < due.id OR ahead.status = 'in_progress'))
-        ORDER BY due.priority, due.not_before LIMIT ?)
+        WHERE due.status = 'pending' AND due.channel = ?3 AND due.origin_butler = ?4 AND due.not_before <= ?2
+          AND {in_turn("delivery_requests", "due", "?2")}
+        ORDER BY due.priority, due.not_before LIMIT ?5)
     RETURNING {CLAIMED}
+"""
+_GIVE_WAY = """
+    UPDATE delivery_requests SET turn = others.latest + 1
+    FROM (SELECT max(turn) AS latest FROM delivery_requests
+          WHERE order_key = ?1 AND status = 'pending' AND origin_butler <> ?2) AS others
+    WHERE others.latest IS NOT NULL AND id = (
+        SELECT min(id) FROM delivery_requests WHERE order_key = ?1 AND status = 'pending' AND origin_butler = ?2)
 """
 _RECLAIM = f"""
     UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, {MARKED_SINCE}, updated_at = ?
@@ -288,8 +293,9 @@ def _claim(driver: sqlite3.Connection, channel: str, now_us: int, lease_until_us
     claims: list[Claim] = []
     for origin in origins:
         share = -(-limit // len(origins))
-        rows = driver.execute(_CLAIM, (lease_until_us, now_us, channel, origin, now_us, share)).fetchall()
+        rows = driver.execute(_CLAIM, (lease_until_us, now_us, channel, origin, share)).fetchall()
         claims += [claim_of(row) for row in rows]
+    driver.executemany(_GIVE_WAY, [(claim.order_key, claim.origin_butler) for claim in claims])
     return sorted(claims, key=lambda claim: claim.id)
 
 

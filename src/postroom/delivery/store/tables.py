@@ -147,6 +147,7 @@ DELIVERY_COLUMNS: Final = (
         settled=lambda done: done.claim.calls + (1 if done.attempt else 0),
     ),
     DeliveryColumn(name="parts_done", type=Integer, initially="0", claim="parts_done"),
+    DeliveryColumn(name="turn", type=Integer, initially="0"),
     DeliveryColumn(name="fence", type=Integer, initially=str(FIRST_FENCE), claim="fence"),
     DeliveryColumn(
         name="sending",

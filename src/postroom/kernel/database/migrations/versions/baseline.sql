@@ -89,6 +89,7 @@ CREATE TABLE {messenger}delivery_requests (
     attempts INTEGER NOT NULL,
     calls INTEGER NOT NULL,
     parts_done INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
     fence INTEGER NOT NULL,
     sending BOOLEAN NOT NULL,
     possible_duplicate BOOLEAN NOT NULL,
