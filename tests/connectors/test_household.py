@@ -12,7 +12,7 @@ import pytest
 from tests.contract.pieces import Piecemeal
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
-from postroom.connectors.app import CallerClient, HouseholdClient
+from postroom.connectors.household import CallerClient, HouseholdClient
 from postroom.kernel.values.errors import Code, Refused
 from postroom.people.model import InputMode
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, insert
 from tests.clock import FakeClock
 from tests.opened_database import opened_database
 from tests.patience import PATIENCE_SECONDS
@@ -17,6 +18,7 @@ from tests.people.known_people import household_people, owner
 
 from postroom.butlers.wire import Route
 from postroom.channels import capabilities
+from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.adapt import Directory
 from postroom.intents.courier import Courier
 from postroom.intents.gateway import Intake, Submission
@@ -157,6 +159,26 @@ class Office:
         return [str(event.event_type).removeprefix("intent.") for event in found]
 
 
+async def delivered(
+    database: Database, request_id: str, address: str, provider_id: str, origin: str = "intents"
+) -> None:
+    """A message in the ledger that has arrived."""
+    delivery_id = MINT.mint(1)
+    row = {column.name: 0 for column in delivery_requests.columns if not column.nullable} | {
+        "id": delivery_id, "idempotency_key": delivery_id, "fingerprint": "f", "request_id": request_id,
+        "origin_butler": origin, "channel": "telegram", "intent": "send", "target_identity": address,
+        "address": address, "order_key": "o", "message_content": "m", "request_envelope": "{}",
+        "on_uncertain": "resend", "status": "delivered", "sending": False, "possible_duplicate": False,
+    }  # fmt: skip
+    receipt = {"delivery_request_id": delivery_id, "part": 0, "provider_delivery_id": provider_id}
+
+    def write(connection: Connection) -> None:
+        connection.execute(insert(delivery_requests), row)
+        connection.execute(insert(delivery_receipts), receipt | {"receipt_type": "sent", "received_at": 1})
+
+    await database.write(write)
+
+
 def overloaded(retry_after_seconds: float) -> dict[str, Any]:
     return notify_error(OverloadRejected("too many", limit_type="recipient", retry_after_seconds=retry_after_seconds))
 
@@ -173,7 +195,7 @@ def build_office(database: Database, clock: FakeClock) -> Office:
     )
     tools: dict[str, Any] = {"signal": signal, "clock": clock, "mint": MINT.mint}
     courier = Courier(
-        store=store, directory=directory, outbound=post, routes=butlers, channels=capabilities.KINDS, **tools
+        store=store, directory=directory, outbound=post, route=butlers.route, channels=capabilities.KINDS, **tools
     )
     return Office(
         database=database,

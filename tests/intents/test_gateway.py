@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.intents.office import MINT, Office
+from tests.intents.office import MINT, Office, delivered
 
 from postroom.intents.adapt import Acting
 from postroom.intents.gateway import NOT_CERTAIN, NOT_VERIFIED, IntentReplies
@@ -86,26 +86,18 @@ GROUP = "-100500"
 APPROVAL = {"macro_id": "macro.approval.v1"}
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """Which intent stands behind every message."""
-
-    intent_id: str
-
-    async def behind(self, channel: str, address: str, provider_id: str) -> str | None:
-        return self.intent_id if channel == "telegram" else None
-
-
-def replies(office: Office, intent: AgentIntent) -> IntentReplies:
-    return IntentReplies(
+async def take(office: Office, intent: AgentIntent, reply: InboundReply) -> AgentIntent | None:
+    """What becomes of a reply to a message that was sent for this intent."""
+    await delivered(office.database, intent.id, reply.address, reply.provider_id)
+    replies = IntentReplies(
         store=office.store,
-        sent=Sent(intent.id),
         directory=office.threads.directory,
         outbound=office.post,
         signal=office.runner.signal,
         clock=office.clock,
         mint=MINT.mint,
     )
+    return await replies.take(reply)
 
 
 def written(sender: str, text: str = "Here I am", chat: str | None = None, **more: Any) -> InboundReply:
@@ -119,7 +111,7 @@ async def test_the_person_asked_answers_and_is_named(office: Office) -> None:
     bob = await office.person("Bob", telegram="2001")
     intent = await office.ask(bob.agent_address)
 
-    answered = await replies(office, intent).take(written("2001"))
+    answered = await take(office, intent, written("2001"))
 
     assert answered is not None and answered.result is not None
     assert (answered.status, answered.result["responded_by"]) == (IntentStatus.COMPLETED, bob.agent_address)
@@ -133,10 +125,10 @@ async def test_in_a_group_only_the_person_asked_answers(office: Office) -> None:
     intent = await office.ask(bob.agent_address, workflow=workflow)
     await office.work()
 
-    assert await replies(office, intent).take(written("6666", chat=GROUP)) is None
-    assert await replies(office, intent).take(written("100500", chat=GROUP)) is None
+    assert await take(office, intent, written("6666", chat=GROUP)) is None
+    assert await take(office, intent, written("100500", chat=GROUP)) is None
     assert (await office.now(intent)).is_open
-    answered = await replies(office, intent).take(written("2001", chat=GROUP))
+    answered = await take(office, intent, written("2001", chat=GROUP))
 
     assert answered is not None and answered.result is not None
     assert answered.result["responded_by"] == bob.agent_address
@@ -147,7 +139,7 @@ async def test_a_person_who_was_not_asked_answers_nothing(office: Office) -> Non
     bob = await office.person("Bob", telegram="2001")
     intent = await office.ask(bob.agent_address)
 
-    assert await replies(office, intent).take(written("2002", chat="2001")) is None
+    assert await take(office, intent, written("2002", chat="2001")) is None
     assert (await office.now(intent)).result is None
 
 
@@ -156,14 +148,14 @@ async def test_a_person_who_is_in_nobodys_book_any_more_answers_nothing(office: 
     intent = await office.ask(bob.agent_address)
     await office.contacts.delete(HOUSEHOLD_OWNER, bob.id)
 
-    assert await replies(office, intent).take(written("2001")) is None
+    assert await take(office, intent, written("2001")) is None
 
 
 @pytest.mark.parametrize("text", ["ok", "OK!", "👍", "okay", "agreed", "да", "yes please", "I approve"])
 async def test_less_than_the_exact_word_approves_nothing(office: Office, text: str) -> None:
     intent = await office.ask(HOUSEHOLD_OWNER, "May I?", sender="agent://x/y", workflow=APPROVAL)
 
-    seen = await replies(office, intent).take(written("1000", text))
+    seen = await take(office, intent, written("1000", text))
 
     assert seen is not None and (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
 
@@ -176,7 +168,7 @@ async def test_the_word_on_the_question_decides(office: Office, text: str, decis
     intent = await office.ask(HOUSEHOLD_OWNER, "May I?", sender="agent://x/y", workflow=APPROVAL)
     await office.work()
 
-    decided = await replies(office, intent).take(written("1000", text))
+    decided = await take(office, intent, written("1000", text))
 
     assert '"approve" or "reject"' in office.post.sent[0]["message"]
     assert decided is not None and decided.result is not None
@@ -193,10 +185,9 @@ async def test_one_who_has_not_proved_the_address_decides_nothing_and_hears_why_
     bob = await office.person("Bob", telegram="2001")
     intent = await office.ask(bob.agent_address, "May I?", workflow=APPROVAL)
     await office.work()
-    taker = replies(office, intent)
 
     for word in ("approve", "reject", "well"):
-        seen = await taker.take(written("2001", word))
+        seen = await take(office, intent, written("2001", word))
         assert seen is not None and (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
 
     thread = await office.threads.inbox.messages(intent.id)
@@ -205,7 +196,7 @@ async def test_one_who_has_not_proved_the_address_decides_nothing_and_hears_why_
     assert "address has to be verified first" in letter["message"]
     assert {(one["message"], one["key"]) for one in told} == {(NOT_VERIFIED, f"{intent.id}:not_decided:telegram:2001")}
     await office.contacts.change(HOUSEHOLD_OWNER, bob.id, proved, now_us=office.clock.now_us())
-    decided = await taker.take(written("2001", "approve"))
+    decided = await take(office, intent, written("2001", "approve"))
     assert decided is not None and decided.result is not None and decided.result["decision"] == "approved"
 
 
@@ -214,7 +205,7 @@ async def test_a_sender_that_could_be_forged_decides_nothing(office: Office) -> 
     intent = await office.ask(HOUSEHOLD_OWNER, "May I?", sender="agent://x/y", workflow=APPROVAL)
     await office.work()
 
-    seen = await replies(office, intent).take(written("1000", "approve", assurance=Assurance.LOW))
+    seen = await take(office, intent, written("1000", "approve", assurance=Assurance.LOW))
 
     assert seen is not None and (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
     assert office.post.sent[-1]["message"] == NOT_CERTAIN

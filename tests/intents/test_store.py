@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
+from tests.intents.office import delivered
 from tests.opened_database import opened_file
 from tests.support.intent_hosts import Host, an_intent
 from tests.support.query_plans import query_plans
 
-from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.intents.model import AgentIntent, IntentChange, IntentStatus, MoveContext, moved, opened
 from postroom.intents.store import StoredIntents, intent_events, intents
 from postroom.kernel.database.engine import PATIENCE_SECONDS, Database, wait_for_turn
@@ -93,23 +93,8 @@ async def test_a_change_that_is_refused_leaves_nothing_behind(database: Database
 
 async def test_a_message_leads_back_to_its_intent_only_from_its_own_chat(database: Database) -> None:
     store = StoredIntents(database, MINT.mint)
-    row = {column.name: 0 for column in delivery_requests.columns if not column.nullable} | {
-        "id": "d1", "idempotency_key": "k", "fingerprint": "f", "request_id": "intent-1", "origin_butler": "intents",
-        "channel": "telegram", "intent": "send", "target_identity": "2001", "address": "2001", "order_key": "o",
-        "message_content": "m", "request_envelope": "{}", "on_uncertain": "resend", "status": "delivered",
-        "sending": False, "possible_duplicate": False,
-    }  # fmt: skip
-    other = row | {"id": "d2", "idempotency_key": "k2", "origin_butler": "health", "request_id": "r2"}
-    receipts = [
-        {"delivery_request_id": one, "part": 0, "provider_delivery_id": "77", "receipt_type": "sent", "received_at": 1}
-        for one in ("d1", "d2")
-    ]
-
-    def write(connection: Connection) -> None:
-        connection.execute(insert(delivery_requests), [row, other])
-        connection.execute(insert(delivery_receipts), receipts)
-
-    await database.write(write)
+    await delivered(database, "intent-1", "2001", "77")
+    await delivered(database, "r2", "2001", "77", origin="health")
 
     assert await store.behind("telegram", "2001", "77") == "intent-1"
     for asked in (("telegram", "9999", "77"), ("telegram", "2001", "78"), ("email", "2001", "77")):

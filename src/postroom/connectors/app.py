@@ -7,29 +7,25 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-import aiohttp
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from pydantic import BaseModel, Field
 
+from postroom.connectors.household import Adapter, HouseholdAt, HouseholdClient
 from postroom.connectors.profile import Face
-from postroom.intents.adapt import Adapter, GatewayPort, RegistryPort
-from postroom.intents.envelope import AssistantCall, complaints_of, first_receipt, receipt, refuse, validator
-from postroom.intents.routes import GatewayParts, submit
+from postroom.intents.envelope import AssistantCall, complaints_of, refuse, validator
 from postroom.kernel.guard.answered_once import declare_key
 from postroom.kernel.guard.http import Guard, Verifier, idempotency_key_of
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Failing, part_health
 from postroom.kernel.serving.json_door import JsonRoute, add_to_document, answer_in_one_shape, failures
-from postroom.kernel.values.errors import Code, FieldError, Refused
+from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import unsendable, web_address
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HEADER, PRINCIPAL, Agency, Principal, Role, agreed_key, refuse_key
-from postroom.people.model import ConfirmSource, InputMode, Resolution, read_resolution
-from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
 from postroom.people.routes import CandidateBody
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -38,18 +34,6 @@ from postroom.settings.load import from_process
 _ADAPT: Final = "/v1/adapt"
 _PUBLIC: Final = ("/health", "/openapi.json", _ADAPT, "/v1/resolve")
 _REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
-
-
-class AssistantHousehold(RegistryPort, GatewayPort, Protocol):
-    """Its contacts and its intents, as one caller may use them."""
-
-
-class HouseholdAt(Protocol):
-    """Where the household is: in this process, or at an address."""
-
-    def under(self, caller: Principal, token: str, *, key: str | None = None) -> AssistantHousehold: ...
-
-    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +177,7 @@ async def _answer(
         call = _keyed(call, principal, key)
     submitted_under = call.idempotency_key if key else None
     caller = parts.household_at.under(principal, _token(request), key=submitted_under)
-    adapter = Adapter(registry=caller, gateway=caller, clock=parts.clock, mint=parts.mint, as_at_first=key is not None)
+    adapter = Adapter(household=caller, clock=parts.clock, mint=parts.mint, as_at_first=key is not None)
     try:
         return await adapter.adapt(call)
     except Refused as error:
@@ -271,7 +255,12 @@ def own_url(face: Face, settings: Settings) -> str:
 
 
 def adapter_parts(
-    face: Face, settings: Settings, household_at: HouseholdAt, *, own_url: str, public_url: str = ""
+    face: Face,
+    settings: Settings,
+    household_at: HouseholdAt,
+    *,
+    own_url: str,
+    public_url: str = "",
 ) -> AdapterParts:
     tokens = TokenFile(settings.tokens_file)
     return AdapterParts(
@@ -290,157 +279,3 @@ def adapter_parts(
 def agency_of(settings: Settings, tokens: TokenFile) -> Agency:
     """What a token was made for wins over what the settings say of its connector."""
     return Agency(lambda name: tokens.agents_of(name) or settings.connector(name).agents)
-
-
-# A household as an adapter reaches it for one caller: in this process, or over HTTP.
-
-
-# In this process, as one principal.
-
-
-@dataclass(frozen=True, slots=True)
-class Direct:
-    gateway: GatewayParts
-    resolver: Resolver
-    confirmer: Confirmer
-    principal: Principal
-    as_at_first: bool = False
-
-    async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
-        return await self.resolver.resolve(owner_agent, query, input_mode=input_mode)
-
-    async def confirm(
-        self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None
-    ) -> None:
-        asked = Confirmation(
-            owner_agent=owner_agent,
-            query=query,
-            resolution_token=resolution_token,
-            agent_address=agent_address,
-            source=ConfirmSource.CONFIRM_SEND,
-        )
-        await self.confirmer.confirm(asked, by_person=self.principal.is_person)
-
-    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        intent = await submit(self.gateway, self.principal, envelope)
-        return first_receipt(intent) if self.as_at_first else receipt(intent)
-
-
-@dataclass(frozen=True, slots=True)
-class DirectHousehold:
-    """The household of an adapter that runs in its process: the same steps, and no call to our own port."""
-
-    gateway: GatewayParts
-    resolver: Resolver
-    confirmer: Confirmer
-
-    def under(self, caller: Principal, token: str, *, key: str | None = None) -> Direct:
-        """The guard has looked at the token; the key stands in the envelope, and its answer is the first one."""
-        return Direct(self.gateway, self.resolver, self.confirmer, caller, as_at_first=key is not None)
-
-    async def close(self) -> None:
-        """Nothing was opened."""
-
-
-# Over HTTP, under the token of whoever called the adapter.
-
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
-_UNSENT: Final = "the household cannot be reached; nothing was sent"
-_MAYBE_SENT: Final = (
-    "the household did not answer, so the message may have been sent; "
-    "repeat the call with the same idempotency_key, which sends once"
-)
-
-
-class HouseholdClient:
-    """A household in another process: shared connections; `under` gives a view for one caller."""
-
-    def __init__(self, base_url: str) -> None:
-        self._base_url = base_url.rstrip("/")
-        self._session: aiohttp.ClientSession | None = None
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
-
-    def under(self, caller: Principal, token: str, *, key: str | None = None) -> CallerClient:
-        """The household looks at the token itself; with the caller's key, a call again is answered as at first."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
-        return CallerClient(self._session, self._base_url, token, key)
-
-
-class CallerClient:
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str, key: str | None) -> None:
-        self._session = session
-        self._base_url = base_url
-        self._headers = {"Authorization": f"Bearer {token}"}
-        self._key = {HEADER: key} if key else {}
-
-    async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
-        body = {"owner_agent": owner_agent, "query": query, "input_mode": str(input_mode)}
-        answer = await self._post("/contacts/resolve", body)
-        try:
-            return read_resolution(answer)
-        except (KeyError, TypeError, ValueError):
-            raise Refused(Code.UPSTREAM_UNAVAILABLE, "the registry's answer could not be read") from None
-
-    async def confirm(
-        self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None
-    ) -> None:
-        body = {
-            "owner_agent": owner_agent,
-            "query": query,
-            "resolution_token": resolution_token,
-            "agent_address": agent_address,
-            "source": "confirm_send",
-        }
-        await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
-
-    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
-        told = {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
-        return {**told, "status": answer.get("legacy_status", answer["status"])}
-
-    async def _post(
-        self,
-        path: str,
-        body: Mapping[str, Any],
-        *,
-        if_lost: str = _UNSENT,
-        more_headers: Mapping[str, str] | None = None,
-    ) -> dict[str, Any]:
-        """`if_lost` is what is known when the request left and no answer of the household's came back."""
-        headers = {**self._headers, **(more_headers or {})}
-        try:
-            async with self._session.post(
-                f"{self._base_url}{path}", json=dict(body), headers=headers, allow_redirects=False
-            ) as response:
-                answer = await response.json()
-                status = response.status
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-            raise Refused(Code.UPSTREAM_UNAVAILABLE, _UNSENT) from None
-        except (aiohttp.ClientError, TimeoutError, ValueError):
-            raise Refused(Code.UPSTREAM_UNAVAILABLE, if_lost) from None
-        if isinstance(answer, dict) and 200 <= status < 300 and answer.get("ok") is True:
-            return answer
-        raise _refusal(status, answer, if_lost)
-
-
-def _refusal(status: int, answer: Any, if_lost: str) -> Refused:
-    """The household's own words and code, when it gave any."""
-    error = answer.get("error") if isinstance(answer, dict) else None
-    if not isinstance(error, dict):
-        code = {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status, Code.UPSTREAM_UNAVAILABLE)
-        return Refused(code, if_lost if code is Code.UPSTREAM_UNAVAILABLE else "the household refused the token")
-    try:
-        code = Code(str(error.get("code")))
-    except ValueError:
-        code = Code.UPSTREAM_UNAVAILABLE
-    fields = [
-        FieldError(str(item.get("field")), str(item.get("error")), str(item.get("code")))
-        for item in error.get("fields", [])
-        if isinstance(item, dict)
-    ]
-    return Refused(code, str(error.get("message", "")), fields=fields)

@@ -12,7 +12,8 @@ from typing import (
 
 import typer
 
-from postroom.connectors.app import AdapterParts, HouseholdClient, adapter_app, adapter_parts, own_url
+from postroom.connectors.app import AdapterParts, adapter_app, adapter_parts, own_url
+from postroom.connectors.household import HouseholdClient
 from postroom.connectors.profile import CHATGPT, FACES, GEMINI, Face
 from postroom.kernel.running.terminal import Home, Json, say, say_json
 from postroom.kernel.values.errors import SettingsError

@@ -17,8 +17,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from postroom.connectors.app import Direct
-from postroom.intents.adapt import Adapter
+from postroom.connectors.household import Adapter, Direct
 from postroom.intents.envelope import AssistantCall, intent_document, refuse
 from postroom.intents.routes import GatewayParts
 from postroom.kernel.guard.http import Verifier
@@ -233,7 +232,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
 
 def _adapter(parts: AssistantParts, principal: Principal) -> Adapter:
     direct = Direct(parts.gateway, parts.resolver, parts.confirmer, principal)
-    return Adapter(registry=direct, gateway=direct, clock=parts.gateway.clock, mint=parts.gateway.mint)
+    return Adapter(household=direct, clock=parts.gateway.clock, mint=parts.gateway.mint)
 
 
 def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:

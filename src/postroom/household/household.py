@@ -309,7 +309,7 @@ class _Builder:
         )
         routes = RoutesOverWire(await self._peers.operator(SWITCHBOARD))
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
-        built = build_correspondence(world, outbound, routes, self._asking)
+        built = build_correspondence(world, outbound, routes.route, self._asking)
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built

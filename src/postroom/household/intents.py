@@ -13,7 +13,8 @@ from mcp.server.mcpserver import MCPServer
 from starlette.types import ASGIApp
 
 from postroom.approvals.store.approvals import HeardThreads
-from postroom.connectors.app import DirectHousehold, HouseholdClient, adapter_app, adapter_parts, agency_of
+from postroom.connectors.app import adapter_app, adapter_parts, agency_of
+from postroom.connectors.household import DirectHousehold, HouseholdClient
 from postroom.connectors.profile import FACES
 from postroom.connectors.tools import AssistantParts
 from postroom.conversations.acts import history_router
@@ -42,7 +43,7 @@ from postroom.household.people import build_pairing, histories, pairing_handlers
 from postroom.household.questions import AskingParts, QuestionEar, following
 from postroom.household.store import Approvers, OpenedStore
 from postroom.intents.adapt import Directory
-from postroom.intents.courier import ButlerRoutes, Courier, QuestionCards
+from postroom.intents.courier import Courier, QuestionCards, TakeRoute
 from postroom.intents.gateway import Intake, IntentReplies
 from postroom.intents.routes import GatewayParts, inbox_router, intent_router, webhook_router
 from postroom.intents.runner import Runner
@@ -154,7 +155,7 @@ class World:
     links_due: Callable[[], object] = lambda: None  # wakes those who send links that prove an address
 
 
-def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
+def build_correspondence(world: World, outbound: Outbound, route: TakeRoute, asking: AskingParts) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
     contacts = world.store.people
     memory = StoredMemory(world.store.database)
@@ -175,7 +176,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         store=intents,
         directory=directory,
         outbound=outbound,
-        routes=routes,
+        route=route,
         signal=signal,
         clock=clock,
         mint=mint,
@@ -228,7 +229,6 @@ def _replies(
 ) -> IntentReplies:
     return IntentReplies(
         store=intents,
-        sent=intents,
         directory=directory,
         outbound=outbound,
         signal=signal,

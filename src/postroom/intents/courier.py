@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, assert_never
+from typing import Any, Final, assert_never
 
 from postroom.butlers.wire import Route
 from postroom.intents.adapt import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of
@@ -53,7 +53,6 @@ from postroom.questions.model import (
     PresentationStatus,
     Question,
     QuestionKind,
-    Subject,
     Verdict,
     Wording,
 )
@@ -62,6 +61,7 @@ from postroom.questions.rules.cards import CardMaker, request_id_of
 from postroom.questions.rules.plan import Channels, next_at, opened
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, QuestionRequest
 from postroom.questions.store.presentations import StoredPresentations
+from postroom.questions.store.questions import StoredQuestions
 
 SYSTEM: Final = "postroom"
 
@@ -166,14 +166,10 @@ def butler_route(intent: AgentIntent, received_at: str) -> Route:
 # A question with a card, for people who have proved where they are.
 
 
-class AskedBefore(Protocol):
-    async def about(self, subject: Subject) -> Sequence[Question]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCards:
     questions: Questions
-    store: AskedBefore
+    store: StoredQuestions
     shown: StoredPresentations
     cards: CardMaker
     outbound: Outbound
@@ -287,10 +283,8 @@ def answer_by(mint: Callable[[int], str]) -> Callable[[AgentIntent, Question, At
 # The steps.
 
 
-class ButlerRoutes(Protocol):
-    async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed:
-        """Raises one of our errors when the butler cannot be reached."""
-        ...
+TakeRoute = Callable[[str, Route, float], Awaitable[Routed]]
+"""To a butler, with the seconds it may take; raises one of our errors when the butler cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,7 +292,7 @@ class Courier:
     store: StoredIntents
     directory: Directory
     outbound: Outbound
-    routes: ButlerRoutes
+    route: TakeRoute
     signal: Signal
     clock: Clock
     mint: Callable[[int], str]
@@ -375,7 +369,7 @@ class Courier:
     async def _to_butler(self, intent: AgentIntent, butler: ButlerTarget) -> None:
         route = butler_route(intent, to_text(self.clock.now_us()))
         try:
-            routed = await self.routes.route(butler.name, route, self.route_seconds)
+            routed = await self.route(butler.name, route, self.route_seconds)
         except PostroomError as error:
             unreached = error
             await self._change(

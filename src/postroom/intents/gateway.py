@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from postroom.intents.adapt import Acting, Directory, PersonTarget, check_may_answer
 from postroom.intents.envelope import check_envelope, compile_macro, patient_steps
@@ -224,14 +224,9 @@ NOT_CERTAIN: Final = (
 )
 
 
-class SentMessages(Protocol):
-    async def behind(self, channel: str, address: str, provider_id: str) -> str | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntentReplies:
     store: StoredIntents
-    sent: SentMessages
     directory: Directory
     outbound: Outbound
     signal: Signal
@@ -243,7 +238,7 @@ class IntentReplies:
         text = reply.text.strip()[:MAX_ANSWER_CHARACTERS]
         if not text or text_problem(text):
             return None
-        intent_id = await self.sent.behind(reply.channel, reply.address, reply.provider_id)
+        intent_id = await self.store.behind(reply.channel, reply.address, reply.provider_id)
         intent = await self.store.get(intent_id) if intent_id is not None else None
         writer = await self._writer(intent, reply) if intent is not None else None
         if intent is None or writer is None:
