@@ -58,7 +58,9 @@ async def settled(gated: Gated, delivery_id: str) -> str:
 
 
 def questions_about(gated: Gated, action_id: str) -> list[str]:
-    found = gated.rows(f"select status from questions where subject = 'approval:{action_id}' order by id")
+    found = gated.rows(
+        f"select status from questions where subject_kind = 'approval' and subject_id = '{action_id}' order by id"
+    )
     return [status for (status,) in found]
 
 

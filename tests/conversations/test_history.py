@@ -273,7 +273,7 @@ async def test_an_answer_in_a_group_is_the_persons_and_what_it_sent_to_others_is
 async def test_a_question_is_there_once_and_not_as_its_cards(said: Said) -> None:
     question = await said.asked(card="shown")
     for _ in range(2):
-        await said.sent(request_id=f"ask:card-{question}", origin_butler="questions")
+        await said.sent(request_id=f"card-{question}", origin_butler="questions")
     late = await said.sent(request_id="ask:late:telegram:9", origin_butler="questions")
 
     assert await said.history() == [late, question]

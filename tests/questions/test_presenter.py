@@ -52,7 +52,7 @@ async def test_a_card_is_shown_with_all_its_parts_and_closed_by_one_edit(office:
     card, edit = post.sent
     assert (card.revises, edit.revises, edit.markup) == (None, DeliveryId("d1"), None)
     assert edit.message.endswith("✅ yes: answered by Anna via console, 00:00 UTC")
-    assert set(post.requests) == {f"ask:{shown.id}"}
+    assert set(post.requests) == {shown.id}
 
 
 @pytest.mark.requirement("ask:card-follows")

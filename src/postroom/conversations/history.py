@@ -143,7 +143,6 @@ _FIRST_LOOK: Final = 500
 _MOST_PLACES: Final = 100
 _MOST_TEXT: Final = 2_000
 _MOST_REPLIES: Final = 500
-_OF_CARD: Final = "ask:"
 Filters = Callable[[Subquery], Sequence[ColumnElement[bool]]]
 _in, _out, _asks, _cards = inbound_messages.c, delivery_requests.c, question_people.c, presentations.c
 
@@ -221,9 +220,7 @@ def _history_sent(
 
 def _is_card(newest: Subquery) -> ColumnElement[bool]:
     """The card of a question, or what it was changed into."""
-    request_id = newest.c.request_id
-    named = _cards.id == func.substr(request_id, len(_OF_CARD) + 1)
-    return and_(request_id.startswith(_OF_CARD), looked_up(named))
+    return looked_up(_cards.id == newest.c.request_id)
 
 
 def _history_asked(connection: Connection, person: str, wanted: HistoryQuery) -> HistoryPart:

@@ -57,7 +57,7 @@ from postroom.questions.model import (
     Wording,
 )
 from postroom.questions.questions import Questions
-from postroom.questions.rules.cards import CardMaker, request_id_of
+from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.plan import Channels, next_at, opened
 from postroom.questions.rules.request import MAX_DEADLINE_SECONDS, QuestionRequest
 from postroom.questions.store.presentations import StoredPresentations
@@ -191,7 +191,7 @@ class QuestionCards:
             return None
         question, shown = found
         reminder = self.cards.reminder(question, shown, f"remind:{intent.position}")
-        outcome = await self.outbound.submit(reminder, request_id=request_id_of(shown.id), wait_seconds=wait_seconds)
+        outcome = await self.outbound.submit(reminder, request_id=shown.id, wait_seconds=wait_seconds)
         if outcome.delivery_id is not None:
             await self.questions.reminded(question.id)
         return outcome

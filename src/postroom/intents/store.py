@@ -24,7 +24,6 @@ from sqlalchemy import (
     bindparam,
     func,
     insert,
-    literal,
     or_,
     select,
     text,
@@ -47,7 +46,6 @@ from postroom.intents.model import (
     Step,
     StepKind,
     ended_by,
-    subject_of,
 )
 from postroom.kernel.database.engine import Database, Repeated, wait_for_turn, write_twice
 from postroom.kernel.database.rows import read, values
@@ -56,8 +54,8 @@ from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.webhooks import WebhookEvent, webhook_deliveries, webhook_subscriptions
-from postroom.questions.model import Attempt, Question, Subject, Verdict, VerdictKind
-from postroom.questions.store.steps import end_question, hold_questions
+from postroom.questions.model import Attempt, Question, Subject, SubjectKind, Verdict, VerdictKind
+from postroom.questions.store.steps import end_question, hold_questions, is_about
 from postroom.questions.store.tables import presentations, questions
 
 _CARDS_ORIGIN = "questions"
@@ -356,8 +354,8 @@ class StoredIntents:
     async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
         """Status, reason for waiting and final error class of each delivery made for this intent, cards included."""
         table = delivery_requests.c
-        about = questions.c.subject == str(subject_of(intent_id))
-        cards = select(literal("ask:") + presentations.c.id).join(questions).where(about)
+        about = is_about(SubjectKind.INTENT, [intent_id])
+        cards = select(presentations.c.id).join(questions).where(about)
         own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
         card = and_(table.request_id.in_(cards), table.origin_butler == _CARDS_ORIGIN)
         asked = (
@@ -402,7 +400,7 @@ class StoredIntents:
         """The questions about an intent that is over are held before its events are written, and end after them."""
         change = decide(before)
         over = before.is_open and not change.intent.is_open
-        asked = hold_questions(connection, [str(subject_of(before.id))]) if over else []
+        asked = hold_questions(connection, SubjectKind.INTENT, [before.id]) if over else []
         if change.intent != before:
             values = changing_columns(change.intent)
             connection.execute(update(intents).where(intents.c.id == before.id).values(values))

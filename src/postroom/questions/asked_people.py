@@ -12,7 +12,6 @@ from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OWNER, Principal, 
 from postroom.people.model import Person, PersonRole, has_proved
 from postroom.people.store.people import StoredPeople
 from postroom.questions.model import AskedPerson, Presentation, PresentationStatus, Preview, Question, was_seen
-from postroom.questions.rules.cards import request_id_of
 from postroom.questions.rules.form import properties
 from postroom.questions.rules.words import is_hidden
 from postroom.questions.telling import QuestionView
@@ -131,7 +130,7 @@ class Strangers:
 
     async def on_card(self, question: Question, cards: Sequence[Presentation]) -> Question | None:
         """No more of it than was agreed to; None where that is nothing, or not in these words."""
-        if is_hidden(question) or any([await self.is_edited(request_id_of(one.id)) for one in cards]):
+        if is_hidden(question) or any([await self.is_edited(one.id) for one in cards]):
             return None
         return _on_card(question)
 

@@ -30,7 +30,7 @@ from postroom.questions.model import (
     VerdictKind,
 )
 from postroom.questions.questions import Questions
-from postroom.questions.rules.cards import MORE, ORIGIN, CardMaker, hash_of, made, request_id_of, unfolded
+from postroom.questions.rules.cards import MORE, ORIGIN, CardMaker, hash_of, made, unfolded
 from postroom.questions.rules.judge import NOT_AN_ANSWER, UNSURE
 from postroom.questions.rules.words import answer_words, asked_line, ends_with_new_words, is_hidden, one_line, unsaid
 from postroom.questions.store.presentations import StoredPresentations
@@ -117,19 +117,19 @@ class Hearing:
                 continue
             if ability.buttons and ability.edits and shown.revision == question.revision:
                 edit = await made(question, self.cards.missed, question, shown, since_us, until_us)
-                await self.outbound.submit(edit, request_id=request_id_of(shown.id), wait_seconds=0)
+                await self.outbound.submit(edit, request_id=shown.id, wait_seconds=0)
 
     async def _go_on(self, reaction: PressReaction) -> None:
         """What was drawn while the question ended would else stand on a card that is closed."""
         then, shown = reaction.then, reaction.about
         if then is None or shown is None:
             return
-        await self.outbound.submit(then, request_id=request_id_of(shown.id), wait_seconds=0)
+        await self.outbound.submit(then, request_id=shown.id, wait_seconds=0)
         question = await self.store.get(shown.question_id) if then.revises else None
         if question is not None and not question.is_open:
             closing = await made(question, self._closing, question, shown)
             again = replace(closing, idempotency_key=f"{then.idempotency_key}:over")
-            await self.outbound.submit(again, request_id=request_id_of(shown.id), wait_seconds=0)
+            await self.outbound.submit(again, request_id=shown.id, wait_seconds=0)
 
     async def _reaction(self, press: Press) -> PressReaction:
         fold, token = unfolded(press.token)

@@ -54,11 +54,6 @@ class Subject:
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}"
 
-    @classmethod
-    def parse(cls, text: str) -> Subject:
-        kind, _, identifier = text.partition(":")
-        return cls(SubjectKind(kind), identifier)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:

@@ -42,7 +42,7 @@ from postroom.questions.model import (
     Token,
     is_approval,
 )
-from postroom.questions.rules.cards import ORIGIN, Card, CardMaker, Made, made, request_id_of
+from postroom.questions.rules.cards import ORIGIN, Card, CardMaker, Made, made
 from postroom.questions.rules.plan import GONE, Channels, Turns, nowhere, places
 from postroom.questions.store.presentations import StoredPresentations
 
@@ -417,8 +417,8 @@ class Presenter:
         await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=reason))
 
     async def _submit(self, claim: PresentationClaim, outgoing: Outgoing, wait_seconds: float) -> Outcome:
-        request_id = request_id_of(claim.presentation.id)
-        return await self.post.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+        """Every message about a card bears the card's id, so that a reply to any of them finds it."""
+        return await self.post.submit(outgoing, request_id=claim.presentation.id, wait_seconds=wait_seconds)
 
     async def _later(self, claim: PresentationClaim, outcome: Outcome | None) -> None:
         is_parked = outcome is not None and outcome.status is AnswerStatus.PENDING_APPROVAL

@@ -15,7 +15,7 @@ from postroom.message.channel import Outbound
 from postroom.questions.model import PresentationStatus, Question
 from postroom.questions.presenter import QUIET_SECONDS
 from postroom.questions.questions import Questions
-from postroom.questions.rules.cards import CardMaker, request_id_of
+from postroom.questions.rules.cards import CardMaker
 from postroom.questions.rules.plan import QuestionStep
 from postroom.questions.store.presentations import StoredPresentations
 from postroom.questions.store.questions import StoredQuestions
@@ -73,7 +73,7 @@ class Timekeeper:
                 later.append(quiet_us)
                 continue
             reminder = self.cards.reminder(question, shown)
-            await self.outbound.submit(reminder, request_id=request_id_of(shown.id), wait_seconds=0)
+            await self.outbound.submit(reminder, request_id=shown.id, wait_seconds=0)
         return later
 
     async def _quiet_until(self, question: Question, person: str, now_us: int) -> int | None:

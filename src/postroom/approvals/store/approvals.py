@@ -38,7 +38,7 @@ from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.values.errors import FieldError
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryEvent, Status
-from postroom.questions.model import Attempt, Question, QuestionChange, QuestionEventType, Subject, Verdict
+from postroom.questions.model import Attempt, Question, QuestionChange, QuestionEventType, Subject, SubjectKind, Verdict
 from postroom.questions.store.steps import (
     append,
     end_question,
@@ -250,13 +250,14 @@ class StoredApprovals:
         """
         for action, decision in decisions:
             self._settle(connection, action, decision)
-        taken = {str(subject_of(action.id)): decision for action, decision in decisions}
-        for question in hold_questions(connection, taken):
-            end_question(connection, question, ended_by(question, taken[str(question.subject)]))
+        taken = {subject_of(action.id): decision for action, decision in decisions}
+        for question in hold_questions(connection, SubjectKind.APPROVAL, [one.id for one in taken]):
+            if question.subject is not None:
+                end_question(connection, question, ended_by(question, taken[question.subject]))
 
     def _keep(self, connection: Connection, action_id: DeliveryId, tried: DecisionTried, ruling: Ruling) -> None:
         """Among the answers to its question, whether it won or not; one who presses waits at the action meanwhile."""
-        for question in questions_about(connection, str(subject_of(action_id))):
+        for question in questions_about(connection, subject_of(action_id)):
             attempt = attempt_by(question, tried, self._mint(tried.at_us))
             insert_attempt(connection, attempt, verdict_on(question, ruling.refusal), secret=question.wording.secret)
 

@@ -33,7 +33,6 @@ from postroom.approvals.model import (
     Parking,
     StandingRule,
     content_of,
-    subject_of,
 )
 from postroom.approvals.store.tables import approval_events, approval_rules, pending_actions
 from postroom.delivery.model import NewDelivery, Snapshot
@@ -48,7 +47,7 @@ from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import attachments_of_text
 from postroom.message.delivery import DeliveryEvent, Status, after, folded
 from postroom.message.markup import markup_of_text, revision_of_text
-from postroom.questions.model import QuestionMove, ended
+from postroom.questions.model import QuestionMove, SubjectKind, ended
 from postroom.questions.store.steps import end_question, hold_questions
 
 _WITHDRAWN: Final = "withdrawn"
@@ -129,7 +128,7 @@ def was_refused() -> ColumnElement[bool]:
 
 
 def close_cards(connection: Connection, action_id: DeliveryId, move: QuestionMove, at_us: int) -> None:
-    for question in hold_questions(connection, [str(subject_of(action_id))]):
+    for question in hold_questions(connection, SubjectKind.APPROVAL, [action_id]):
         end_question(connection, question, ended(question, move, at_us))
 
 

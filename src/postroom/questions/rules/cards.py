@@ -424,11 +424,6 @@ async def made(question: Question, make: Callable[_Given, Made], *given: _Given.
     return await beside_if_long(characters, partial(make, *given, **more))
 
 
-def request_id_of(presentation_id: str) -> str:
-    """Every message about a presentation bears this, so that a reply to any of them finds it."""
-    return f"ask:{presentation_id}"
-
-
 def _agent_of(question: Question) -> str:
     """Under the name with which the asker sends messages, too."""
     return question.asker.removeprefix(f"{Role.BUTLER}:")
@@ -441,7 +436,7 @@ def _is_on_card(question: Question, shown: Presentation) -> bool:
 
 def _in_thread(shown: Presentation, message_id: str) -> RequestContext:
     return RequestContext(
-        request_id=request_id_of(shown.id),
+        request_id=shown.id,  # so that a reply to any message about it finds it
         source_channel=shown.channel,
         source_endpoint_identity=ORIGIN,
         source_sender_identity=shown.address,

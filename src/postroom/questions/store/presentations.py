@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, or_, select, update
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.engine import Database, Repeated, insert_for
@@ -241,7 +241,7 @@ class StoredPresentations:
         mine, table, asked = claim.presentation, presentations.c, questions.c
         waits = (
             asked.status == str(QuestionStatus.OPEN),
-            asked.subject.startswith(f"{SubjectKind.APPROVAL}:"),
+            asked.subject_kind == str(SubjectKind.APPROVAL),
             asked.preview == str(claim.question.preview),  # what only the console decides stands in no one's way
             table.channel == mine.channel,
             table.address == mine.address,
@@ -442,7 +442,7 @@ def _about(channel: str, address: str, provider_id: str) -> Select[Any]:
     return (
         select(presentations, request.id.label("sent"), request.created_at.label("sent_at"))
         .join(questions, questions.c.id == presentations.c.question_id)
-        .join(delivery_requests, request.request_id == literal("ask:") + presentations.c.id)
+        .join(delivery_requests, request.request_id == presentations.c.id)
         .join(delivery_receipts, receipt.delivery_request_id == request.id)
         .where(
             questions.c.status == str(QuestionStatus.OPEN),
@@ -477,7 +477,7 @@ def _worded_at(connection: Connection, shown: Presentation, at_us: int) -> Prese
 
 def _unnumbered(channel: str, address: str) -> Select[Any]:
     """Of open questions: those whose card may be there under a number that never reached us."""
-    mine = delivery_requests.c.request_id == literal("ask:") + presentations.c.id
+    mine = delivery_requests.c.request_id == presentations.c.id
     doubled = exists().where(mine, delivery_requests.c.possible_duplicate.is_(True))
     parked = exists().where(mine, delivery_requests.c.status == str(Status.AWAITING_APPROVAL))
     under_way = and_(presentations.c.status == str(PresentationStatus.PLANNED), presentations.c.fence > 0, ~parked)

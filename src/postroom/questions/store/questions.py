@@ -42,6 +42,7 @@ from postroom.questions.store.steps import (
     read_attempt,
     read_event,
     read_verdict,
+    subject_of_row,
 )
 from postroom.questions.store.tables import (
     presentation_parts,
@@ -151,7 +152,7 @@ class StoredQuestions:
         return await self._database.read(lambda connection: _by_key(connection, asker, key))
 
     async def about(self, subject: Subject) -> Sequence[Question]:
-        return await self._database.read(lambda connection: steps.questions_about(connection, str(subject)))
+        return await self._database.read(lambda connection: steps.questions_about(connection, subject))
 
     async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None:
         """None when there is no such question; an event that was heard before has its first verdict again."""
@@ -276,8 +277,9 @@ class StoredQuestions:
 
     def _hold_subject(self, connection: Connection, question_id: str) -> None:
         """Before the question itself: whoever decides the subject elsewhere holds the two in this order."""
-        named = connection.execute(select(questions.c.subject).where(questions.c.id == question_id)).scalar()
-        subject = Subject.parse(named) if named else None
+        columns = (questions.c.subject_kind, questions.c.subject_id)
+        row = connection.execute(select(*columns).where(questions.c.id == question_id)).first()
+        subject = subject_of_row(row) if row else None
         if subject and (ride := self._ride(subject)):
             ride.hold(connection, subject)
 
@@ -333,7 +335,7 @@ def _wanted(
     if status is not None:
         found.append(table.status == str(status))
     if besides is not None:
-        found.append(_is_not_about(besides))
+        found.append(table.subject_kind.is_distinct_from(str(besides)))
     if before is not None:
         found.append(table.id < before)
     return found
@@ -350,11 +352,6 @@ def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: in
     theirs = question_people.c
     asked = select(questions.c.id).join(question_people, theirs.question_id == questions.c.id)
     return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
-
-
-def _is_not_about(kind: SubjectKind) -> ColumnElement[bool]:
-    subject = questions.c.subject
-    return or_(subject.is_(None), subject.not_like(f"{kind}:%"))
 
 
 def _asked(connection: Connection, together: Sequence[Question]) -> dict[str, Asked]:
@@ -459,7 +456,7 @@ def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | N
     theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
     many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
     if besides is not None:
-        many = many.where(_is_not_about(besides))
+        many = many.where(questions.c.subject_kind.is_distinct_from(str(besides)))
     return int(connection.execute(many).scalar_one())
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, insert, or_, select, text, update
 
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
@@ -41,6 +41,7 @@ from postroom.questions.model import (
     Resume,
     Said,
     Subject,
+    SubjectKind,
     Verdict,
     VerdictKind,
     Wording,
@@ -76,7 +77,8 @@ def _question_row(question: Question) -> dict[str, Any]:
         "state": _text(question.state),
         "escalate_to": _text([asdict(person) for person in question.escalate_to] or None),
         "resume": _text(asdict(question.resume) if question.resume else None),
-        "subject": str(question.subject) if question.subject else None,
+        "subject_kind": str(question.subject.kind) if question.subject else None,
+        "subject_id": question.subject.id if question.subject else None,
         "created_at": question.created_at_us,
         **_changing_columns(question),
     }
@@ -133,10 +135,14 @@ def _read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
         escalate_to=tuple(_person(one) for one in json.loads(row.escalate_to or "[]")),
         escalate_after_seconds=row.escalate_after,
         resume=Resume(**json.loads(row.resume)) if row.resume is not None else None,
-        subject=Subject.parse(row.subject) if row.subject is not None else None,
+        subject=subject_of_row(row),
         answer=read_answer(row.answer) if row.answer is not None and not row.secret else None,
         answered_by=_answered_by(row.answered_by),
     )
+
+
+def subject_of_row(row: Any) -> Subject | None:
+    return None if row.subject_id is None else Subject(SubjectKind(row.subject_kind), row.subject_id)
 
 
 def _wording(row: Row[Any]) -> Wording:
@@ -255,15 +261,19 @@ def locked(connection: Connection, question_id: str) -> Question | None:
     return one(connection, select(questions).where(questions.c.id == question_id).with_for_update())
 
 
-def hold_questions(connection: Connection, subjects: Iterable[str]) -> list[Question]:
+def hold_questions(connection: Connection, kind: SubjectKind, ids: Iterable[str]) -> list[Question]:
     """The open ones about these, each always in the same order."""
-    table = questions.c
-    wanted = (table.subject.in_(list(subjects)), table.status == str(QuestionStatus.OPEN))
-    return found(connection, select(questions).where(*wanted).order_by(table.id).with_for_update())
+    wanted = (is_about(kind, ids), questions.c.status == str(QuestionStatus.OPEN))
+    return found(connection, select(questions).where(*wanted).order_by(questions.c.id).with_for_update())
 
 
-def questions_about(connection: Connection, subject: str) -> list[Question]:
-    return found(connection, select(questions).where(questions.c.subject == subject).order_by(questions.c.id))
+def questions_about(connection: Connection, subject: Subject) -> list[Question]:
+    about = is_about(subject.kind, [subject.id])
+    return found(connection, select(questions).where(about).order_by(questions.c.id))
+
+
+def is_about(kind: SubjectKind, ids: Iterable[str]) -> ColumnElement[bool]:
+    return and_(questions.c.subject_id.in_(list(ids)), questions.c.subject_kind == str(kind))
 
 
 def wait_for_equals(connection: Connection, question: Question) -> None:
@@ -277,7 +287,7 @@ def open_of(connection: Connection, askers: Iterable[str]) -> Counter[str]:
     """How many questions of theirs wait. Found by what is open, which is little, and not by all they ever asked."""
     table = questions.c
     asker = table.asker + ""
-    mine = (table.status == str(QuestionStatus.OPEN), asker.in_(list(askers)), table.subject.is_(None))
+    mine = (table.status == str(QuestionStatus.OPEN), asker.in_(list(askers)), table.subject_id.is_(None))
     rows = connection.execute(select(table.asker, func.count().label("open")).where(*mine).group_by(table.asker))
     return Counter({row.asker: row.open for row in rows})
 
@@ -409,11 +419,9 @@ def next_in_line(connection: Connection, question: Question, now_us: int) -> Non
 
 def make_due(connection: Connection, request_id: str, now_us: int) -> None:
     """If this was sent for a card: what was parked of it has been decided."""
-    kind, _, presentation_id = request_id.partition(":")
-    if kind == "ask":
-        table = presentations.c
-        card = update(presentations).where(table.id == presentation_id, table.due_at > now_us)
-        connection.execute(card.values(due_at=now_us, fence=table.fence + 1))
+    table = presentations.c
+    card = update(presentations).where(table.id == request_id, table.due_at > now_us)
+    connection.execute(card.values(due_at=now_us, fence=table.fence + 1))
 
 
 def _is_planned() -> ColumnElement[bool]:

@@ -17,12 +17,20 @@ from sqlalchemy import (
 )
 
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
-from postroom.questions.model import Added, PresentationStatus, QuestionKind, QuestionStatus, TokenAction, VerdictKind
+from postroom.questions.model import (
+    Added,
+    PresentationStatus,
+    QuestionKind,
+    QuestionStatus,
+    SubjectKind,
+    TokenAction,
+    VerdictKind,
+)
 
 _NEXT = text("next_at IS NOT NULL")
 _KEPT = text("ended_at IS NOT NULL AND erased_at IS NULL")
 _ERASED = text("erased_at IS NOT NULL")
-_ABOUT = text("subject IS NOT NULL")
+_ABOUT = text("subject_id IS NOT NULL")
 _UNPLANNED = text("planned_at IS NULL")
 _DUE = text("due_at IS NOT NULL")
 _AWAITING = text("words_awaited_at IS NOT NULL")
@@ -48,7 +56,8 @@ questions = Table(
     Column("escalate_to", Text),
     Column("escalate_after", BigInteger),
     Column("resume", Text),
-    Column("subject", Text),
+    Column("subject_kind", Text),
+    Column("subject_id", Text),
     Column("status", Text, nullable=False),
     Column("answer", Text),
     Column("answered_by", Text),
@@ -64,11 +73,12 @@ questions = Table(
     UniqueConstraint("asker", "key"),
     CheckConstraint(one_of("kind", QuestionKind), name="kind"),
     CheckConstraint(one_of("status", QuestionStatus), name="status"),
+    CheckConstraint(one_of("subject_kind", SubjectKind), name="subject_kind"),
     CheckConstraint("(status = 'open') = (ended_at IS NULL)", name="ended"),
     Index("ix_questions_asker_revision_hash", "asker", "revision_hash"),
     Index("ix_questions_asker_id", "asker", "id"),
     Index("ix_questions_status_id", "status", "id"),
-    partial_index("ix_questions_subject", "subject", where=_ABOUT),
+    partial_index("ix_questions_subject", "subject_id", "subject_kind", where=_ABOUT),
     partial_index("ix_questions_next_at", "next_at", where=_NEXT),
     partial_index("ix_questions_ended_at", "ended_at", where=_KEPT),
     partial_index("ix_questions_erased", "ended_at", where=_ERASED),

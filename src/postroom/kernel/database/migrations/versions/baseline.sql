@@ -611,7 +611,8 @@ CREATE TABLE {shared}questions (
     escalate_to TEXT,
     escalate_after BIGINT,
     resume TEXT,
-    subject TEXT,
+    subject_kind TEXT,
+    subject_id TEXT,
     status TEXT NOT NULL,
     answer TEXT,
     answered_by TEXT,
@@ -628,6 +629,7 @@ CREATE TABLE {shared}questions (
     CONSTRAINT uq_questions_asker_key UNIQUE (asker, key),
     CONSTRAINT ck_questions_kind CHECK (kind IN ('text', 'choice', 'approve', 'form')),
     CONSTRAINT ck_questions_status CHECK (status IN ('open', 'answered', 'declined', 'expired', 'cancelled', 'superseded')),
+    CONSTRAINT ck_questions_subject_kind CHECK (subject_kind IN ('approval', 'intent')),
     CONSTRAINT ck_questions_ended CHECK ((status = 'open') = (ended_at IS NULL))
 );
 
@@ -643,7 +645,7 @@ CREATE INDEX ix_questions_next_at ON {shared}questions (next_at) WHERE next_at I
 
 CREATE INDEX ix_questions_status_id ON {shared}questions (status, id);
 
-CREATE INDEX ix_questions_subject ON {shared}questions (subject) WHERE subject IS NOT NULL;
+CREATE INDEX ix_questions_subject ON {shared}questions (subject_id, subject_kind) WHERE subject_id IS NOT NULL;
 
 CREATE TABLE {shared}sessions (
     id TEXT NOT NULL,
