@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.kernel.database.rows import to_json
 from postroom.kernel.values.fields import strict_json
 from postroom.questions.model import Option, QuestionAnswer, QuestionKind, Wording, wording_object
-from postroom.questions.store.steps import answer_text
 
 EVERY_MS: Final = 24 * 3600 * 1000 // 10_000  # ten thousand a day, so that the last day is the same at every size
 PEOPLE: Final = 5  # p0 to p4, who are asked, told and written to; messages go to five thousand addresses
@@ -28,7 +28,7 @@ _CHOICE = (Option(value="yes", label="Yes"), Option(value="no", label="No"))
 _WORDING = _written(
     strict_json(wording_object(Wording(kind=QuestionKind.CHOICE, question="May it go?", options=_CHOICE)))
 )
-_ANSWER = _written(answer_text(QuestionAnswer(value="yes")))
+_ANSWER = _written(to_json(QuestionAnswer(value="yes")))
 _PERSON = f"'p' || ({{k}} % {PEOPLE})"
 _AGENT = "'butler' || ({k} % 4)"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, Final, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+from postroom.kernel.values.fields import strict_json
 
 Record = TypeVar("Record")
 UNREADABLE: Final = (TypeError, ValueError, LookupError, OverflowError, RecursionError)
@@ -17,16 +20,18 @@ class _Column(NamedTuple):
     field: str
     name: str
     read: Callable[[Any], Any] | None
+    is_json: bool
 
 
 def read(kind: type[Record], row: Any, **otherwise: Any) -> Record:
     """
     The record that a row holds; `otherwise` are the fields that are not simply their column.
 
-    A moment's column has no unit: `read_at_us` is in `read_at`. Enums are kept by value.
+    A moment's column has no unit: `read_at_us` is in `read_at`. Enums are kept by value; records inside the record,
+    and several of anything, as JSON.
     """
     values = row if isinstance(row, Mapping) else row._mapping
-    for field, name, convert in _columns(kind):  # type: ignore[arg-type]  # mypy takes no class for hashable
+    for field, name, convert, _ in _columns(kind):  # type: ignore[arg-type]  # mypy takes no class for hashable
         if field not in otherwise:
             value = values[name]
             otherwise[field] = value if convert is None or value is None else convert(value)
@@ -43,17 +48,74 @@ def check_legible(row: Any) -> None:
 def values(record: Any, without: Collection[str] = (), **otherwise: Any) -> dict[str, Any]:
     """What a row is written with: `without` names fields, `otherwise` columns that are not simply their field."""
     columns = _columns(type(record))  # type: ignore[arg-type]
-    plain = {one.name: getattr(record, one.field) for one in columns if one.field not in without}
-    return {name: one.value if isinstance(one, Enum) else one for name, one in plain.items()} | otherwise
+    wanted = [one for one in columns if one.field not in without and one.name not in otherwise]
+    return {one.name: _written(getattr(record, one.field), is_json=one.is_json) for one in wanted} | otherwise
+
+
+def _written(value: Any, *, is_json: bool) -> Any:
+    if is_json and value is not None:
+        return to_json(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+def to_json(value: Any) -> str:
+    """A record, an object, or several of anything; what has no order is sorted, so that the same reads the same."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return strict_json(asdict(value), default=sorted)
+    plain = dict(value) if isinstance(value, Mapping) else [_plain(one) for one in _in_order(value)]
+    return strict_json(plain)
+
+
+def _in_order(value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset) else value
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def of_json(kind: type[Record], text: str) -> Record:
+    """The same back; what was not written yet when it was kept has its default."""
+    make = _making(kind)  # type: ignore[arg-type]
+    stored = json.loads(text)
+    return stored if make is None else make(stored)  # type: ignore[no-any-return]
 
 
 @cache
 def _columns(kind: type[Any]) -> tuple[_Column, ...]:
     hints = get_type_hints(kind)
-    return tuple(_Column(one.name, one.name.removesuffix("_us"), _reading(hints[one.name])) for one in fields(kind))
+    return tuple(_column(one.name, _without_none(hints[one.name])) for one in fields(kind))
 
 
-def _reading(hint: Any) -> Callable[[Any], Any] | None:
-    kinds = [one for one in get_args(hint) or (hint,) if one is not type(None)]
-    converts = len(kinds) == 1 and isinstance(kinds[0], type) and issubclass(kinds[0], Enum | bool)
-    return kinds[0] if converts else None
+def _column(field: str, hint: Any) -> _Column:
+    is_json, make = get_origin(hint) in (tuple, frozenset, Mapping) or is_dataclass(hint), _making(hint)
+    if is_json and make is not None:
+        kept = make
+        make = lambda text: kept(json.loads(text))  # noqa: E731  # closes over what was found above
+    elif is_json:
+        make = json.loads
+    elif hint is bool:
+        make = bool
+    return _Column(field, field.removesuffix("_us"), make, is_json)
+
+
+@cache
+def _making(hint: Any) -> Callable[[Any], Any] | None:
+    """How a value of that type is made of what JSON says; None where it is that already."""
+    kind = _without_none(hint)
+    if isinstance(kind, type) and is_dataclass(kind):
+        parts = {name: make for name, one in get_type_hints(kind).items() if (make := _making(one)) is not None}
+        return lambda stored: kind(**{name: _made(parts.get(name), one) for name, one in stored.items()})
+    if (many := get_origin(kind)) in (tuple, frozenset):
+        each = _making(get_args(kind)[0])
+        return lambda stored: many(_made(each, one) for one in stored)
+    return kind if isinstance(kind, type) and issubclass(kind, Enum) else None
+
+
+def _made(make: Callable[[Any], Any] | None, stored: Any) -> Any:
+    return stored if make is None or stored is None else make(stored)
+
+
+def _without_none(hint: Any) -> Any:
+    kinds = [one for one in get_args(hint) if one is not type(None)]
+    return kinds[0] if type(None) in get_args(hint) and len(kinds) == 1 else hint

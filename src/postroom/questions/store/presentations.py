@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, fun
 
 from postroom.delivery.store.tables import delivery_receipts, delivery_requests
 from postroom.kernel.database.engine import Database, Repeated, insert_for
-from postroom.kernel.database.rows import read
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.ids import SECOND_US
 from postroom.message.delivery import Status
 from postroom.questions.model import (
@@ -68,7 +68,7 @@ def _fenced_presentations(connection: Connection, asked: Select[Any]) -> list[tu
 
 
 def _read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
-    return read(Presentation, row, provider_ids=tuple(parts), toggles=tuple(json.loads(row.toggles)))
+    return read(Presentation, row, provider_ids=tuple(parts))
 
 
 def _parts(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -89,20 +89,6 @@ def presentation_by_id(connection: Connection, question_id: str, presentation_id
 def write_toggles(connection: Connection, presentation_id: str, toggles: Sequence[str], now_us: int) -> None:
     change = update(presentations).where(presentations.c.id == presentation_id)
     connection.execute(change.values(toggles=json.dumps(list(toggles)), updated_at=now_us))
-
-
-def _token_row(token: Token) -> dict[str, Any]:
-    return {
-        "token_hash": token.hash,
-        "presentation_id": token.presentation_id,
-        "action": str(token.action),
-        "option": token.option,
-        "revision": token.revision,
-    }
-
-
-def _read_token(row: Row[Any]) -> Token:
-    return read(Token, row, hash=row.token_hash)
 
 
 # ---- the transactions ----
@@ -283,7 +269,8 @@ class StoredPresentations:
             if row is None:
                 return None
             mine = select(presentations).where(presentations.c.id == row.presentation_id)
-            return PressedToken(token=_read_token(row), presentation=found_presentations(connection, mine)[0])
+            [shown] = found_presentations(connection, mine)
+            return PressedToken(token=read(Token, row, hash=row.token_hash), presentation=shown)
 
         return await self._database.read(work)
 
@@ -366,7 +353,8 @@ def _claims(connection: Connection, ids: Sequence[str]) -> list[PresentationClai
 
 
 def _issue(connection: Connection, tokens: Sequence[Token]) -> None:
-    _insert_new(connection, presentation_tokens, ["token_hash"], [_token_row(token) for token in tokens])
+    rows = [values(one, without=("hash",), token_hash=one.hash) for one in tokens]
+    _insert_new(connection, presentation_tokens, ["token_hash"], rows)
 
 
 def _write(connection: Connection, claim: PresentationClaim, values: dict[str, Any]) -> bool:
@@ -405,7 +393,7 @@ def _pass_on(connection: Connection, question: Question, stuck: Presentation, no
     if nobody and question.is_open and question.escalate_to and question.escalated_at_us is None:
         after = -((question.created_at_us - now_us) // SECOND_US)
         now = update(questions).where(questions.c.id == question.id, questions.c.escalated_at.is_(None))
-        connection.execute(now.values(escalate_after=after, next_at=now_us))
+        connection.execute(now.values(escalate_after_seconds=after, next_at=now_us))
 
 
 def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, ex
 from sqlalchemy.exc import IntegrityError
 
 from postroom.kernel.database.engine import Coalescer, Database, Repeated, looked_up, write_twice
+from postroom.kernel.database.rows import of_json, to_json
 from postroom.kernel.running.process import Seal
 from postroom.kernel.values.ids import seconds
 from postroom.questions.model import (
@@ -36,9 +37,7 @@ from postroom.questions.model import (
 from postroom.questions.store import steps
 from postroom.questions.store.presentations import found_presentations, presentation_by_id, write_toggles
 from postroom.questions.store.steps import (
-    answer_text,
     insert_attempt,
-    read_answer,
     read_attempt,
     read_event,
     read_verdict,
@@ -308,7 +307,7 @@ class StoredQuestions:
     def _kept(self, question: Question, answer: QuestionAnswer | None) -> str | None:
         if answer is None:
             return None
-        text = answer_text(answer)
+        text = to_json(answer)
         return self._seal.seal(text, question.id) if question.wording.secret else text
 
     def _unsealed(self, connection: Connection, question: Question) -> Question:
@@ -316,7 +315,7 @@ class StoredQuestions:
         sealed = connection.execute(select(questions.c.answer).where(mine)).scalar()
         if sealed is None:
             return question
-        return replace(question, answer=read_answer(self._seal.unseal(sealed, question.id)))
+        return replace(question, answer=of_json(QuestionAnswer, self._seal.unseal(sealed, question.id)))
 
     async def _found(self, asked: Select[Any]) -> list[Question]:
         return await self._database.read(lambda connection: steps.found(connection, asked))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Final
 
@@ -14,21 +13,15 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, inser
 from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import QUESTIONS_CHANNEL, THIS_PROCESS, wait_for_turn
-from postroom.kernel.database.rows import read, values
+from postroom.kernel.database.rows import of_json, read, to_json, values
 from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
-from postroom.message.attachment import Attachment
-from postroom.message.delivery import Format
-from postroom.message.inbound import Assurance, Flag
 from postroom.questions.model import (
     ENDED_FIRST,
     IN_LINE,
-    Added,
-    AnsweredBy,
     AskedPerson,
     Attempt,
     KeptAttempt,
-    Option,
     Presentation,
     PresentationStatus,
     Question,
@@ -38,7 +31,6 @@ from postroom.questions.model import (
     QuestionEventType,
     QuestionKind,
     QuestionStatus,
-    Resume,
     Said,
     Subject,
     SubjectKind,
@@ -60,84 +52,38 @@ _ACTS: Final = {QuestionStatus.ANSWERED: "answered a question", QuestionStatus.D
 _ON_SHOW: Final = (str(PresentationStatus.SHOWN), str(PresentationStatus.UNCERTAIN))
 
 
-# ---- questions as rows ----
+# ---- rows ----
+
+
+_FIXED: Final = ("id", "asker", "key", "fingerprint", "channels", "preview", "quorum", "state", "created_at")
+_BESIDE: Final = ("people", "subject", "answer", "collected_at_us")  # in places of their own, or written by themselves
 
 
 def _question_row(question: Question) -> dict[str, Any]:
-    return {
-        "id": question.id,
-        "asker": question.asker,
-        "key": question.key,
-        "fingerprint": question.fingerprint,
-        "kind": str(question.wording.kind),
-        "secret": question.wording.secret,
-        "channels": _text(question.channels),
-        "preview": str(question.preview),
-        "quorum": question.quorum,
-        "state": _text(question.state),
-        "escalate_to": _text([asdict(person) for person in question.escalate_to] or None),
-        "resume": _text(asdict(question.resume) if question.resume else None),
-        "subject_kind": str(question.subject.kind) if question.subject else None,
-        "subject_id": question.subject.id if question.subject else None,
-        "created_at": question.created_at_us,
-        **_changing_columns(question),
-    }
-
-
-def _changing_columns(question: Question) -> dict[str, Any]:
-    """All but the answer, which is written once, and sealed when it is a secret."""
-    return {
-        "revision": question.revision,
-        "revision_hash": question.revision_hash,
-        "wording": _text(wording_object(question.wording)),
-        "urgency": str(question.urgency),
-        "remind_after": question.remind_after_seconds,
-        "escalate_after": question.escalate_after_seconds,
-        "status": str(question.status),
-        "answered_by": _text(asdict(question.answered_by) if question.answered_by else None),
-        "reason": question.reason,
-        "expires_at": question.expires_at_us,
-        "ended_at": question.ended_at_us,
-        "reminded_at": question.reminded_at_us,
-        "escalated_at": question.escalated_at_us,
-        "next_at": question.next_at_us,
-    }
-
-
-def answer_text(answer: QuestionAnswer) -> str:
-    return strict_json(asdict(answer))
-
-
-def read_answer(text: str) -> QuestionAnswer:
-    stored = json.loads(text)
-    return _answer_of(stored)
-
-
-def _answer_of(stored: dict[str, Any]) -> QuestionAnswer:
-    return QuestionAnswer(**{**stored, "selected": tuple(stored["selected"]), "files": _files_of(stored)})
-
-
-def _files_of(stored: dict[str, Any]) -> tuple[Attachment, ...]:
-    """What was written before there were any has none."""
-    return tuple(Attachment(**one) for one in stored.get("files", ()))
+    subject = question.subject
+    return values(
+        question,
+        without=_BESIDE,
+        kind=str(question.wording.kind),
+        secret=question.wording.secret,
+        wording=strict_json(wording_object(question.wording)),
+        state=strict_json(question.state) if question.state is not None else None,
+        subject_kind=str(subject.kind) if subject else None,
+        subject_id=subject.id if subject else None,
+    )
 
 
 def _read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
-    """The answer of a secret stays where it is; `collect` alone takes it out."""
+    """The answer of a secret stays where it is; `collect` alone takes it out. Erased words leave what kind it was."""
+    erased = Wording(kind=QuestionKind(row.kind), question="", secret=bool(row.secret))
     return read(
         Question,
         row,
-        wording=_wording(row),
         people=tuple(people),
-        channels=tuple(json.loads(row.channels)) if row.channels is not None else None,
-        state=json.loads(row.state) if row.state is not None else None,
-        remind_after_seconds=row.remind_after,
-        escalate_to=tuple(_person(one) for one in json.loads(row.escalate_to or "[]")),
-        escalate_after_seconds=row.escalate_after,
-        resume=Resume(**json.loads(row.resume)) if row.resume is not None else None,
         subject=subject_of_row(row),
-        answer=read_answer(row.answer) if row.answer is not None and not row.secret else None,
-        answered_by=_answered_by(row.answered_by),
+        answer=of_json(QuestionAnswer, row.answer) if row.answer is not None and not row.secret else None,
+        state=json.loads(row.state) if row.state is not None else None,
+        **({"wording": erased} if row.wording is None else {}),
     )
 
 
@@ -145,88 +91,32 @@ def subject_of_row(row: Any) -> Subject | None:
     return None if row.subject_id is None else Subject(SubjectKind(row.subject_kind), row.subject_id)
 
 
-def _wording(row: Row[Any]) -> Wording:
-    """Of a question whose words were erased, what kind it was is left."""
-    if row.wording is None:
-        return Wording(kind=QuestionKind(row.kind), question="", secret=bool(row.secret))
-    stored = json.loads(row.wording)
-    default = stored.pop("default")
-    return Wording(
-        **{
-            **stored,
-            "kind": QuestionKind(stored["kind"]),
-            "format": Format(stored.get("format", Format.PLAIN)),
-            "options": tuple(Option(**option) for option in stored["options"]),
-            "default": _answer_of(default) if default else None,
-        }
-    )
-
-
-def _answered_by(text: str | None) -> AnsweredBy | None:
-    if text is None:
-        return None
-    stored = json.loads(text)
-    return AnsweredBy(**{**stored, "assurance": Assurance(stored["assurance"])})
-
-
-def _read_person(row: Row[Any]) -> AskedPerson:
-    return AskedPerson(id=row.person_id, name=row.name, added=Added(row.added))
-
-
-def _person(stored: dict[str, Any]) -> AskedPerson:
-    return AskedPerson(id=stored["id"], name=stored["name"], added=Added(stored["added"]))
-
-
-def _text(document: Any) -> str | None:
-    return strict_json(document) if document is not None else None
-
-
 def presentation_row(new: Presentation) -> dict[str, Any]:
-    return values(new, without=("delivery_id", "provider_ids"), toggles="[]", fence=0)
+    return values(new, without=("delivery_id", "provider_ids"), fence=0)
 
 
 def read_event(row: Row[Any]) -> QuestionEvent:
-    return read(QuestionEvent, row, type=QuestionEventType(row.event_type), note=json.loads(row.note))
-
-
-# ---- attempts as rows ----
+    return read(QuestionEvent, row, type=QuestionEventType(row.event_type))
 
 
 def insert_attempt(connection: Connection, attempt: Attempt, verdict: Verdict, *, secret: bool) -> None:
-    connection.execute(insert(question_attempts), _attempt_row(attempt, verdict, secret=secret))
-
-
-def _attempt_row(attempt: Attempt, verdict: Verdict, *, secret: bool) -> dict[str, Any]:
     """
     Of a secret the words are not kept: the answer has its own place, and a wrong try may hold it, too.
 
     The words are written in ASCII: what cannot be an answer may have characters that no store takes.
     """
-    return values(
-        attempt,
-        flags=json.dumps(sorted(attempt.flags)),
-        said=None if secret else strict_json(asdict(attempt.said)),
-        verdict=str(verdict.kind),
-        code=verdict.code,
-        reason=verdict.reason,
-    )
+    said = None if secret else to_json(attempt.said)
+    row = values(attempt, said=said, verdict=str(verdict.kind), code=verdict.code, reason=verdict.reason)
+    connection.execute(insert(question_attempts), row)
 
 
 def read_attempt(row: Row[Any]) -> KeptAttempt:
-    attempt = read(Attempt, row, said=_said(row.said), flags=frozenset(Flag(flag) for flag in json.loads(row.flags)))
+    attempt = read(Attempt, row, **({"said": Said()} if row.said is None else {}))
     return KeptAttempt(attempt=attempt, verdict=read_verdict(row))
 
 
 def read_verdict(row: Row[Any]) -> Verdict:
     return Verdict(kind=VerdictKind(row.verdict), code=row.code, reason=row.reason)
-
-
-def _said(text: str | None) -> Said:
-    if text is None:
-        return Said()
-    stored = json.loads(text)
-    selected = stored["selected"]
-    return Said(**{**stored, "selected": tuple(selected) if selected is not None else None, "files": _files_of(stored)})
 
 
 # ---- finding and holding ----
@@ -245,7 +135,10 @@ def _people(connection: Connection, ids: Sequence[str]) -> dict[str, list[AskedP
     table = question_people.c
     asked = select(question_people).where(table.question_id.in_(ids)).order_by(table.question_id, table.place)
     rows: Sequence[Row[Any]] = connection.execute(asked).all()
-    return {name: [_read_person(row) for row in group] for name, group in groupby(rows, lambda row: row.question_id)}
+    return {
+        name: [read(AskedPerson, row, id=row.person_id) for row in group]
+        for name, group in groupby(rows, lambda row: row.question_id)
+    }
 
 
 def one(connection: Connection, asked: Select[Any]) -> Question | None:
@@ -318,14 +211,7 @@ def _people_rows(
     question_id: str, people: Iterable[AskedPerson], first: int, planned_at_us: int | None
 ) -> list[dict[str, Any]]:
     return [
-        {
-            "question_id": question_id,
-            "person_id": one.id,
-            "name": one.name,
-            "added": str(one.added),
-            "place": place,
-            "planned_at": planned_at_us,
-        }
+        values(one, without=("id",), person_id=one.id, question_id=question_id, place=place, planned_at=planned_at_us)
         for place, one in enumerate(people, first)
     ]
 
@@ -338,8 +224,8 @@ def write(connection: Connection, before: Question, change: QuestionChange, answ
         same = update(questions).where(
             table.id == before.id, table.status == str(before.status), table.revision == before.revision
         )
-        values = _changing_columns(new) | ({"answer": answer} if answer is not None else {})
-        if connection.execute(same.values(values)).rowcount != 1:
+        row = {name: one for name, one in _question_row(new).items() if name not in _FIXED}
+        if connection.execute(same.values(row | ({"answer": answer} if answer is not None else {}))).rowcount != 1:
             raise RuntimeError("a locked question was changed by another writer")
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
         _follow(connection, before, change)
@@ -367,7 +253,7 @@ def _add_people(connection: Connection, question_id: str, people: Iterable[Asked
 def end_question(connection: Connection, before: Question, change: QuestionChange) -> None:
     """By a decision about its subject; such an answer is no secret."""
     answer = change.question.answer
-    write(connection, before, change, answer_text(answer) if answer else None)
+    write(connection, before, change, to_json(answer) if answer else None)
 
 
 # ---- what becomes of the cards ----
@@ -465,5 +351,5 @@ def _values(change: QuestionChange) -> dict[str, Any]:
         "asker": change.question.asker,
         "event_type": str(change.event),
         "at": change.at_us,
-        "note": strict_json(dict(change.note)),
+        "note": to_json(change.note),
     }
