@@ -154,7 +154,7 @@ async def test_a_question_follows_a_policy_that_was_set_or_cleared_just_now(hous
     await household.call("health", "ask", asked)
     assert household.household.asking is not None
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while not [one for one in household.rows("presentations") if one["reason"] == "it is quiet for them"]:
+        while not [one for one in household.rows("presentations") if one["hold"] == "quiet"]:
             await asyncio.sleep(0.02)
     assert await household.texts() == []
 

@@ -412,7 +412,7 @@ def test_an_open_question_says_whom_it_asks_and_until_when() -> None:
 
 CARDS = {
     "failed": (
-        card(PresentationStatus.FAILED, reason="no address"),
+        card(PresentationStatus.FAILED, failure="no address"),
         "It could not be shown to Anna on telegram: no ad",
     ),
     "uncertain": (card(PresentationStatus.UNCERTAIN), "It may or may not have arrived to Anna on telegram."),
@@ -421,7 +421,7 @@ CARDS = {
         "It comes to Anna on telegram in 3 minutes if no one answers before.",
     ),
     "held up": (
-        card(PresentationStatus.PLANNED, reason="the limit"),
+        card(PresentationStatus.PLANNED, failure="the limit"),
         "It is on its way to Anna on telegram: the limit.",
     ),
     "left": (
@@ -429,7 +429,7 @@ CARDS = {
         "It was shown to Anna on telegram. The card on telegram stays as it was.",
     ),
     "never shown": (
-        card(PresentationStatus.LEFT, reason="too late"),
+        card(PresentationStatus.LEFT, failure="too late"),
         "It was not shown to Anna on telegram: too late.",
     ),
 }

@@ -33,7 +33,7 @@ CARD = Presentation(
     created_at_us=START_US,
     updated_at_us=START_US,
 )
-FAILED = replace(CARD, person_id="ben", channel="email", status=PresentationStatus.FAILED, reason="no address")
+FAILED = replace(CARD, person_id="ben", channel="email", status=PresentationStatus.FAILED, failure="no address")
 
 
 def answered(question: Question, *, declined: bool = False, answer: QuestionAnswer | None = None) -> Question:
@@ -108,8 +108,8 @@ def test_a_question_that_reached_no_person_says_why() -> None:
 
 
 def test_a_card_that_something_holds_up_is_told_as_not_shown() -> None:
-    held = replace(CARD, status=PresentationStatus.PLANNED, reason="not delivered yet")
-    told = answer_shape(new_question(), [replace(held, reason=None), held])
+    held = replace(CARD, status=PresentationStatus.PLANNED, failure="not delivered yet")
+    told = answer_shape(new_question(), [replace(held, failure=None), held])
     assert [one["status"] for one in told["presentations"]] == ["planned", "not_shown"]
 
 

@@ -16,11 +16,9 @@ from postroom.kernel.values.ids import to_text
 from postroom.kernel.values.zones import relative
 from postroom.message.wishes import Because, HoldReason
 from postroom.questions.model import (
-    AWAY,
     BY_DEFAULT,
-    IN_LINE,
-    WAITS,
     Added,
+    Hold,
     KeptAttempt,
     Presentation,
     PresentationStatus,
@@ -325,9 +323,9 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It could not be shown {place}{reason}."
         case PresentationStatus.UNCERTAIN:
             return f"It may or may not have arrived {place}{reason}."
-        case PresentationStatus.PLANNED if one.reason == WAITS:
+        case PresentationStatus.PLANNED if one.hold is Hold.APPROVAL:
             return f"It has not been shown {place} yet: it waits for an approval."
-        case PresentationStatus.PLANNED if one.reason in (IN_LINE, AWAY):
+        case PresentationStatus.PLANNED if one.hold in (Hold.IN_LINE, Hold.AWAY):
             return f"It has not been shown {place} yet{reason}."
         case PresentationStatus.PLANNED:
             return f"It is on its way {place}{reason}."

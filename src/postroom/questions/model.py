@@ -204,10 +204,23 @@ def is_approval(question: Question) -> bool:
 # ---- where it is shown: one presentation for each person and channel ----
 
 
-ENDED_FIRST: Final = "the question ended before it was shown"
-WAITS: Final = "waits for an approval"
-IN_LINE: Final = "other approvals are to be decided first"
-AWAY: Final = "the channel does not work at the moment"
+class Hold(StrEnum):
+    """What holds a card up, or kept it from being shown at all."""
+
+    QUIET = "quiet"
+    IN_LINE = "in_line"
+    APPROVAL = "approval"
+    AWAY = "away"
+    ENDED = "ended"
+
+
+HOLD_WORDS: Final = {
+    Hold.QUIET: "it is quiet for them",
+    Hold.IN_LINE: "other approvals are to be decided first",
+    Hold.APPROVAL: "waits for an approval",
+    Hold.AWAY: "the channel does not work at the moment",
+    Hold.ENDED: "the question ended before it was shown",
+}
 
 
 class PresentationStatus(StrEnum):
@@ -224,7 +237,8 @@ class PresentationStatus(StrEnum):
 class Presentation:
     """
     `revision` is the wording the card shows, 0 as long as there is none. `provider_ids` are those of
-    all parts of the message, and `toggles` what is ticked in a multiple choice.
+    all parts of the message, and `toggles` what is ticked in a multiple choice. `failure` is what a channel or the
+    way to it said.
     """
 
     id: str
@@ -236,11 +250,17 @@ class Presentation:
     revision: int = 0
     delivery_id: str | None = None
     provider_ids: tuple[str, ...] = ()
-    reason: str | None = None
+    hold: Hold | None = None
+    failure: str | None = None
     toggles: tuple[str, ...] = ()
     due_at_us: int | None = None  # when there is something to do about it
     created_at_us: int
     updated_at_us: int
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not where it is to be, in words."""
+        return HOLD_WORDS[self.hold] if self.hold else self.failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +286,7 @@ class PlannedPresentation:
             channel=self.channel,
             address=self.address,
             status=PresentationStatus.PLANNED if self.failure is None else PresentationStatus.FAILED,
-            reason=self.failure,
+            failure=self.failure,
             due_at_us=now_us + seconds(self.after_seconds) if self.failure is None else None,
             created_at_us=now_us,
             updated_at_us=now_us,
@@ -297,7 +317,7 @@ def was_seen(one: Presentation) -> bool:
 
 def is_left_open(one: Presentation) -> bool:
     """It was shown, and could not be closed."""
-    return one.status is PresentationStatus.LEFT and one.revision > 0 and one.reason != ENDED_FIRST
+    return one.status is PresentationStatus.LEFT and one.revision > 0 and one.hold is not Hold.ENDED
 
 
 class TokenAction(StrEnum):
@@ -397,7 +417,8 @@ class Shown:
     move: PresentationMove
     revision: int = 0
     provider_ids: Sequence[str] = ()
-    reason: str | None = None
+    hold: Hold | None = None
+    failure: str | None = None
 
 
 # ---- what a person did about it ----

@@ -27,11 +27,8 @@ from postroom.message.outgoing import AnswerStatus, Outcome, Outgoing
 from postroom.people.model import Person
 from postroom.questions.asked_people import AskedPeople
 from postroom.questions.model import (
-    AWAY,
-    ENDED_FIRST,
-    IN_LINE,
     PASSED_ON,
-    WAITS,
+    Hold,
     PlannedPresentation,
     Presentation,
     PresentationClaim,
@@ -48,7 +45,6 @@ from postroom.questions.store.presentations import StoredPresentations
 
 _NEXT_CHANNEL_SECONDS: Final = 300.0
 QUIET_SECONDS: Final = 300.0  # how soon what waits for the end of quiet hours is judged anew
-_QUIET: Final = "it is quiet for them"
 _WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
 LEASE_SECONDS: Final = 60.0
 _AGAIN_SECONDS: Final = 10.0
@@ -108,7 +104,7 @@ class Planning:
         before = [one for one in mine if one.id < shown.id and one.status is not PresentationStatus.FAILED][-1:]
         gap_us = seconds(self._turns(shown.person_id).gap(shown.channel))
         for one in before:
-            is_held = one.status is PresentationStatus.PLANNED and one.reason == _QUIET
+            is_held = one.status is PresentationStatus.PLANNED and one.hold is Hold.QUIET
             at_us = (now_us if is_held else one.updated_at_us) + gap_us
             if at_us > now_us and (is_held or one.status is PresentationStatus.SHOWN):
                 return at_us
@@ -189,7 +185,7 @@ class Presenter:
             return
         before, self._policies = self._policies, await self.times.policies()
         if before is not None and before != self._policies:
-            await self.claims.again(_QUIET, self.clock.now_us())
+            await self.claims.again(Hold.QUIET, self.clock.now_us())
 
     async def idle(self) -> None:
         while self._tasks:
@@ -248,14 +244,14 @@ class Presenter:
             delivery_id, never = None, replace(claim.presentation, delivery_id=None, revision=0)
             claim = replace(claim, presentation=never)
         if delivery_id is None and not claim.question.is_open:
-            await self._tell(claim, Shown(move=PresentationMove.DROP, reason=ENDED_FIRST))
+            await self._tell(claim, Shown(move=PresentationMove.DROP, hold=Hold.ENDED))
             await self._line(claim)
         elif delivery_id is None and (turn_us := await self._turn_us(claim)) is not None:
             await self.claims.later(claim, turn_us)
         elif delivery_id is None and (line := await self._line(claim)) and not _is_first_in(line, claim):
             await self._stand_in_line(claim)
         elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
-            await self.claims.later(claim, quiet_us, _QUIET)
+            await self.claims.later(claim, quiet_us, Hold.QUIET)
         elif delivery_id is None:
             card = partial(self.cards.asking, behind=max(0, len(line) - 1))
             await self._send(claim, await _made(claim, card), issued=_is_first(claim))
@@ -274,9 +270,9 @@ class Presenter:
 
     async def _stand_in_line(self, claim: PresentationClaim) -> None:
         """Until the one before it makes it due; that may have ended while we looked."""
-        await self.claims.later(claim, self.clock.now_us() + seconds(PARKED_SECONDS), IN_LINE)
+        await self.claims.later(claim, self.clock.now_us() + seconds(PARKED_SECONDS), Hold.IN_LINE)
         if _is_first_in(await self.claims.line(claim), claim):
-            await self.claims.later(claim, self.clock.now_us(), IN_LINE)
+            await self.claims.later(claim, self.clock.now_us(), Hold.IN_LINE)
 
     def _count(self) -> None:
         """Now and then, however many come."""
@@ -339,8 +335,8 @@ class Presenter:
             await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=question.revision, provider_ids=parts))
         elif _is_under_way(outcome):
             await self._later(claim, outcome)
-        elif shown.reason == WAITS:
-            await self.claims.later(claim, question.expires_at_us, _reason(outcome))
+        elif shown.hold is Hold.APPROVAL:
+            await self.claims.later(claim, question.expires_at_us, failure=_failure(outcome))
         else:
             await self._send(claim, await _made(claim, self.cards.anew))
 
@@ -353,7 +349,7 @@ class Presenter:
         elif stored.retryable:
             await self._later(claim, stored)
         else:
-            await self._tell(claim, Shown(move=PresentationMove.FAIL, reason=_reason(stored)))
+            await self._tell(claim, Shown(move=PresentationMove.FAIL, failure=_failure(stored)))
 
     async def _follow(
         self, claim: PresentationClaim, delivery_id: DeliveryId, revision: int, stored: Outcome | None = None
@@ -381,7 +377,7 @@ class Presenter:
         if shown.delivery_id is None or not self.cards.ability(shown).edits:
             if self._is_owed_a_letter(question, shown):
                 await self._submit(claim, await _made(claim, self.cards.letter), 0)
-            await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
+            await self._tell(claim, Shown(move=PresentationMove.LEAVE, failure=NO_EDITS))
             return
         for closing in await _made(claim, self.cards.closings):
             outcome = await self._submit(claim, closing, _WAIT_SECONDS)
@@ -393,7 +389,7 @@ class Presenter:
         elif _is_under_way(outcome):
             await self._later(claim, outcome)
         else:
-            await self._leave(claim, _reason(outcome))
+            await self._leave(claim, _failure(outcome))
 
     async def _take_back_unshown(self, claim: PresentationClaim, before: int) -> None:
         """Words that still wait for an approval are not to come after newer ones, or after the end."""
@@ -409,12 +405,12 @@ class Presenter:
         by_words = ability.inbound and not ability.buttons and shown.delivery_id is not None
         return by_words and by is not None and (by.channel, by.person_id) == (shown.channel, shown.person_id)
 
-    async def _leave(self, claim: PresentationClaim, reason: str) -> None:
+    async def _leave(self, claim: PresentationClaim, failure: str) -> None:
         """The card is gone or fixed; a short reply says how it ended, where replies are short."""
         shown = claim.presentation
         if self.cards.ability(shown).threads and shown.provider_ids:
             await self._submit(claim, self.cards.over(claim.question, shown), 0)
-        await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=reason))
+        await self._tell(claim, Shown(move=PresentationMove.LEAVE, failure=failure))
 
     async def _submit(self, claim: PresentationClaim, outgoing: Outgoing, wait_seconds: float) -> Outcome:
         """Every message about a card bears the card's id, so that a reply to any of them finds it."""
@@ -425,9 +421,10 @@ class Presenter:
         pause, shown, now_us = PARKED_SECONDS if is_parked else _AGAIN_SECONDS, claim.presentation, self.clock.now_us()
         is_first = shown.status is PresentationStatus.PLANNED and not is_parked
         if not (is_first and await self.post.is_away(shown.channel)):
-            await self.claims.later(claim, now_us + seconds(pause), _reason(outcome))
-        elif shown.reason == AWAY:  # as it was when we looked before
-            await self.claims.later(claim, now_us + seconds(pause), AWAY)
+            why = (Hold.APPROVAL, None) if is_parked else (None, _failure(outcome))
+            await self.claims.later(claim, now_us + seconds(pause), *why)
+        elif shown.hold is Hold.AWAY:  # as it was when we looked before
+            await self.claims.later(claim, now_us + seconds(pause), Hold.AWAY)
         else:
             await self.claims.away(claim, now_us + seconds(pause), now_us)
             self.wake.ring()
@@ -467,14 +464,12 @@ def _not_shown(claim: PresentationClaim, outcome: Outcome, revision: int) -> Sho
         and claim.presentation.status is PresentationStatus.PLANNED
     )
     move = PresentationMove.DOUBT if doubtful else PresentationMove.FAIL
-    return Shown(move=move, revision=revision, reason=_reason(outcome))
+    return Shown(move=move, revision=revision, failure=_failure(outcome))
 
 
-def _reason(outcome: Outcome | None) -> str:
+def _failure(outcome: Outcome | None) -> str:
     if outcome is None:
         return "not delivered yet"
     if outcome.error is not None:
         return outcome.error.message
-    if outcome.status is AnswerStatus.PENDING_APPROVAL:
-        return WAITS
     return f"not delivered yet: {outcome.waiting_reason}" if outcome.waiting_reason else "not delivered yet"

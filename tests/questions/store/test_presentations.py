@@ -223,7 +223,7 @@ async def test_a_card_that_comes_up_after_the_end_is_closed(
 
     assert await statuses(cards, question) == {"telegram": Status.CLOSING}
     (closing,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
-    assert await cards.presented(closing, Shown(move=Move.LEAVE, reason="deleted"), NOW)
+    assert await cards.presented(closing, Shown(move=Move.LEAVE, failure="deleted"), NOW)
     assert [one.reason for one in await cards.of(question.id)] == ["deleted"]
 
 

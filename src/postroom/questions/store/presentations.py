@@ -16,8 +16,8 @@ from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.ids import SECOND_US
 from postroom.message.delivery import Status
 from postroom.questions.model import (
-    AWAY,
     PASSED_ON,
+    Hold,
     PlannedPresentation,
     Presentation,
     PresentationClaim,
@@ -200,9 +200,11 @@ class StoredPresentations:
             values["revision"] = revision
         return await self._database.write(lambda connection: _write(connection, claim, values))
 
-    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool:
+    async def later(
+        self, claim: PresentationClaim, at_us: int, hold: Hold | None = None, failure: str | None = None
+    ) -> bool:
         """Given back until then, with what holds it up; False when the claim is stale."""
-        values = {"due_at": at_us, "reason": reason}
+        values = {"due_at": at_us, "hold": hold and str(hold), "failure": failure}
         return await self._database.write(lambda connection: _write(connection, claim, values))
 
     async def away(self, claim: PresentationClaim, at_us: int, now_us: int) -> None:
@@ -210,15 +212,16 @@ class StoredPresentations:
 
         def work(connection: Connection) -> None:
             question = steps.locked(connection, claim.question.id)
-            if _write(connection, claim, {"due_at": at_us, "reason": AWAY}) and question is not None:
+            values = {"due_at": at_us, "hold": str(Hold.AWAY), "failure": None}
+            if _write(connection, claim, values) and question is not None:
                 _pass_on(connection, question, claim.presentation, now_us)
 
         await self._database.write(work)
 
-    async def again(self, reason: str, now_us: int) -> None:
-        """What was given back with this reason is due now."""
+    async def again(self, hold: Hold, now_us: int) -> None:
+        """What was given back with that is due now."""
         table = presentations.c
-        held = (table.due_at > now_us, table.status == str(PresentationStatus.PLANNED), table.reason == reason)
+        held = (table.due_at > now_us, table.status == str(PresentationStatus.PLANNED), table.hold == str(hold))
         change = update(presentations).where(*held).values(due_at=now_us)
         await self._database.write(lambda connection: connection.execute(change))
 
@@ -373,9 +376,9 @@ def _settle(connection: Connection, question: Question, current: Presentation, s
     status, revision = _after(current.status, shown.move), shown.revision or current.revision
     if status is PresentationStatus.FAILED:
         steps.next_in_line(connection, question, now_us)
-    values = {"status": str(status), "revision": revision, "reason": shown.reason, "updated_at": now_us}
     mine = update(presentations).where(presentations.c.id == current.id)
-    connection.execute(mine.values(values))
+    why = {"hold": shown.hold and str(shown.hold), "failure": shown.failure}
+    connection.execute(mine.values(status=str(status), revision=revision, updated_at=now_us, **why))
     if status in _ON_SHOW and not question.is_open:
         connection.execute(mine.values(status=str(after_showing(status, PresentationMove.END)), due_at=now_us))
     elif status in _ON_SHOW and revision < question.revision:
@@ -389,7 +392,7 @@ def _pass_on(connection: Connection, question: Question, stuck: Presentation, no
     untouched = (table.status == str(PresentationStatus.PLANNED), table.fence == 0, table.due_at > now_us)
     for one in [one for one in left if one.person_id == stuck.person_id and one.id > stuck.id][:1]:
         connection.execute(update(presentations).where(table.id == one.id, *untouched).values(due_at=now_us))
-    nobody = all(one.reason == AWAY for one in left)
+    nobody = all(one.hold is Hold.AWAY for one in left)
     if nobody and question.is_open and question.escalate_to and question.escalated_at_us is None:
         after = -((question.created_at_us - now_us) // SECOND_US)
         now = update(questions).where(questions.c.id == question.id, questions.c.escalated_at.is_(None))

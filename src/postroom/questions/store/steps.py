@@ -17,10 +17,9 @@ from postroom.kernel.database.rows import of_json, read, to_json, values
 from postroom.kernel.values.fields import strict_json
 from postroom.kernel.values.principal import OPERATOR, OWNER, Principal, Role
 from postroom.questions.model import (
-    ENDED_FIRST,
-    IN_LINE,
     AskedPerson,
     Attempt,
+    Hold,
     KeptAttempt,
     Presentation,
     PresentationStatus,
@@ -276,8 +275,8 @@ def _end_presentations(connection: Connection, question_id: str, now_us: int) ->
     table = presentations.c
     mine = update(presentations).where(table.question_id == question_id)
     untouched = (table.status == str(PresentationStatus.PLANNED), table.fence == 0)
-    left = {"status": str(PresentationStatus.LEFT), "reason": ENDED_FIRST, "due_at": None, "updated_at": now_us}
-    connection.execute(mine.where(*untouched).values(left))
+    left = {"status": str(PresentationStatus.LEFT), "hold": str(Hold.ENDED), "failure": None, "due_at": None}
+    connection.execute(mine.where(*untouched).values(**left, updated_at=now_us))
     closing = {"status": str(PresentationStatus.CLOSING), "due_at": now_us, "updated_at": now_us}
     connection.execute(mine.where(table.status.in_(_ON_SHOW)).values(**closing, fence=table.fence + 1))
     _look_at_parked(connection, question_id, now_us)
@@ -288,7 +287,7 @@ def _end_presentations(connection: Connection, question_id: str, now_us: int) ->
 def _look_at_parked(connection: Connection, question_id: str, now_us: int) -> None:
     """A card that has been handed over and not arrived may still be taken back; one in line leaves it."""
     table = presentations.c
-    parked = or_(table.delivery_id.is_not(None), table.reason == IN_LINE)
+    parked = or_(table.delivery_id.is_not(None), table.hold == str(Hold.IN_LINE))
     change = update(presentations).where(table.question_id == question_id, _is_planned(), parked)
     connection.execute(change.values(due_at=now_us, fence=table.fence + 1))
 
@@ -297,7 +296,7 @@ def next_in_line(connection: Connection, question: Question, now_us: int) -> Non
     """After the card of an approval, the first behind it looks whether it is its turn."""
     if is_approval(question):
         table, asked = presentations.c, questions.c
-        waits = (_is_planned(), table.reason == IN_LINE, asked.status == str(QuestionStatus.OPEN))
+        waits = (_is_planned(), table.hold == str(Hold.IN_LINE), asked.status == str(QuestionStatus.OPEN))
         firsts = select(func.min(table.id)).join(questions, asked.id == table.question_id).where(*waits)
         each = firsts.group_by(table.channel, table.address, asked.preview)
         connection.execute(update(presentations).where(table.id.in_(each)).values(due_at=now_us))

@@ -19,6 +19,7 @@ from sqlalchemy import (
 from postroom.kernel.database.schema import SHARED, metadata, one_of, partial_index
 from postroom.questions.model import (
     Added,
+    Hold,
     PresentationStatus,
     QuestionKind,
     QuestionStatus,
@@ -111,7 +112,8 @@ presentations = Table(
     Column("status", Text, nullable=False),
     Column("revision", Integer, nullable=False),
     Column("delivery_id", Text),
-    Column("reason", Text),
+    Column("hold", Text),
+    Column("failure", Text),
     Column("toggles", Text, nullable=False),
     Column("due_at", BigInteger),
     Column("fence", Integer, nullable=False),
@@ -120,6 +122,7 @@ presentations = Table(
     Column("words_awaited_at", BigInteger),
     UniqueConstraint("question_id", "person_id", "channel"),
     CheckConstraint(one_of("status", PresentationStatus), name="status"),
+    CheckConstraint(one_of("hold", Hold), name="hold"),
     partial_index("ix_presentations_due_at", "due_at", where=_DUE),
     partial_index("ix_presentations_words_awaited_at", "channel", "address", where=_AWAITING),
     Index("ix_presentations_delivery_id", "delivery_id"),

@@ -1029,7 +1029,8 @@ CREATE TABLE {shared}presentations (
     status TEXT NOT NULL,
     revision INTEGER NOT NULL,
     delivery_id TEXT,
-    reason TEXT,
+    hold TEXT,
+    failure TEXT,
     toggles TEXT NOT NULL,
     due_at BIGINT,
     fence INTEGER NOT NULL,
@@ -1039,6 +1040,7 @@ CREATE TABLE {shared}presentations (
     CONSTRAINT pk_presentations PRIMARY KEY (id),
     CONSTRAINT uq_presentations_question_id_person_id_channel UNIQUE (question_id, person_id, channel),
     CONSTRAINT ck_presentations_status CHECK (status IN ('planned', 'shown', 'uncertain', 'failed', 'closing', 'closed', 'left')),
+    CONSTRAINT ck_presentations_hold CHECK (hold IN ('quiet', 'in_line', 'approval', 'away', 'ended')),
     CONSTRAINT fk_presentations_question_id FOREIGN KEY(question_id) REFERENCES {shared}questions (id) ON DELETE CASCADE
 );
 
