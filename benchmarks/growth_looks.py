@@ -35,7 +35,7 @@ from postroom.overview.counts import (
     StoredWhatWaits,
 )
 from postroom.overview.pruning import STALE
-from postroom.overview.story import StoredDeliveries
+from postroom.overview.tracking import StoredDeliveries
 from postroom.people.model import Person, PersonAddress, PersonRole
 from postroom.questions.model import QuestionStatus
 from postroom.questions.store.presentations import StoredPresentations

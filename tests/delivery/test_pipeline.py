@@ -11,6 +11,7 @@ from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 from tests.patience import PATIENCE_SECONDS
 from tests.support.deadlock import deadlock
+from tests.support.delivery_rows import waits
 
 from postroom.delivery.rules.breaker import BreakerPolicy, CircuitState
 from postroom.delivery.rules.retry import RetryPolicy
@@ -149,7 +150,7 @@ async def test_every_kind_of_error_has_its_own_consequence(world: World, case: C
     row = await world.row()
     assert (row["status"], row["attempts"], row["calls"]) == (case.status, case.attempts, 1)
     assert await world.attempts() == [(case.outcome, case.error_class)]
-    assert row["waiting_reason"] == case.waits
+    assert waits(row) == case.waits
     assert bool(row["possible_duplicate"]) is case.possible_duplicate
     assert row["sending"] == 0
     if case.status == "failed":
@@ -221,7 +222,7 @@ async def test_while_we_have_no_descriptor_left_a_delivery_loses_nothing(world: 
 
     row = await world.row()
     assert (waiting["status"], waiting["attempts"], row["status"], row["attempts"]) == ("pending", 0, "delivered", 1)
-    assert waiting["waiting_reason"] == "this machine has no file descriptor left; nothing was sent"
+    assert waits(waiting) == "this machine has no file descriptor left; nothing was sent"
     assert len(await world.attempts()) == 1 and not row["possible_duplicate"]
 
 
@@ -356,7 +357,7 @@ async def test_a_throttle_between_two_parts_is_kept(tmp_path: Path, clock: FakeC
         await world.limits.throttle("telegram", 60)  # type: ignore[attr-defined]
         await world.advance(59)
         assert world.telegram.texts == ["one"]
-        assert (await world.row())["waiting_reason"] == "telegram asked us to wait"
+        assert waits(await world.row()) == "telegram asked us to wait"
         await world.advance(2)
         assert world.telegram.texts == ["one", "two"]
         assert (await world.row())["attempts"] == 1
@@ -399,7 +400,7 @@ async def test_while_open_new_ones_are_refused_and_stored_ones_wait_without_losi
         await world.advance(30)
         assert len(world.telegram.calls) == 5
         assert {(row["status"], row["attempts"]) for row in await world.rows()} == {("pending", 1)}
-        assert {row["waiting_reason"] for row in await world.rows()} == {"the circuit of telegram is open"}
+        assert {waits(row) for row in await world.rows()} == {"the circuit of telegram is open"}
 
         await world.advance(31)
         assert {(row["status"], row["attempts"]) for row in await world.rows()} == {("delivered", 2)}

@@ -246,12 +246,12 @@ def test_a_failure_is_written_as_its_verdict_says(
     assert (done.status, done.attempts, done.possible_duplicate) == (status, attempts, duplicate)
     assert (done.quarantine.reason if done.quarantine else None) is reason
     assert done.not_before_us == NOON_US + 2_500_000
-    assert (done.waiting_reason is not None) is (status is Status.PENDING)
+    assert (done.waiting is not None) is (status is Status.PENDING)
 
 
 def test_a_move_that_is_not_in_the_table_is_a_bug() -> None:
     with pytest.raises(KeyError):
-        put_back(CLAIM, DeliveryEvent.APPROVE, now_us=NOON_US, reason=None)
+        put_back(CLAIM, DeliveryEvent.APPROVE, now_us=NOON_US, waiting=None)
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,7 @@ async def test_a_retry_that_meets_an_open_circuit(tmp_path: Path) -> None:
 
         assert (answer["status"], answer["delivery"]["status"]) == ("accepted", "pending")
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while home.rows("delivery_requests")[0]["waiting_reason"] != "the circuit of telegram is open":
+            while home.rows("delivery_requests")[0]["waiting_reason"] != "circuit":
                 await asyncio.sleep(0)
         assert await home.texts() == []
 

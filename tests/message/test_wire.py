@@ -14,7 +14,7 @@ import pytest
 from tests.support.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
 
 from postroom.channels.capabilities import KINDS
-from postroom.delivery.model import Snapshot, outcome_of
+from postroom.delivery.model import Snapshot, Waiting, WaitKind, outcome_of
 from postroom.kernel.values.errors import (
     CircuitOpenError,
     DeliveryTimeout,
@@ -303,7 +303,7 @@ SNAPSHOT = Snapshot(
     attempts=1,
     possible_duplicate=False,
     not_before_us=0,
-    waiting_reason=None,
+    waiting=None,
     provider_delivery_id="77",
     failure=None,
 )
@@ -359,7 +359,12 @@ def test_a_failure_carries_its_class(status: Status, error_class: ErrorClass, re
 
 
 def test_a_possible_duplicate_and_a_reason_to_wait_are_said() -> None:
-    snapshot = replace(SNAPSHOT, status=Status.PENDING, possible_duplicate=True, waiting_reason="throttled")
+    snapshot = replace(
+        SNAPSHOT,
+        status=Status.PENDING,
+        possible_duplicate=True,
+        waiting=Waiting(kind=WaitKind.OURSELVES, detail="throttled"),
+    )
 
     delivery = notify_response(outcome_of(snapshot, request_id="r"))["delivery"]
 

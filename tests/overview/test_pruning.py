@@ -34,7 +34,7 @@ from postroom.kernel.database.engine import Database
 from postroom.kernel.database.sqlite import SqliteDatabase
 from postroom.kernel.webhooks import webhook_subscriptions
 from postroom.overview.pruning import DELIVERIES, STALE, START, Pruner, Stale, count, fitting, remove
-from postroom.overview.story import StoredDeliveries
+from postroom.overview.tracking import StoredDeliveries
 
 OLD_US = NOON_US - 400 * DAY_US
 
@@ -446,7 +446,7 @@ async def test_nothing_is_left_of_what_hung_on_it(database: Database) -> None:
 
     assert await prune(database) == 1
 
-    assert await StoredDeliveries(database).delivery(row["id"]) is None
+    assert await StoredDeliveries(database).now(row["id"]) is None
     for table in (delivery_attempts, delivery_receipts, delivery_news, pending_actions):
         left = select(func.count()).select_from(table)
         assert await database.read(lambda connection, left=left: connection.execute(left).scalar()) == 0

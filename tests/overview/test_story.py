@@ -15,14 +15,17 @@ from tests.opened_database import opened_file
 from tests.support.delivery_rows import NOON_US, attempt_row, request_row, write
 from tests.support.query_plans import query_plans
 
+from postroom.approvals.model import ActionStatus
 from postroom.approvals.store.tables import pending_actions
 from postroom.delivery.reading.file import DeliveryQuery, RowPage
+from postroom.delivery.rules.breaker import CircuitState
 from postroom.delivery.store.tables import circuit_states
 from postroom.kernel.database.engine import Database
-from postroom.kernel.values.ids import to_text
 from postroom.message.delivery import Message
 from postroom.overview.dry_run import DryRun
-from postroom.overview.story import StoredDeliveries, ids_with_prefix, note, recent_ids, search, surroundings
+from postroom.overview.story import ids_with_prefix, note, recent_ids, surroundings
+from postroom.overview.tracking import StoredDeliveries, Tracking, search
+from postroom.overview.why import ApprovalStanding, Around
 
 
 async def test_a_channel_that_stumbles_is_told_without_the_words_it_stumbled_over(
@@ -45,7 +48,7 @@ async def test_a_channel_that_stumbles_is_told_without_the_words_it_stumbled_ove
         assert [type(bug) for bug in world.tally.bugs] == [RuntimeError]
 
 
-async def around(database: Database, row: dict[str, Any]) -> dict[str, Any]:
+async def around(database: Database, row: dict[str, Any]) -> Around:
     return await database.read(partial(surroundings, delivery_id=row["id"], channel=row["channel"]))
 
 
@@ -56,7 +59,7 @@ async def test_only_open_deliveries_to_the_same_address_that_came_before_are_ahe
     others = [request_row(NOON_US, status="pending"), request_row(NOON_US + 11, status="pending", **same)]
     await write(database, [*before, asked, *others])
 
-    assert (await around(database, asked))["ahead"] == 2
+    assert (await around(database, asked)).ahead == 2
 
 
 STATUSES = ("pending", "in_progress", "delivered", "failed", "awaiting_approval")
@@ -66,11 +69,10 @@ async def test_without_approval_and_trouble_there_is_nothing_to_tell(database: D
     row = request_row()
     await write(database, [row])
 
-    nothing = {"approval": None, "circuit": None, "ahead": 0, "corrections": [], "corrects": None, "closed": None}
-    assert await around(database, row) == nothing
+    assert await around(database, row) == Around(ahead=0)
 
 
-async def test_an_approval_and_a_circuit_are_told_in_the_words_of_their_tools(database: Database) -> None:
+async def test_an_approval_and_a_circuit_stand_around_a_delivery(database: Database) -> None:
     row = request_row(status="awaiting_approval")
     await write(database, [row])
     action = {"id": row["id"], "origin_butler": "health", "content_hash": "x", "risk": "medium", "status": "rejected"}
@@ -83,14 +85,15 @@ async def test_an_approval_and_a_circuit_are_told_in_the_words_of_their_tools(da
 
     found = await around(database, row)
 
-    assert found["approval"] == {
-        "status": "rejected",
-        "expires_at": to_text(NOON_US + 1_000_000),
-        "decided_by": "user:ada",
-        "decided_at": to_text(NOON_US),
-        "reason": "not today",
-    }
-    assert found["circuit"] == {"state": "open", "consecutive_failures": 5, "trip_reason": "503"}
+    assert found.approval == ApprovalStanding(
+        status=ActionStatus.REJECTED,
+        expires_at_us=NOON_US + 1_000_000,
+        decided_by="user:ada",
+        decided_at_us=NOON_US,
+        reason="not today",
+    )
+    assert found.circuit is not None
+    assert (found.circuit.state, found.circuit.failures, found.circuit.reason) == (CircuitState.OPEN, 5, "503")
 
 
 async def test_the_newest_ids_come_first_and_are_bounded(database: Database) -> None:
@@ -158,7 +161,7 @@ async def test_rows_of_one_moment_keep_their_order_over_pages(database: Database
     before = None
     for _ in range(4):
         found = await database.read(partial(search, query=DeliveryQuery(page=RowPage(limit=8, before=before))))
-        seen += [one["delivery_id"] for one in found[:8]]
+        seen += [one.delivery_id for one in found[:8]]
         before = seen[-1]
 
     assert seen == [one["id"] for one in reversed(rows)]
@@ -179,10 +182,9 @@ async def test_a_delivery_without_attempts_is_not_an_unknown_one(database: Datab
     await write(database, [waiting, tried], [attempt_row(tried, 2, 1.0), attempt_row(tried, 1, 2.0)])
     record = StoredDeliveries(database)
 
-    assert await record.attempts(waiting["id"]) == []
-    assert [one["attempt_number"] for one in await record.attempts(tried["id"]) or ()] == [1, 2]
+    assert await record.attempts(waiting["id"]) == ()
+    assert [one.attempt_number for one in await record.attempts(tried["id"]) or ()] == [1, 2]
     assert await record.attempts("unknown") is None
-    assert await record.delivery("unknown") is None
-    status = await record.delivery(waiting["id"])
-    assert status is not None
+    assert await record.now("unknown") is None
+    status = await Tracking(record=record, channel_names=frozenset()).status(waiting["id"])
     assert (status["latest_attempt"], status["next_attempt_at"]) == (None, "2026-01-01T12:00:00.000000Z")

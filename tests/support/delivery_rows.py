@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import insert
 
+from postroom.delivery.reading.record import CallMade, WholeDelivery
+from postroom.delivery.store.rows import waiting_of
 from postroom.delivery.store.tables import delivery_attempts, delivery_requests
 from postroom.kernel.database.engine import Database
-from postroom.kernel.values.ids import IdMint
+from postroom.kernel.values.ids import DeliveryId, IdMint
+from postroom.message.delivery import AttemptResult, Format, Intent, OnUncertain, Priority, Status
 
 NOON_US = 1_767_268_800_000_000  # 2026-01-01T12:00:00Z
 _mint = IdMint()
@@ -49,6 +53,7 @@ def request_row(at_us: int = NOON_US, **changes: Any) -> dict[str, Any]:
         "not_before": at_us,
         "lease_until": None,
         "waiting_reason": None,
+        "waiting_detail": None,
         "terminal_error_class": None,
         "terminal_error_message": None,
         "provider_delivery_id": None,
@@ -85,3 +90,65 @@ async def write(
             connection.execute(insert(delivery_attempts), attempts)
 
     await database.write(work)
+
+
+def waits(row: Mapping[str, Any]) -> str | None:
+    """Why a row of deliveries waits, as callers are told."""
+    waiting = waiting_of(row["waiting_reason"], row["waiting_detail"])
+    return waiting.words(row["channel"]) if waiting else None
+
+
+def a_delivery(**changes: Any) -> WholeDelivery:
+    """As the ledger is read: delivered over telegram, at NOON_US."""
+    values: dict[str, Any] = {
+        "delivery_id": DeliveryId("me"),
+        "request_id": "the request",
+        "origin_butler": "health",
+        "channel": "telegram",
+        "intent": Intent.SEND,
+        "target_identity": "1000",
+        "status": Status.DELIVERED,
+        "priority": Priority.MEDIUM,
+        "attempts": 0,
+        "possible_duplicate": False,
+        "waiting": None,
+        "provider_delivery_id": None,
+        "terminal_error_class": None,
+        "terminal_error_message": None,
+        "replay_of": None,
+        "replay_number": None,
+        "created_at_us": NOON_US,
+        "updated_at_us": NOON_US,
+        "terminal_at_us": None,
+        "idempotency_key": "key",
+        "on_uncertain": OnUncertain.RESEND,
+        "not_before_us": NOON_US,
+        "address": "1000",
+        "thread": None,
+        "message_content": "hello",
+        "subject": None,
+        "emoji": None,
+        "request_envelope": {},
+        "calls": 0,
+        "parts_done": 0,
+        "trace_id": None,
+        "doubtful_since_us": None,
+        "format": Format.PLAIN,
+        "attachments": (),
+        "revises": None,
+        "handed_by": None,
+    }
+    return WholeDelivery(**values | changes)
+
+
+def a_call(outcome: AttemptResult, message: str | None = None, **changes: Any) -> CallMade:
+    values: dict[str, Any] = {
+        "attempt_number": 1,
+        "started_at_us": NOON_US,
+        "completed_at_us": NOON_US,
+        "latency_ms": 12.0,
+        "outcome": outcome,
+        "error_class": "timeout" if message else None,
+        "error_message": message,
+    }
+    return CallMade(**values | changes)

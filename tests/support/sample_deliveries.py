@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
-from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement
+from postroom.delivery.model import Claim, Lease, NewDelivery, Settlement, Waiting, WaitKind
 from postroom.delivery.rules.retry import delivered, failed, put_back
 from postroom.kernel.values.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.kernel.values.ids import DeliveryId, IdMint
@@ -63,7 +63,8 @@ def ending(claim: Claim, event: DeliveryEvent, *, now_us: int = NOON_US, delay_s
         case DeliveryEvent.DELIVER:
             return delivered(claim, Receipt("77"), started_us=now_us, now_us=now_us + 1000)
         case DeliveryEvent.RELEASE | DeliveryEvent.POSTPONE:
-            return put_back(claim, event, now_us=now_us, delay_seconds=delay_seconds, reason=f"because of {event}")
+            waiting = Waiting(kind=WaitKind.OURSELVES, detail=f"because of {event}")
+            return put_back(claim, event, now_us=now_us, delay_seconds=delay_seconds, waiting=waiting)
         case _:
             verdict = AttemptVerdict(event, delay_seconds)
             return failed(claim, ERRORS[event], verdict, started_us=now_us, now_us=now_us, dead_letter_id=mint())

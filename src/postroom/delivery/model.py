@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from postroom.kernel.values.errors import RETRYABLE, ErrorClass, PostroomError, error_of
@@ -178,6 +179,39 @@ class Inserted:
     claim: Claim | None = None
 
 
+class WaitKind(StrEnum):
+    CIRCUIT = "circuit"  # the channel is paused after failures
+    THROTTLE = "throttle"  # the provider refused it as too much
+    PACE = "pace"  # the channel asks for time between messages to one address
+    RETRY = "retry"
+    DOUBT = "doubt"  # nobody knows whether it arrived, so the provider is asked first
+    SILENCE = "silence"  # it was asked and could not say
+    OURSELVES = "ourselves"  # something of this household was away
+
+
+_WAITING_WORDS: Final = {
+    WaitKind.CIRCUIT: "the circuit of {channel} is {detail}",
+    WaitKind.THROTTLE: "throttled by the provider: {detail}",
+    WaitKind.PACE: "{channel} asked us to wait",
+    WaitKind.RETRY: "retry after {detail}",
+    WaitKind.DOUBT: "ask whether it arrived after {detail}",
+    WaitKind.SILENCE: "ask whether it arrived: {detail}",
+    WaitKind.OURSELVES: "{detail}",
+}
+
+
+@record
+class Waiting:
+    """Why a stored delivery is not on its way, as it was decided."""
+
+    kind: WaitKind
+    detail: str = ""
+
+    def words(self, channel: str) -> str:
+        """The `waiting_reason` of every answer."""
+        return _WAITING_WORDS[self.kind].format(channel=channel, detail=self.detail)
+
+
 @record
 class Snapshot:
     """A delivery as anyone may see it: no content."""
@@ -193,7 +227,7 @@ class Snapshot:
     attempts: int
     possible_duplicate: bool
     not_before_us: int
-    waiting_reason: str | None
+    waiting: Waiting | None
     provider_delivery_id: str | None
     failure: DeliveryFailure | None
 
@@ -270,7 +304,7 @@ class Settlement:
     failure: DeliveryFailure | None = None
     possible_duplicate: bool = False
     doubtful_since_us: int | None = None
-    waiting_reason: str | None = None
+    waiting: Waiting | None = None
     quarantine: Quarantine | None = None
 
     def snapshot(self) -> Snapshot:
@@ -288,7 +322,7 @@ class Settlement:
             attempts=self.attempts,
             possible_duplicate=self.possible_duplicate,
             not_before_us=self.not_before_us,
-            waiting_reason=self.waiting_reason,
+            waiting=self.waiting,
             provider_delivery_id=self.receipt,
             failure=self.failure,
         )
@@ -336,7 +370,7 @@ def outcome_of(snapshot: Snapshot, *, request_id: str) -> Outcome:
         delivery_status=snapshot.status,
         provider_delivery_id=snapshot.provider_delivery_id,
         possible_duplicate=snapshot.possible_duplicate,
-        waiting_reason=snapshot.waiting_reason,
+        waiting_reason=snapshot.waiting.words(snapshot.channel) if snapshot.waiting else None,
         error=_failure(snapshot) if failed else None,
         retryable=failed and _is_retryable(snapshot),
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from postroom.delivery.model import Claim, Settlement
+from postroom.delivery.model import Claim, Settlement, Waiting, WaitKind
 from postroom.delivery.rules.breaker import CircuitState, Permit, Report, report_of
 from postroom.delivery.rules.policy import DeliveryPolicy, span
 from postroom.delivery.rules.retry import (
@@ -54,6 +54,7 @@ _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
+_STORE_AWAY: Final = Waiting(kind=WaitKind.OURSELVES, detail="the store was away")
 _Answer = TypeVar("_Answer")
 
 
@@ -143,7 +144,7 @@ class Pipeline:
 
     async def withdraw(self, claim: Claim) -> Settlement | None:
         """Nobody knows whether this row was written with its mark, but we know that nothing has left."""
-        return await self._record(self._put_back(claim, DeliveryEvent.RELEASE, "the store was away"))
+        return await self._record(self._put_back(claim, DeliveryEvent.RELEASE, _STORE_AWAY))
 
     async def _record(self, done: Settlement) -> Settlement | None:
         try:
@@ -163,7 +164,7 @@ class Pipeline:
             claim = await self.as_it_stands(claim)
             parts = ready.parts if ready and claim.revises is None else await self._prepare(channel, claim)
         except StoreUnavailable as error:
-            return self._put_back(claim, DeliveryEvent.RELEASE, error.message)
+            return self._put_back(claim, DeliveryEvent.RELEASE, _ours(error))
         except PostroomError as error:
             return self._failed(claim, error, self.clock.now_us())
         if waits := await self._pace(claim):
@@ -234,9 +235,11 @@ class Pipeline:
         """The question waits, and with it the delivery; neither costs an attempt."""
         wait = min(error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS, LONGEST_SECONDS)
         if not isinstance(error, ProviderThrottled):
-            return self._put_back(claim, DeliveryEvent.POSTPONE, error.message, wait)
+            return self._put_back(claim, DeliveryEvent.POSTPONE, _ours(error), wait)
         await self.pace.throttle(claim.channel, wait)
-        return self._put_back(claim, DeliveryEvent.POSTPONE, f"throttled by the provider: {error.message}", wait)
+        return self._put_back(
+            claim, DeliveryEvent.POSTPONE, Waiting(kind=WaitKind.THROTTLE, detail=error.message), wait
+        )
 
     async def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
         try:
@@ -252,7 +255,7 @@ class Pipeline:
         interval = self.policy.spacing_seconds.get(claim.channel, 0.0)
         while (wait := await self.pace.reserve(claim.channel, claim.address, interval)) > 0:
             if wait > self.policy.patience_seconds:
-                return self._put_back(claim, DeliveryEvent.POSTPONE, f"{claim.channel} asked us to wait", wait)
+                return self._put_back(claim, DeliveryEvent.POSTPONE, Waiting(kind=WaitKind.PACE), wait)
             if await self.clock.wait(self.stopping, self.clock.now_us() + seconds(wait)):
                 return self._put_back(claim, DeliveryEvent.RELEASE, None)
         return None
@@ -261,7 +264,8 @@ class Pipeline:
         """Half-open probes end soon, so whoever found them all taken looks again soon."""
         longest = _PROBE_PATIENCE_SECONDS if permit.state is CircuitState.HALF_OPEN else math.inf
         wait = min(max(permit.retry_after_seconds, 0.05), longest)
-        return self._put_back(claim, DeliveryEvent.POSTPONE, f"the circuit of {claim.channel} is {permit.state}", wait)
+        waiting = Waiting(kind=WaitKind.CIRCUIT, detail=str(permit.state))
+        return self._put_back(claim, DeliveryEvent.POSTPONE, waiting, wait)
 
     async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
         sent: _Sent | None = None
@@ -281,7 +285,7 @@ class Pipeline:
             return delivered(sent.claim, sent.receipt, started_us=started, now_us=self.clock.now_us())
         if isinstance(sent.error, OutOfDescriptors):
             wait = sent.error.retry_after_seconds or 0.0
-            return self._put_back(sent.claim, DeliveryEvent.POSTPONE, sent.error.message, wait)
+            return self._put_back(sent.claim, DeliveryEvent.POSTPONE, _ours(sent.error), wait)
         if isinstance(sent.error, ProviderThrottled):
             await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
         return self._failed(sent.claim, sent.error, started, sent.began_us)
@@ -291,7 +295,7 @@ class Pipeline:
             if not await self.ledger.mark_sending(claim, **self._lease(claim)):
                 raise _FenceLost
         except StoreUnavailable:  # the mark may stand, but we know that nothing has left
-            return self._put_back(claim, DeliveryEvent.RELEASE, "the store was away")
+            return self._put_back(claim, DeliveryEvent.RELEASE, _STORE_AWAY)
         return None
 
     async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any], began: int) -> _Sent:
@@ -399,6 +403,10 @@ class Pipeline:
         )
 
     def _put_back(
-        self, claim: Claim, event: DeliveryEvent, reason: str | None, delay_seconds: float = 0.0
+        self, claim: Claim, event: DeliveryEvent, waiting: Waiting | None, delay_seconds: float = 0.0
     ) -> Settlement:
-        return put_back(claim, event, now_us=self.clock.now_us(), delay_seconds=delay_seconds, reason=reason)
+        return put_back(claim, event, now_us=self.clock.now_us(), delay_seconds=delay_seconds, waiting=waiting)
+
+
+def _ours(error: PostroomError) -> Waiting:
+    return Waiting(kind=WaitKind.OURSELVES, detail=error.message)

@@ -31,7 +31,6 @@ from postroom.delivery.dispatcher import Dispatcher, Outcomes, Recovery
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import DeliveryMeter, Plane, SettledElsewhere
 from postroom.delivery.reading.counts import DeliveryHealth, StoredFigures
-from postroom.delivery.reading.file import Tracking
 from postroom.delivery.reading.search import settled_among
 from postroom.delivery.rules.breaker import BreakerPolicy
 from postroom.delivery.rules.limits import SCOPES, LimitPolicy
@@ -63,12 +62,11 @@ from postroom.overview.story import (
     DeliveryReason,
     Explained,
     NothingKnown,
-    StoredDeliveries,
+    RequestTrace,
     StoredHistory,
-    nothing_traced,
     traced,
 )
-from postroom.overview.why import SenderStatus
+from postroom.overview.tracking import SenderStatus, StoredDeliveries, Tracking
 from postroom.overview.why_held import inbound_document, why_inbound, why_note, why_question
 from postroom.people.people import HouseholdPeople
 from postroom.people.store.rows import StoredClosedAddresses
@@ -388,8 +386,8 @@ class LedgerView:
         except NothingKnown:
             if kept is None:
                 raise
-            found = nothing_traced(identifier)
-        return found | inbound
+            found = RequestTrace(request_id=identifier)
+        return found.document() | inbound
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         notices = notice_reasons(self.database, self.clock)

@@ -19,6 +19,7 @@ from postroom.kernel.values.errors import InternalError, SettingsError, UserErro
 from postroom.kernel.values.fields import did_you_mean
 from postroom.kernel.values.ids import parse_text, to_datetime
 from postroom.kernel.values.zones import known_zone, zone_word
+from postroom.message.inbound import NewsKind
 from postroom.overview.why import asked_first, said_later
 from postroom.people.command_book import PeopleBook, dated, people_book, plain
 from postroom.questions.commands import question_household, sentence
@@ -371,12 +372,12 @@ def _delivery(delivery: dict[str, Any], at: Callable[[str], str]) -> list[str]:
             f"in {attempt['latency_ms']:.1f} ms{told}"
         )
         if attempt.get("asked"):
-            lines.append(f"{'':29}{asked_first(delivery['channel'], attempt)}")
+            lines.append(f"{'':29}{asked_first(delivery['channel'], attempt['asked'])}")
     for receipt in delivery["receipts"]:
         lines.append(
             f"{at(receipt['received_at'])}  receipt {receipt['provider_delivery_id']} (part {receipt['part']})"
         )
-    news = [f"{at(one['at'])}  {said_later(one)}" for one in delivery.get("news") or ()]
+    news = [f"{at(one['at'])}  {said_later(NewsKind(one['kind']), one['words'])}" for one in delivery.get("news") or ()]
     end = delivery["terminal_at"] or delivery["updated_at"]
     notes = [note for note in (delivery["waiting_reason"], delivery["terminal_error_message"]) if note]
     if delivery["possible_duplicate"]:

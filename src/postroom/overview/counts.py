@@ -15,12 +15,12 @@ from postroom.approvals.store.steps import was_refused
 from postroom.approvals.store.tables import pending_actions
 from postroom.conversations.store import StoredTroubles
 from postroom.delivery.afterwards.store import was_kept_back
-from postroom.delivery.model import DeadLetter
 from postroom.delivery.reading.counts import MOST_COUNTED, DeadLetterCounts, Depth, Slice, StoredFigures, Tally, Took
 from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, RowPage
+from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.reading.search import FoundDeliveries, FoundLetters, find_letters, identified, lookup
 from postroom.delivery.rules.breaker import BreakerPolicy, Circuit, as_of
-from postroom.delivery.store.dead_letters import StoredDeadLetters
+from postroom.delivery.store.dead_letters import OpenedLetter, StoredDeadLetters
 from postroom.delivery.store.limits import StoredCircuits
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
 from postroom.inbox.store.notes import unread
@@ -28,7 +28,8 @@ from postroom.kernel.database.engine import Database, LivingWorker, living
 from postroom.kernel.values.ids import DeadLetterId, first_id_at, moment_of
 from postroom.message.delivery import TERMINAL, ClosedAddress, Priority, QuarantineReason, Status
 from postroom.message.inbound import InboundTrouble
-from postroom.overview.story import StoredDeliveries, delivery_file
+from postroom.overview.story import DeliveryFile, delivery_file
+from postroom.overview.tracking import StoredDeliveries
 from postroom.people.store.rows import StoredClosedAddresses
 from postroom.questions.store.questions import waiting_for
 
@@ -347,7 +348,7 @@ class ConsoleOverview:
     async def depth(self) -> Depth:
         return await self._figures.depth(None)
 
-    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
+    async def latest(self, limit: int) -> Sequence[DeliverySummary]:
         return (await self._deliveries.search(DeliveryQuery(page=RowPage(limit=limit))))[:limit]
 
 
@@ -365,7 +366,7 @@ class ConsoleDeliveries:
     async def identified(self, identifier: str) -> str | None:
         return await self._database.read(partial(identified, identifier=identifier))
 
-    async def file(self, delivery_id: str) -> Mapping[str, Any] | None:
+    async def file(self, delivery_id: str) -> DeliveryFile | None:
         return await self._database.read(partial(delivery_file, delivery_id=delivery_id))
 
 
@@ -378,7 +379,7 @@ class ConsoleDeadLetters:
     async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundLetters:
         return await self._database.read(partial(find_letters, query=query, words=words, places=places))
 
-    async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
+    async def letter(self, dead_letter_id: DeadLetterId) -> OpenedLetter | None:
         return await self._record.letter(dead_letter_id)
 
 

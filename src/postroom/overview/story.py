@@ -3,55 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Connection, RowMapping, Select, bindparam, func, or_, select, text
+from sqlalchemy import Column, Connection, RowMapping, func, or_, select, text
 
+from postroom.approvals.model import ApprovalEventType
 from postroom.approvals.store.tables import approval_events, pending_actions
 from postroom.attention.model import NoticeState
 from postroom.attention.store import notice_sends, notices
-from postroom.delivery.afterwards.store import corrections_around
-from postroom.delivery.reading.file import DeliveryQuery, readable
-from postroom.delivery.reading.search import SUMMARY
-from postroom.delivery.store.tables import (
-    IS_RARE,
-    RARE,
-    circuit_states,
-    delivery_attempts,
-    delivery_dead_letter,
-    delivery_news,
-    delivery_receipts,
-    delivery_refusals,
-    delivery_replies,
-    delivery_requests,
+from postroom.delivery.reading.record import (
+    KeptRefusal,
+    TracedDelivery,
+    WholeDelivery,
+    deliveries_of,
+    document,
+    refusal_document,
+    refusals_of,
+    traced_document,
 )
+from postroom.delivery.rules.breaker import Circuit
+from postroom.delivery.store.limits import circuit_of
+from postroom.delivery.store.tables import circuit_states, delivery_refusals, delivery_requests
 from postroom.inbox.model import Notification, Preferences
 from postroom.inbox.store.notes import notification_of, wishes_of
 from postroom.inbox.store.waiting import deferred_emails, notifications
-from postroom.kernel.database.engine import Database
+from postroom.kernel.database.rows import read
 from postroom.kernel.values.errors import SettingsError
 from postroom.kernel.values.fields import nearest
-from postroom.kernel.values.ids import to_text
-from postroom.message.delivery import Intent, Priority, Status
+from postroom.kernel.values.ids import record
+from postroom.message.delivery import Intent, Priority
 from postroom.message.outgoing import AnswerStatus, answer_to
-from postroom.overview.why import Around, why, why_refused
+from postroom.overview.why import ApprovalStanding, Around, why, why_refused
 from postroom.people.store.rows import closed_at
 
 _REMEMBERED: Final = 500
 _SHORTEST_PREFIX: Final = 4
 _MOST_CANDIDATES: Final = 8
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
-_requests, _attempts, _refusals = delivery_requests.c, delivery_attempts.c, delivery_refusals.c
+_requests, _refusals = delivery_requests.c, delivery_refusals.c
 _notices, _notes = notices.c, notifications.c
-_Trace = dict[str, Any]  # as people and programs are shown it: hops, deliveries, refusals
 _Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what its reader wants, and its e-mail copy
 _Place = tuple["Column[Any]", "Column[Any]", "Column[Any] | None"]  # an id, the request behind it, and its sender
 Row = Mapping[Any, Any]
-_Hop = dict[str, Any]
 _SENDS: Final = select(notice_sends.c.delivery_id, notice_sends.c.send).order_by(notice_sends.c.at)
 _PLACES: tuple[_Place, ...] = (
     (_requests.id, _requests.request_id, _requests.origin_butler),
@@ -62,134 +57,26 @@ _PLACES: tuple[_Place, ...] = (
 )
 
 
-# -- One delivery, its attempts, or pages of deliveries --
-
-
-class StoredDeliveries:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def delivery(self, delivery_id: str) -> dict[str, Any] | None:
-        return await self._database.read(partial(delivery, delivery_id=delivery_id))
-
-    async def attempts(self, delivery_id: str) -> Sequence[dict[str, Any]] | None:
-        return await self._database.read(partial(attempts, delivery_id=delivery_id))
-
-    async def approval(self, delivery_id: str) -> dict[str, Any] | None:
-        return await self._database.read(partial(_approval_of, delivery_id=delivery_id))
-
-    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
-        return await self._database.read(partial(news, delivery_id=delivery_id))
-
-    async def search(self, query: DeliveryQuery) -> Sequence[dict[str, Any]]:
-        return await self._database.read(partial(search, query=query))
-
-    async def trace(self, request_id: str) -> dict[str, Any]:
-        return await self._database.read(partial(trace, request_id=request_id))
-
-
-def delivery(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    """No content: that is for the trace."""
-    wanted = select(*SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before).where(
-        _requests.id == delivery_id
-    )
-    row = connection.execute(wanted).mappings().first()
-    if row is None:
-        return None
-    shown = readable(row)
-    not_before = shown.pop("not_before")
-    latest = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
-    last = connection.execute(latest.order_by(_attempts.attempt_number.desc()).limit(1)).mappings().first()
-    quarantined = select(delivery_dead_letter.c.id).where(delivery_dead_letter.c.delivery_request_id == delivery_id)
-    return shown | {
-        "next_attempt_at": not_before if row["status"] == Status.PENDING else None,
-        "dead_letter_id": connection.execute(quarantined).scalar(),
-        "latest_attempt": readable(last) if last else None,
-    }
-
-
-def attempts(connection: Connection, delivery_id: str) -> list[dict[str, Any]] | None:
-    made = select(delivery_attempts).where(_attempts.delivery_request_id == delivery_id)
-    rows = connection.execute(made.order_by(_attempts.attempt_number)).mappings().all()
-    if not rows and connection.execute(select(_requests.id).where(_requests.id == delivery_id)).first() is None:
-        return None
-    return [readable(row) for row in rows]
-
-
-def news(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
-    table = delivery_news.c
-    asked = select(delivery_news).where(table.delivery_request_id == delivery_id).order_by(table.at, table.event_id)
-    return [readable(row) for row in connection.execute(asked).mappings()]
-
-
-def search(connection: Connection, query: DeliveryQuery) -> list[dict[str, Any]]:
-    return [readable(row) for row in connection.execute(_matching(query)).mappings()]
-
-
-def _matching(query: DeliveryQuery) -> Select[Any]:
-    """An id is a time, so newest first is simply downward by id."""
-    found = select(*SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
-    for column, value in (
-        (_requests.origin_butler, query.origin_butler),
-        (_requests.channel, query.channel),
-        (_requests.intent, query.intent),
-    ):
-        if value is not None:
-            found = found.where(column == str(value))
-    if query.status is not None:
-        found = found.where(*_in_status(query.status))
-    if query.since_us is not None:
-        found = found.where(_requests.created_at >= query.since_us)
-    if query.until_us is not None:
-        found = found.where(_requests.created_at <= query.until_us)
-    if query.page.before is not None:
-        found = found.where(_requests.id < query.page.before)
-    return found
-
-
-def _in_status(status: Status) -> list[ColumnElement[bool]]:
-    """Written out, and for a rare one with the condition of its index: only then can the index be used."""
-    written = _requests.status == bindparam("status", str(status), literal_execute=True)
-    return [written, IS_RARE] if status in RARE else [written]  # type: ignore[list-item]  # text is a condition, too
-
-
 # -- What stands around one delivery: its approval, its channel's circuit, and what must go first --
 
 
-def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
-    return {
-        "approval": _approval_of(connection, delivery_id),
-        "circuit": _circuit(connection, channel),
-        "ahead": _ahead(connection, delivery_id),
-        **corrections_around(connection, delivery_id),
-        "closed": _closed(connection, delivery_id),
-    }
+def surroundings(connection: Connection, delivery_id: str, channel: str) -> Around:
+    return Around(
+        approval=approval_of(connection, delivery_id),
+        circuit=_circuit(connection, channel),
+        ahead=_ahead(connection, delivery_id),
+        closed=_closed(connection, delivery_id),
+    )
 
 
-def _approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = _action(connection, delivery_id)
-    return _approval(row) if row is not None else None
+def approval_of(connection: Connection, delivery_id: str) -> ApprovalStanding | None:
+    row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
+    return read(ApprovalStanding, row, reason=row["decision_reason"]) if row is not None else None
 
 
-def _action(connection: Connection, delivery_id: str) -> RowMapping | None:
-    return connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
-
-
-def _approval(row: RowMapping) -> dict[str, Any]:
-    return {
-        "status": row["status"],
-        "expires_at": to_text(row["expires_at"]),
-        "decided_by": row["decided_by"],
-        "decided_at": to_text(row["decided_at"]) if row["decided_at"] is not None else None,
-        "reason": row["decision_reason"],
-    }
-
-
-def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
+def _circuit(connection: Connection, channel: str) -> Circuit | None:
     row = connection.execute(select(circuit_states).where(circuit_states.c.channel == channel)).mappings().first()
-    if row is None:
-        return None
-    return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
+    return circuit_of(row) if row is not None else None
 
 
 def _closed(connection: Connection, delivery_id: str) -> str | None:
@@ -253,68 +140,90 @@ def _pairs(
 # -- Who called which part of the household for a request, and when, as its deliveries, notices and refusals tell --
 
 
-def _hops(connection: Connection, request_id: str, deliveries: Sequence[Row], refusals: Iterable[Row]) -> list[_Hop]:
+@record
+class Hop:
+    """A part that handed it in, and what it was answered."""
+
+    request_id: str
+    source_butler: str
+    part: str
+    channel: str | None
+    intent: str | None
+    status: AnswerStatus
+    created_at_us: int
+    delivery_id: str | None = None
+    error_class: str | None = None
+    error_message: str | None = None
+
+
+def _hops(
+    connection: Connection, request_id: str, deliveries: Sequence[TracedDelivery], refusals: Iterable[KeptRefusal]
+) -> list[Hop]:
     """Oldest first. What became a notice was handed in then, however often and whenever it left."""
     waited = {row["id"]: row for row in _notices_of(connection, request_id) if _asked(row).get("handed_by")}
-    left, carried = dict[str, Row](), set[str]()
-    by_id = {row["id"]: row for row in deliveries if row["handed_by"]}
+    left, carried = dict[str, WholeDelivery](), set[str]()
+    by_id = {one.delivery.delivery_id: one.delivery for one in deliveries if one.delivery.handed_by}
     for delivery_id, send in connection.execute(_SENDS.where(notice_sends.c.delivery_id.in_(by_id))):
         for notice in waited.keys() & set(json.loads(send)["notices"]):
             carried.add(delivery_id)
             left.setdefault(notice, by_id[delivery_id])
     found = [_waited(row, left.get(name)) for name, row in waited.items()]
-    found += [_sent(row) for name, row in by_id.items() if name not in carried]
-    found += [_refused(row) for row in refusals if row["handed_by"]]
-    return sorted(found, key=lambda one: str(one["created_at"]))
+    found += [_sent(one) for name, one in by_id.items() if name not in carried]
+    found += [_refused(one, one.handed_by) for one in refusals if one.handed_by]
+    return sorted(found, key=lambda one: one.created_at_us)
 
 
-def _notices_of(connection: Connection, request_id: str) -> Iterable[Row]:
+def _notices_of(connection: Connection, request_id: str) -> Iterable[RowMapping]:
     return connection.execute(select(notices).where(notices.c.request_id == request_id)).mappings()
 
 
-def _asked(notice: Row) -> dict[str, Any]:
+def _asked(notice: RowMapping) -> dict[str, Any]:
     asked: dict[str, Any] = json.loads(notice["outgoing"] or "{}")
     return asked
 
 
-def _sent(row: Row) -> _Hop:
-    return _hop(row, row["origin_butler"], row["handed_by"]) | {
-        "status": str(answer_to(Status(row["status"]))),
-        "delivery_id": row["id"],
-        "error_class": row["terminal_error_class"],
-        "error_message": row["terminal_error_message"],
-    }
+def _sent(one: WholeDelivery) -> Hop:
+    return Hop(
+        request_id=one.request_id,
+        source_butler=one.origin_butler,
+        part=one.handed_by or "",
+        channel=one.channel,
+        intent=str(one.intent),
+        status=answer_to(one.status),
+        created_at_us=one.created_at_us,
+        delivery_id=one.delivery_id,
+        error_class=one.terminal_error_class,
+        error_message=one.terminal_error_message,
+    )
 
 
-def _waited(row: Row, delivery: Row | None) -> _Hop:
+def _waited(row: RowMapping, delivery: WholeDelivery | None) -> Hop:
     if delivery is not None:
-        return _sent(delivery) | {"created_at": to_text(row["created_at"])}
-    asked, muted = _asked(row), row["state"] == NoticeState.MUTED
-    told = {"channel": asked["channel"], "intent": asked.get("intent", str(Intent.SEND))}
-    status = AnswerStatus.MUTED if muted else AnswerStatus.DEFERRED
-    return _hop(row, row["agent"], asked["handed_by"]) | told | {"status": str(status)}
+        return replace(_sent(delivery), created_at_us=row["created_at"])
+    asked = _asked(row)
+    return Hop(
+        request_id=row["request_id"],
+        source_butler=row["agent"],
+        part=asked["handed_by"],
+        channel=asked["channel"],
+        intent=asked.get("intent", str(Intent.SEND)),
+        status=AnswerStatus.MUTED if row["state"] == NoticeState.MUTED else AnswerStatus.DEFERRED,
+        created_at_us=row["created_at"],
+    )
 
 
-def _refused(row: Row) -> _Hop:
-    return _hop(row, row["origin_butler"], row["handed_by"]) | {
-        "status": str(AnswerStatus.ERROR),
-        "error_class": row["error_class"],
-        "error_message": row["error_message"],
-    }
-
-
-def _hop(row: Row, source: str, part: str) -> _Hop:
-    return {
-        "request_id": row["request_id"],
-        "source_butler": source,
-        "part": part,
-        "channel": row.get("channel") or None,
-        "intent": row.get("intent") or None,
-        "delivery_id": None,
-        "error_class": None,
-        "error_message": None,
-        "created_at": to_text(row["created_at"]),
-    }
+def _refused(one: KeptRefusal, part: str) -> Hop:
+    return Hop(
+        request_id=one.request_id,
+        source_butler=one.origin_butler,
+        part=part,
+        channel=one.channel or None,
+        intent=one.intent or None,
+        status=AnswerStatus.ERROR,
+        created_at_us=one.created_at_us,
+        error_class=one.error_class,
+        error_message=one.error_message,
+    )
 
 
 # -- Everything the ledger knows about one request, in the order it happened --
@@ -328,102 +237,96 @@ def _request_ids(connection: Connection, identifier: str) -> list[str]:
     return ids or [identifier]
 
 
-def trace(connection: Connection, request_id: str) -> dict[str, Any]:
-    """Oldest first. Replays belong to the request of the delivery they repeat."""
-    rows = _rows(connection, _by_request(delivery_requests, request_id))
-    attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
-    receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
-    news = _kept(connection, delivery_news, delivery_news.c.at, request_id)
-    replies = _kept(connection, delivery_replies, delivery_replies.c.at, request_id)
-    letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
-    deliveries = [
-        _traced_delivery(
-            row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None)
+@record
+class RequestTrace:
+    """Oldest first."""
+
+    request_id: str
+    hops: Sequence[Hop] = ()
+    deliveries: Sequence[TracedDelivery] = ()
+    refusals: Sequence[KeptRefusal] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.hops or self.deliveries or self.refusals)
+
+    def of(self, origin: str) -> RequestTrace:
+        """A request's id is any text, so that two senders may have chosen the same."""
+        return RequestTrace(
+            request_id=self.request_id,
+            hops=[one for one in self.hops if one.source_butler == origin],
+            deliveries=[one for one in self.deliveries if one.delivery.origin_butler == origin],
+            refusals=[one for one in self.refusals if one.origin_butler == origin],
         )
-        | _corrected(connection, row["id"])
-        | {"replies": replies[row["id"]]}
-        for row in rows
-    ]
-    refusals = _rows(connection, _by_request(delivery_refusals, request_id))
-    return {
-        "request_id": request_id,
-        "hops": _hops(connection, request_id, rows, refusals),
-        "deliveries": deliveries,
-        "delivery_count": len(deliveries),
-        "refusals": [readable(row) for row in refusals if row["limit_type"]],
-    }
+
+    def document(self) -> dict[str, Any]:
+        """As people and programs are shown it."""
+        return {
+            "request_id": self.request_id,
+            "hops": [document(one) for one in self.hops],
+            "deliveries": [traced_document(one) for one in self.deliveries],
+            "delivery_count": len(self.deliveries),
+            "refusals": [refusal_document(one) for one in self.refusals],
+        }
 
 
-def _traced_delivery(row: Mapping[Any, Any], attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
-    return readable(row) | {
-        "delivery_id": row["id"],
-        "request_envelope": json.loads(row["request_envelope"]),
-        "attempts": attempts,
-        "receipts": receipts,
-        "news": news,
-        "dead_letter": letter,
-    }
-
-
-def _corrected(connection: Connection, delivery_id: str) -> dict[str, Any]:
-    """Nothing for nearly all."""
-    return {name: value for name, value in corrections_around(connection, delivery_id).items() if value}
-
-
-def _kept(connection: Connection, table: Any, order: Any, request_id: str) -> dict[str, list[dict[str, Any]]]:
-    """What one table holds about each delivery of the request."""
-    belongs = table.c.delivery_request_id == delivery_requests.c.id
-    found = select(table).join(delivery_requests, belongs).where(delivery_requests.c.request_id == request_id)
-    kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(connection, found.order_by(order)):
-        kept[row["delivery_request_id"]].append(readable(row))
-    return kept
-
-
-def _by_request(table: Any, request_id: str) -> Select[Any]:
-    return select(table).where(table.c.request_id == request_id).order_by(table.c.created_at, table.c.id)
-
-
-def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
-    return list(connection.execute(statement).mappings())
+def trace(connection: Connection, request_id: str) -> RequestTrace:
+    deliveries = deliveries_of(connection, request_id)
+    refusals = refusals_of(connection, request_id)
+    return RequestTrace(
+        request_id=request_id,
+        hops=_hops(connection, request_id, deliveries, refusals),
+        deliveries=deliveries,
+        refusals=[one for one in refusals if one.limit_type],
+    )
 
 
 # -- One delivery with everything that was written down about it --
 
 
-def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    row = _row(connection, delivery_id)
-    if row is None:
+@record
+class DeliveryFile:
+    """With what came before it and what stands around it."""
+
+    traced: TracedDelivery
+    siblings: Sequence[WholeDelivery] = ()
+    hops: Sequence[Hop] = ()
+    refusals: Sequence[KeptRefusal] = ()
+    approval_events: Sequence[ApprovalLine] = ()
+    around: Around
+
+
+def delivery_file(connection: Connection, delivery_id: str) -> DeliveryFile | None:
+    request = connection.execute(select(_requests.request_id).where(_requests.id == delivery_id)).scalar()
+    if request is None:
         return None
-    record = trace(connection, row["request_id"])
-    mine = next(one for one in record["deliveries"] if one["delivery_id"] == delivery_id)
-    action = _action(connection, delivery_id)
-    return {
-        "delivery": mine | {"attempts": row["attempts"]},
-        "attempts": mine["attempts"],
-        "siblings": [one for one in record["deliveries"] if one["delivery_id"] != delivery_id],
-        "hops": record["hops"],
-        "refusals": record["refusals"],
-        "approval": _approval(action) | {"risk": action["risk"]} if action is not None else None,
-        "approval_events": _approval_events(connection, delivery_id),
-        "ahead": _ahead(connection, delivery_id),
-        **corrections_around(connection, delivery_id),
-    }
+    found = trace(connection, request)
+    mine = next(one for one in found.deliveries if one.delivery.delivery_id == delivery_id)
+    return DeliveryFile(
+        traced=mine,
+        siblings=[one.delivery for one in found.deliveries if one is not mine],
+        hops=found.hops,
+        refusals=found.refusals,
+        approval_events=_approval_events(connection, delivery_id),
+        around=surroundings(connection, delivery_id, mine.delivery.channel),
+    )
 
 
-def _row(connection: Connection, delivery_id: str) -> RowMapping | None:
-    wanted = select(_requests.request_id, _requests.attempts).where(_requests.id == delivery_id)
-    return connection.execute(wanted).mappings().first()
+@record
+class ApprovalLine:
+    """What was decided of it, by whom."""
+
+    type: ApprovalEventType
+    actor: str
+    reason: str | None
+    at_us: int
 
 
-def _approval_events(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
+def _approval_events(connection: Connection, delivery_id: str) -> list[ApprovalLine]:
     events = approval_events.c
-    found = select(events.event_type, events.actor, events.reason, events.occurred_at)
+    found = select(events.event_type.label("type"), events.actor, events.reason, events.occurred_at.label("at"))
     rows = connection.execute(found.where(events.action_id == delivery_id).order_by(events.occurred_at, events.id))
-    return [
-        {"type": row.event_type, "actor": row.actor, "reason": row.reason, "at": to_text(row.occurred_at)}
-        for row in rows
-    ]
+    return [read(ApprovalLine, row) for row in rows]
 
 
 # -- What an id means, for a reader: its trace, and a reason for each thing it stands for --
@@ -452,13 +355,13 @@ class StoredHistory:
 
     connection: Connection
 
-    def trace(self, identifier: str) -> dict[str, Any]:
+    def trace(self, identifier: str) -> RequestTrace:
         return trace(self.connection, _request_ids(self.connection, identifier)[0])
 
     def note(self, identifier: str) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
         return note(self.connection, identifier)
 
-    def around(self, delivery_id: str, channel: str) -> dict[str, Any]:
+    def around(self, delivery_id: str, channel: str) -> Around:
         return surroundings(self.connection, delivery_id, channel)
 
     def with_prefix(self, prefix: str, *, origin: str | None, most: int) -> dict[str, str]:
@@ -483,9 +386,9 @@ class Explained:
         notes = self._of_note(history, meant) if origin is None else []
         notes += self._of_question(meant, origin)
         found = _trace(history, meant, origin)
-        told = [self._of_delivery(history, delivery) for delivery in found["deliveries"]]
+        told = [self._of_delivery(history, one) for one in found.deliveries]
         chosen = [one for one in told if one.id == meant] or told
-        refused = [DeliveryReason(id=one["id"], why=why_refused(one, self.now_us)) for one in found["refusals"]]
+        refused = [DeliveryReason(id=one.id, why=why_refused(one, self.now_us)) for one in found.refusals]
         return notes + chosen + refused or [_without_delivery(_known(history, meant, origin))]
 
     def _of_note(self, history: StoredHistory, identifier: str) -> list[DeliveryReason]:
@@ -496,25 +399,21 @@ class Explained:
         why = self.why_question(identifier, origin)
         return [] if why is None else [DeliveryReason(id=identifier, why=why)]
 
-    def _of_delivery(self, history: StoredHistory, delivery: Mapping[str, Any]) -> DeliveryReason:
-        attempts = self.attempts_for(Priority(delivery["priority"]))
-        around = Around(**history.around(delivery["id"], delivery["channel"]), max_attempts=attempts)
-        return DeliveryReason(id=delivery["id"], why=why(delivery, delivery["attempts"], self.now_us, around))
+    def _of_delivery(self, history: StoredHistory, traced: TracedDelivery) -> DeliveryReason:
+        one = traced.delivery
+        around = history.around(one.delivery_id, one.channel)
+        around = replace(around, max_attempts=self.attempts_for(one.priority))
+        return DeliveryReason(id=one.delivery_id, why=why(traced, self.now_us, around))
 
 
-def traced(history: StoredHistory, identifier: str, origin: str | None = None) -> _Trace:
+def traced(history: StoredHistory, identifier: str, origin: str | None = None) -> RequestTrace:
     """With an `origin`, only what that sender has sent is known."""
     return _known(history, _meant(history, identifier, origin), origin)
 
 
-def nothing_traced(request_id: str) -> _Trace:
-    """Of a request that sent nothing."""
-    return {"request_id": request_id, "hops": [], "deliveries": [], "delivery_count": 0, "refusals": []}
-
-
 def _meant(history: StoredHistory, identifier: str, origin: str | None) -> str:
     """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
-    if len(identifier) < _SHORTEST_PREFIX or _anything(_trace(history, identifier, origin)):
+    if len(identifier) < _SHORTEST_PREFIX or not _trace(history, identifier, origin).is_empty:
         return identifier
     found = history.with_prefix(identifier, origin=origin, most=_MOST_CANDIDATES)
     if len(set(found.values())) > 1:
@@ -522,39 +421,20 @@ def _meant(history: StoredHistory, identifier: str, origin: str | None) -> str:
     return next(iter(found if len(found) == 1 else found.values()), identifier)
 
 
-def _without_delivery(found: _Trace) -> DeliveryReason:
+def _without_delivery(found: RequestTrace) -> DeliveryReason:
     """The switchboard noted the call, and nothing came of it."""
-    hop = found["hops"][-1]
-    reason = hop["error_message"] or hop["status"]
-    return DeliveryReason(
-        id=found["request_id"], why=f"It never became a delivery: {reason}. Nothing was stored or sent."
-    )
+    reason = found.hops[-1].error_message or found.hops[-1].status
+    return DeliveryReason(id=found.request_id, why=f"It never became a delivery: {reason}. Nothing was stored or sent.")
 
 
-def _trace(history: StoredHistory, identifier: str, origin: str | None) -> _Trace:
+def _trace(history: StoredHistory, identifier: str, origin: str | None) -> RequestTrace:
     found = history.trace(identifier)
-    return found if origin is None else _of_origin(found, origin)
+    return found if origin is None else found.of(origin)
 
 
-def _of_origin(found: _Trace, origin: str) -> _Trace:
-    """A request's id is any text, so that two senders may have chosen the same."""
-    deliveries = [one for one in found["deliveries"] if one["origin_butler"] == origin]
-    return {
-        "request_id": found["request_id"],
-        "hops": [one for one in found["hops"] if one["source_butler"] == origin],
-        "deliveries": deliveries,
-        "delivery_count": len(deliveries),
-        "refusals": [one for one in found["refusals"] if one["origin_butler"] == origin],
-    }
-
-
-def _anything(found: _Trace) -> bool:
-    return bool(found["hops"] or found["deliveries"] or found["refusals"])
-
-
-def _known(history: StoredHistory, identifier: str, origin: str | None) -> _Trace:
+def _known(history: StoredHistory, identifier: str, origin: str | None) -> RequestTrace:
     found = _trace(history, identifier, origin)
-    if _anything(found):
+    if not found.is_empty:
         return found
     if origin is not None:
         raise NothingKnown(f"Nothing of yours is known under '{identifier}'.")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from postroom.approvals.model import ApprovalEventType
 from postroom.console.words import milliseconds, state_tone, state_word
-from postroom.delivery.afterwards.rules import How
-from postroom.kernel.values.ids import parse_text
+from postroom.delivery.afterwards.rules import CorrectionAct, How
 from postroom.message.delivery import Status
 from postroom.message.inbound import NewsKind
+from postroom.overview.story import DeliveryFile, Hop
 from postroom.overview.why import asked_first, said_later, waiting_words, why_refused
-
-_Row = Mapping[str, Any]
 
 _DECISIONS: Final = {
     ApprovalEventType.ACTION_QUEUED: ("Parked for approval", "ask"),
@@ -30,10 +28,10 @@ _DECISIONS: Final = {
 
 
 _CORRECTED: Final = {
-    ("revise", True): "Revised before it was sent",
-    ("revise", False): "A revision was asked for",
-    ("recall", True): "Withdrawn before it was sent",
-    ("recall", False): "A recall was asked for",
+    (CorrectionAct.REVISE, True): "Revised before it was sent",
+    (CorrectionAct.REVISE, False): "A revision was asked for",
+    (CorrectionAct.RECALL, True): "Withdrawn before it was sent",
+    (CorrectionAct.RECALL, False): "A recall was asked for",
 }
 _NEWS_TONES: Final = {NewsKind.READ: "good", NewsKind.DELAYED: "wait"}
 
@@ -49,7 +47,7 @@ class TimelineMoment:
     delivery_id: str | None = None
 
 
-def timeline(file: _Row, now_us: int) -> list[TimelineMoment]:
+def timeline(file: DeliveryFile, now_us: int) -> list[TimelineMoment]:
     """Sorted by time; what happened at the same moment keeps the order of cause and effect."""
     moments = [
         *_hops(file),
@@ -68,137 +66,130 @@ def timeline(file: _Row, now_us: int) -> list[TimelineMoment]:
     return sorted(moments, key=lambda one: one.at_us)
 
 
-def _hops(file: _Row) -> Iterator[TimelineMoment]:
-    for hop in file["hops"]:
+def _hops(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    for hop in file.hops:
         yield TimelineMoment(
-            at_us=parse_text(hop["created_at"]),
-            title=f"{hop['source_butler']} asked for it",
-            detail=f"By the {hop['part']}{_turned_away(hop)}.",
-            tone="plain" if hop["delivery_id"] or not hop["error_message"] else "bad",
+            at_us=hop.created_at_us,
+            title=f"{hop.source_butler} asked for it",
+            detail=f"By the {hop.part}{_turned_away(hop)}.",
+            tone="plain" if hop.delivery_id or not hop.error_message else "bad",
         )
 
 
-def _turned_away(hop: _Row) -> str:
-    stored = hop["delivery_id"] or not hop["error_message"]
-    return "" if stored else f", which turned it away: {hop['error_message']}"
+def _turned_away(hop: Hop) -> str:
+    stored = hop.delivery_id or not hop.error_message
+    return "" if stored else f", which turned it away: {hop.error_message}"
 
 
-def _refusals(file: _Row, now_us: int) -> Iterator[TimelineMoment]:
-    for refusal in file["refusals"]:
+def _refusals(file: DeliveryFile, now_us: int) -> Iterator[TimelineMoment]:
+    for refusal in file.refusals:
         yield TimelineMoment(
-            at_us=parse_text(refusal["created_at"]),
-            title="Refused by a limit"
-            if refusal["limit_type"] != "circuit"
-            else "Refused while the channel was paused",
+            at_us=refusal.created_at_us,
+            title="Refused by a limit" if refusal.limit_type != "circuit" else "Refused while the channel was paused",
             detail=why_refused(refusal, now_us),
             tone="warn",
         )
 
 
-def _stored(file: _Row) -> Iterator[TimelineMoment]:
-    delivery = file["delivery"]
-    if delivery["replay_of"]:
-        title, detail = f"Replay {delivery['replay_number']} was stored", "The same content, sent once more."
+def _stored(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    delivery = file.traced.delivery
+    if delivery.replay_of:
+        title, detail = f"Replay {delivery.replay_number} was stored", "The same content, sent once more."
     else:
         title = "Admitted and stored"
-        detail = f"Every limit had room, and {delivery['channel']} was not paused."
-    yield TimelineMoment(
-        at_us=parse_text(delivery["created_at"]), title=title, detail=detail, delivery_id=delivery["replay_of"]
-    )
+        detail = f"Every limit had room, and {delivery.channel} was not paused."
+    yield TimelineMoment(at_us=delivery.created_at_us, title=title, detail=detail, delivery_id=delivery.replay_of)
 
 
-def _decisions(file: _Row) -> Iterator[TimelineMoment]:
-    for event in file["approval_events"]:
-        title, tone = _DECISIONS.get(event["type"], (state_word(event["type"]), "plain"))
-        reason = f" {event['reason']}" if event["reason"] else ""
+def _decisions(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    for event in file.approval_events:
+        title, tone = _DECISIONS.get(event.type, (state_word(event.type), "plain"))
+        reason = f" {event.reason}" if event.reason else ""
+        yield TimelineMoment(at_us=event.at_us, title=title, detail=f"By {event.actor}.{reason}", tone=tone)
+
+
+def _attempts(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    for attempt in file.traced.attempts:
+        told = [asked_first(file.traced.delivery.channel, attempt.asked)] if attempt.asked else []
+        told.append(f"The call took {milliseconds(attempt.latency_ms)}.")
+        if attempt.error_class:
+            told.append(f"{attempt.error_class}: {attempt.error_message}")
+        if attempt.provider_response not in (None, attempt.error_message):
+            told.append(f"The provider said: {attempt.provider_response}")
         yield TimelineMoment(
-            at_us=parse_text(event["at"]), title=title, detail=f"By {event['actor']}.{reason}", tone=tone
-        )
-
-
-def _attempts(file: _Row) -> Iterator[TimelineMoment]:
-    for attempt in file["attempts"]:
-        told = [asked_first(file["delivery"]["channel"], attempt)] if attempt.get("asked") else []
-        told.append(f"The call took {milliseconds(attempt['latency_ms'])}.")
-        if attempt["error_class"]:
-            told.append(f"{attempt['error_class']}: {attempt['error_message']}")
-        if attempt["provider_response"] not in (None, attempt["error_message"]):
-            told.append(f"The provider said: {attempt['provider_response']}")
-        yield TimelineMoment(
-            at_us=parse_text(attempt["started_at"]),
-            title=f"Attempt {attempt['attempt_number']}: {state_word(attempt['outcome'])}",
+            at_us=attempt.started_at_us,
+            title=f"Attempt {attempt.attempt_number}: {state_word(attempt.outcome)}",
             detail=" ".join(told),
-            tone=state_tone(attempt["outcome"]),
+            tone=state_tone(attempt.outcome),
         )
 
 
-def _receipts(file: _Row) -> Iterator[TimelineMoment]:
-    for receipt in file["delivery"]["receipts"]:
+def _receipts(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    for receipt in file.traced.receipts:
         yield TimelineMoment(
-            at_us=parse_text(receipt["received_at"]),
+            at_us=receipt.received_at_us,
             title="Receipt",
-            detail=f"Part {receipt['part']} is known to the provider as {receipt['provider_delivery_id']}.",
+            detail=f"Part {receipt.part} is known to the provider as {receipt.provider_delivery_id}.",
             tone="good",
         )
 
 
-def _ending(file: _Row) -> Iterator[TimelineMoment]:
-    delivery = file["delivery"]
-    if delivery["terminal_at"]:
-        told = delivery["terminal_error_message"] or ""
-        if delivery["provider_delivery_id"] and delivery["status"] == Status.DELIVERED:
-            told = f"The provider's receipt is {delivery['provider_delivery_id']}."
+def _ending(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    delivery = file.traced.delivery
+    if delivery.terminal_at_us is not None:
+        told = delivery.terminal_error_message or ""
+        if delivery.provider_delivery_id and delivery.status is Status.DELIVERED:
+            told = f"The provider's receipt is {delivery.provider_delivery_id}."
         yield TimelineMoment(
-            at_us=parse_text(delivery["terminal_at"]),
-            title=state_word(delivery["status"]),
+            at_us=delivery.terminal_at_us,
+            title=state_word(delivery.status),
             detail=told,
-            tone=state_tone(delivery["status"]),
+            tone=state_tone(delivery.status),
         )
 
 
-def _news(file: _Row) -> Iterator[TimelineMoment]:
-    for one in file["delivery"].get("news") or ():
+def _news(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    for one in file.traced.news:
         yield TimelineMoment(
-            at_us=parse_text(one["at"]),
+            at_us=one.at_us,
             title="Late news",
-            detail=said_later(one),
-            tone=_NEWS_TONES.get(one["kind"], "bad"),
+            detail=said_later(one.kind, one.words),
+            tone=_NEWS_TONES.get(one.kind, "bad"),
         )
 
 
-def _dead_letter(file: _Row) -> Iterator[TimelineMoment]:
-    letter = file["delivery"]["dead_letter"]
-    if letter and letter["discarded_at"]:
-        yield TimelineMoment(
-            at_us=parse_text(letter["discarded_at"]), title="Discarded", detail=letter["discard_reason"] or ""
-        )
+def _dead_letter(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    letter = file.traced.letter
+    if letter and letter.discarded_at_us is not None:
+        yield TimelineMoment(at_us=letter.discarded_at_us, title="Discarded", detail=letter.discard_reason or "")
 
 
-def _replays(file: _Row) -> Iterator[TimelineMoment]:
-    for one in file["siblings"]:
-        if one["replay_of"] == file["delivery"]["delivery_id"]:
+def _replays(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    for one in file.siblings:
+        if one.replay_of == file.traced.delivery.delivery_id:
             yield TimelineMoment(
-                at_us=parse_text(one["created_at"]),
-                title=f"Replay {one['replay_number']}: {state_word(one['status'])}",
-                tone=state_tone(one["status"]),
-                delivery_id=one["delivery_id"],
+                at_us=one.created_at_us,
+                title=f"Replay {one.replay_number}: {state_word(one.status)}",
+                tone=state_tone(one.status),
+                delivery_id=one.delivery_id,
             )
 
 
-def _next(file: _Row, now_us: int) -> Iterator[TimelineMoment]:
-    delivery = file["delivery"]
-    if delivery["status"] == Status.PENDING and parse_text(delivery["not_before"]) > now_us:
+def _next(file: DeliveryFile, now_us: int) -> Iterator[TimelineMoment]:
+    delivery = file.traced.delivery
+    if delivery.status is Status.PENDING and delivery.not_before_us > now_us:
         yield TimelineMoment(
-            at_us=parse_text(delivery["not_before"]),
+            at_us=delivery.not_before_us,
             title="The next try",
             detail=waiting_words(delivery),
             tone="wait",
         )
 
 
-def _corrections(file: _Row) -> Iterator[TimelineMoment]:
-    for one in file.get("corrections", ()):
-        title = _CORRECTED[one["act"], one["how"] == How.IN_PLACE]
-        detail = f"Version {one['version']}, asked for by {one['actor']}" if one["act"] == "revise" else one["actor"]
-        detail += f": {one['reason']}" if one["reason"] else ""
-        yield TimelineMoment(at_us=parse_text(one["at"]), title=title, detail=detail, delivery_id=one["delivery_id"])
+def _corrections(file: DeliveryFile) -> Iterator[TimelineMoment]:
+    for one in file.traced.corrections:
+        title = _CORRECTED[one.act, one.how is How.IN_PLACE]
+        is_revision = one.act is CorrectionAct.REVISE
+        detail = f"Version {one.version}, asked for by {one.actor}" if is_revision else one.actor
+        detail += f": {one.reason}" if one.reason else ""
+        yield TimelineMoment(at_us=one.at_us, title=title, detail=detail, delivery_id=one.carried_by)

@@ -16,6 +16,7 @@ from postroom.console.live import Changes, ConsoleSessions, Ear
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit, anybody
 from postroom.console.words import channel_word, figure, plural
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Tally
+from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.inbox.store.notes import StoredNotes
 from postroom.kernel.guard.http import ROOT
@@ -91,7 +92,7 @@ class Day:
     trouble: DeadLetterCounts | None
     circuits: Mapping[str, Circuit] | None
     depth: Depth | None
-    latest: Sequence[Mapping[str, Any]] | None
+    latest: Sequence[DeliverySummary] | None
 
     @property
     def delivered(self) -> int | None:
@@ -209,7 +210,7 @@ class TodayPage:
 
     async def _names(self, visit: Visit, day: Day | None) -> Names:
         latest = (day and day.latest) or ()
-        return await visit.names([(one["channel"], one["target_identity"]) for one in latest])
+        return await visit.names([(one.channel, one.target_identity) for one in latest])
 
 
 def today_section(page: TodayPage) -> ConsoleSection:

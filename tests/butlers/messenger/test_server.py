@@ -38,8 +38,7 @@ from postroom.kernel.values.errors import TargetUnavailable
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
 from postroom.message.markup import Button, Markup
 from postroom.message.outgoing import Outgoing
-from postroom.overview.story import StoredDeliveries
-from postroom.overview.why import SenderStatus
+from postroom.overview.tracking import SenderStatus, StoredDeliveries
 from postroom.settings import Settings
 from postroom.settings.peer import HttpPeer
 

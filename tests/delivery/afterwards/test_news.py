@@ -40,7 +40,7 @@ async def arrived(database: Database, provider_id: str = "77", **changes: Any) -
 
 async def told(database: Database, new: NewDelivery) -> dict[str, Any]:
     found = await database.read(lambda connection: trace(connection, new.request_id))
-    [one] = found["deliveries"]
+    [one] = found.document()["deliveries"]
     assert isinstance(one, dict)
     return one
 

@@ -62,7 +62,7 @@ async def test_a_trace_tells_neither_token_nor_link(database: Database) -> None:
         await ledger_of(database).insert(one, None)
 
     def told(connection: Connection) -> list[dict[str, object]]:
-        return [trace(connection, one.request_id)["deliveries"][0] for one in (card, plain)]
+        return [trace(connection, one.request_id).document()["deliveries"][0] for one in (card, plain)]
 
     shown, other = await database.read(told)
 
@@ -84,8 +84,8 @@ async def test_where_the_parts_stand_is_kept_with_their_receipts(database: Datab
     sent = await StoredSent(database).sent(new.id)
     assert sent is not None
     assert (sent.address, sent.provider_ids, sent.conversation) == ("U1", ("1", "2"), "D1")
-    [told] = (await database.read(lambda connection: trace(connection, new.request_id)))["deliveries"]
-    assert [one["conversation"] for one in told["receipts"]] == ["D1", "D1"]
+    [told] = (await database.read(lambda connection: trace(connection, new.request_id))).deliveries
+    assert [one.conversation for one in told.receipts] == ["D1", "D1"]
 
 
 @pytest.mark.requirement("chan:where-it-stands")

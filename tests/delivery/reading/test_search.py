@@ -44,7 +44,7 @@ async def find(
 
 
 def numbers(found: FoundDeliveries) -> list[str]:
-    return [one["request_id"] for one in found.rows]
+    return [one.request_id for one in found.rows]
 
 
 @pytest.fixture
@@ -146,9 +146,9 @@ async def test_a_delivery_comes_with_what_belongs_to_it(database: Database, rows
     second = await database.read(partial(delivery_file, delivery_id=waiting[1]["id"]))
 
     assert file is not None and second is not None
-    assert (file["delivery"]["attempts"], len(file["attempts"]), file["ahead"]) == (1, 1, 0)
-    assert [one["delivery_id"] for one in file["siblings"]] == [replay["id"]]
-    assert second["ahead"] == 1
+    assert (file.traced.delivery.attempts, len(file.traced.attempts), file.around.ahead) == (1, 1, 0)
+    assert [one.delivery_id for one in file.siblings] == [replay["id"]]
+    assert second.around.ahead == 1
     assert await database.read(partial(delivery_file, delivery_id="nobody")) is None
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.delivery.keeping_provider import ASKED, BOTH, CHANNEL, DROPS, NEITHER, Act, FindAct, House, ended, house
+from tests.support.delivery_rows import waits
 from tests.support.sample_deliveries import new_delivery
 
 from postroom.delivery.afterwards.dead_letters import DeadLetters
@@ -98,7 +99,7 @@ async def test_a_question_that_is_throttled_waits_and_costs_no_attempt(database:
     await world.accept()
     await world.once()
     row = await world.row()
-    assert (row["status"], row["attempts"], row["waiting_reason"]) == (
+    assert (row["status"], row["attempts"], waits(row)) == (
         "pending",
         1,
         "throttled by the provider: parrot is busy",
@@ -179,7 +180,7 @@ async def test_while_it_waits_to_ask_again_the_delivery_says_so(database: Databa
 
     row = await world.row()
     assert (row["status"], row["attempts"], row["possible_duplicate"]) == ("pending", 2, False)
-    assert row["waiting_reason"] == "ask whether it arrived: parrot does not answer questions"
+    assert waits(row) == "ask whether it arrived: parrot does not answer questions"
     assert row["not_before"] > world.clock.now_us()
 
 

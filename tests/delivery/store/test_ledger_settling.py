@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from sqlalchemy.exc import DBAPIError
 from tests.delivery.stored import Store
+from tests.support.delivery_rows import waits
 from tests.support.sample_deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
-from postroom.delivery.model import Refusal
+from postroom.delivery.model import Refusal, Waiting, WaitKind
 from postroom.delivery.store.tables import (
     delivery_attempts,
     delivery_dead_letter,
@@ -53,7 +54,8 @@ async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) ->
 
     assert found is not None
     assert (found.status, found.attempts, found.not_before_us) == (Status.PENDING, 1, NOON_US + 2 * SECOND)
-    assert found.waiting_reason == "retry after target_unavailable: the provider answered 503"
+    waiting = Waiting(kind=WaitKind.RETRY, detail="target_unavailable: the provider answered 503")
+    assert found.waiting == waiting
     assert found.failure is None
     [again] = await store.claim(now_us=NOON_US + 2 * SECOND)
     assert (again.fence, again.attempts, again.calls, again.sending) == (2, 1, 1, False)
@@ -111,7 +113,7 @@ async def test_what_is_put_back_lost_nothing(store: Store) -> None:
 
     row = await store.row(claim.id)
     assert (row["attempts"], row["calls"], row["parts_done"]) == (0, 0, 1)
-    assert row["waiting_reason"] == "because of postpone"
+    assert waits(row) == "because of postpone"
     assert await store.rows(delivery_attempts) == []
 
 

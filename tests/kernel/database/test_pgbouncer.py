@@ -25,7 +25,7 @@ from postroom.kernel.database.engine import QuestionNotices
 from postroom.kernel.database.postgres import PostgresDatabase, listening, polling
 from postroom.kernel.values.ids import DeliveryId
 from postroom.message.delivery import DeliveryEvent, Status
-from postroom.overview.story import search
+from postroom.overview.tracking import search
 
 
 @pytest.fixture

@@ -30,7 +30,6 @@ from postroom.delivery.afterwards.dead_letters import DeadLetters
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
 from postroom.delivery.reading.counts import DeliveryHealth
-from postroom.delivery.reading.file import Tracking
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Rule, ToolPolicy, anyone, approver, butler, caller
 from postroom.kernel.running.clock import Clock
@@ -41,7 +40,7 @@ from postroom.message.channel import KnownChannels
 from postroom.message.outgoing import Outcome, Outgoing, refused
 from postroom.message.wire import notify_error
 from postroom.overview.dry_run import DryRun
-from postroom.overview.why import SenderStatus
+from postroom.overview.tracking import SenderStatus, Tracking
 
 # Who may call which tool; the operator may call all of them.
 #

@@ -42,7 +42,7 @@ from postroom.delivery.afterwards.rules import correction_object, read_correctio
 from postroom.delivery.notify import deliver_envelope
 from postroom.delivery.plane import Plane
 from postroom.delivery.reading.counts import DeliveryHealth
-from postroom.delivery.reading.file import DEFAULT_LIMIT, MAX_LIMIT, GroupBy, Tracking
+from postroom.delivery.reading.file import DEFAULT_LIMIT, MAX_LIMIT, GroupBy
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import caller, sender_of
 from postroom.kernel.running.clock import Clock
@@ -52,6 +52,7 @@ from postroom.kernel.values.principal import Principal
 from postroom.message.delivery import Intent, Status
 from postroom.message.wire import NOTIFY_V1, notify_error
 from postroom.overview.dry_run import DryRun, validate
+from postroom.overview.tracking import Tracking
 from postroom.settings.written import SPOKEN
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)

@@ -18,6 +18,7 @@ from postroom.delivery.reading.file import (
     read_uuid,
     read_word,
 )
+from postroom.delivery.reading.record import document
 from postroom.delivery.rules.policy import current_trace_id, replay_key
 from postroom.delivery.store.dead_letters import StoredDeadLetters
 from postroom.kernel.running.clock import Clock
@@ -79,7 +80,7 @@ class DeadLetters:
         found = await self.record.letter(DeadLetterId(known))
         if found is None:
             raise _not_found(known)
-        letter, content = found
+        letter, calls = found.letter, found.attempts
         reasons = objections(letter, self.channels)
         assessment = {
             "eligible": not reasons,
@@ -91,7 +92,14 @@ class DeadLetters:
             {"delivery_id": one.delivery_id, "replay_number": one.number, "status": str(one.status)}
             for one in letter.replays
         ]
-        return self._summary(letter) | content | {"replays": replays, "replay_eligibility_assessment": assessment}
+        return self._summary(letter) | {
+            "original_request_envelope": found.envelope,
+            "all_attempt_outcomes": [document(one) for one in calls],
+            "first_attempt_at": to_text(calls[0].started_at_us) if calls else None,
+            "last_attempt_at": to_text(calls[-1].started_at_us) if calls else None,
+            "replays": replays,
+            "replay_eligibility_assessment": assessment,
+        }
 
     async def replay(self, dead_letter_id: object, *, accept_duplicate: object = None) -> dict[str, Any]:
         known = read_uuid(dead_letter_id, "dead_letter_id")

@@ -23,7 +23,7 @@ from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database, insert_for
 from postroom.kernel.database.rows import read, values
 from postroom.kernel.values.errors import ErrorClass
-from postroom.kernel.values.ids import DeliveryId, to_text
+from postroom.kernel.values.ids import DeliveryId
 from postroom.message.attachment import attachments_of_text
 from postroom.message.delivery import DeliveryEvent, Status, after
 from postroom.message.markup import revision_of_text
@@ -84,33 +84,12 @@ def _correction_row(kept: KeptCorrection) -> dict[str, Any]:
     return values(kept, without=("carried_by", "status"))
 
 
-def corrections_around(connection: Connection, delivery_id: str) -> dict[str, Any]:
-    """`corrections` of the delivery, and what it `corrects` itself, naming the delivery that is meant."""
-    key = select(delivery_requests.c.idempotency_key).where(delivery_requests.c.id == delivery_id)
-    own = connection.execute(key).scalar()
-    about = _corrected_by(connection, own) if own is not None else None
-    return {
-        "corrections": _shown_corrections(connection, delivery_id),
-        "corrects": _shown_correction(about) | {"delivery_id": about.delivery_id} if about else None,
-    }
-
-
-def _shown_corrections(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
-    return [_shown_correction(one) for one in _corrections_of(connection, delivery_id) if one.happened]
-
-
-def _shown_correction(kept: KeptCorrection) -> dict[str, Any]:
-    """As people and programs see it: who, when, which version; no words of the message."""
-    return {
-        "act": str(kept.act),
-        "how": str(kept.how),
-        "version": kept.version,
-        "actor": kept.actor,
-        "reason": kept.reason,
-        "at": to_text(kept.at_us),
-        "delivery_id": kept.carried_by,
-        "status": str(kept.status) if kept.status else None,
-    }
+def corrections_around(
+    connection: Connection, delivery_id: str, idempotency_key: str
+) -> tuple[tuple[KeptCorrection, ...], KeptCorrection | None]:
+    """Those of the delivery that happened, and the one that it carries itself."""
+    happened = tuple(one for one in _corrections_of(connection, delivery_id) if one.happened)
+    return happened, _corrected_by(connection, idempotency_key)
 
 
 def marks(connection: Connection, delivery_ids: Collection[str]) -> Mapping[str, str]:
@@ -263,6 +242,7 @@ class StoredCorrections:
                 "terminal_at": kept.at_us,
                 "updated_at": kept.at_us,
                 "waiting_reason": None,
+                "waiting_detail": None,
             }
             _move(connection, kept.delivery_id, seen.status, DeliveryEvent.WITHDRAW, over)
             self._parked.close(connection, self._mint, kept.delivery_id, actor=kept.actor, at_us=kept.at_us)

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from postroom.console.live import Bulk, Tools
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.delivery.afterwards.dead_letters import objections
-from postroom.delivery.model import DeadLetter
 from postroom.delivery.reading.file import DeadLetterQuery, RowPage, read_choice, read_reason, read_uuid, read_word
 from postroom.delivery.reading.search import FoundLetters
+from postroom.delivery.store.dead_letters import OpenedLetter
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import ErrorClass, PostroomError, ValidationError
 from postroom.kernel.values.ids import DeadLetterId, is_uuid
@@ -35,7 +35,7 @@ class DeadLetterReader(Protocol):
         """With words, those that hold them, and those that were for one of the places."""
         ...
 
-    async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None: ...
+    async def letter(self, dead_letter_id: DeadLetterId) -> OpenedLetter | None: ...
 
 
 def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk, concerned: Concerned) -> ConsoleSection:
@@ -85,14 +85,16 @@ class _Pages:
         )
 
     async def show_one(self, visit: Visit) -> Response:
-        letter, content = await self._letter(visit)
+        opened = await self._letter(visit)
+        letter = opened.letter
         return visit.show(
             "dead_letter.html",
             letter=letter,
             to=(await visit.names([(letter.channel, letter.target_identity)])).at(
                 letter.channel, letter.target_identity
             ),
-            content=content,
+            said=opened.envelope["delivery"],
+            attempts=opened.attempts,
             objections=objections(letter, self._reader.channels),
         )
 
@@ -138,7 +140,7 @@ class _Pages:
         query = _query(asked, before, self._reader.channels, limit)
         return await self._reader.find(query, asked["q"] or None, await self._concerned.places(asked["q"]))
 
-    async def _letter(self, visit: Visit) -> tuple[DeadLetter, dict[str, Any]]:
+    async def _letter(self, visit: Visit) -> OpenedLetter:
         identifier = visit.path["id"].lower()
         found = await self._reader.letter(DeadLetterId(identifier)) if is_uuid(identifier) else None
         if found is None:

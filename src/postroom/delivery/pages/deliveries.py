@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode
@@ -15,17 +15,21 @@ from postroom.console.frame import Names
 from postroom.console.live import Tools, asked
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.console.words import state_word
+from postroom.delivery.afterwards.rules import CorrectionAct
 from postroom.delivery.files.kinds import BINARY, shown_as_picture
 from postroom.delivery.reading.file import DeliveryQuery, RowPage, read_choice, read_uuid, read_word
+from postroom.delivery.reading.record import DeliverySummary
 from postroom.delivery.reading.search import FoundDeliveries
+from postroom.delivery.rules.breaker import Circuit, CircuitState
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.values.errors import PostroomError, ValidationError
 from postroom.kernel.values.ids import is_uuid, to_us
 from postroom.kernel.values.zones import known_zone
-from postroom.message.attachment import Attachment, FileContents
+from postroom.message.attachment import Attachment, FileContents, attachment_object
 from postroom.message.delivery import Intent, Priority, Status
+from postroom.overview.story import DeliveryFile
 from postroom.overview.timeline import timeline
-from postroom.overview.why import Around, why
+from postroom.overview.why import why
 from postroom.people.names.resolve import Concerned
 
 _PAGE_SIZE: Final = 50
@@ -45,14 +49,14 @@ class DeliveryReader(Protocol):
 
     async def identified(self, identifier: str) -> str | None: ...
 
-    async def file(self, delivery_id: str) -> Mapping[str, Any] | None: ...
+    async def file(self, delivery_id: str) -> DeliveryFile | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Surroundings:
     """What the messenger says at this moment; None when it could not be asked."""
 
-    circuit: Mapping[str, Any] | None
+    circuit: Circuit | None
     limits: Mapping[str, Any] | None
 
     def throttle_seconds(self, channel: str) -> float | None:
@@ -88,23 +92,33 @@ def deliveries_section(
         )
 
     async def show_file(visit: Visit) -> Response:
-        delivery = (await _file(reader, visit))["delivery"]
-        return await attached_file(files, delivery.get("attachments") or [], visit.path["number"])
+        file = await _file(reader, visit)
+        listed = [attachment_object(one) for one in file.traced.delivery.attachments]
+        return await attached_file(files, listed, visit.path["number"])
 
     async def show_one(visit: Visit) -> Response:
         file = await _file(reader, visit)
-        delivery = file["delivery"]
-        around = await _surroundings(visit, tools, delivery["channel"])
-        most = reader.attempts_by_priority[Priority(delivery["priority"])]
+        delivery = file.traced.delivery
+        now = await _surroundings(visit, tools, delivery.channel)
+        around = replace(
+            file.around,
+            circuit=now.circuit,
+            throttle_seconds=now.throttle_seconds(delivery.channel),
+            max_attempts=reader.attempts_by_priority[delivery.priority],
+        )
         return visit.show(
             "delivery.html",
             delivery=delivery,
-            attachments=delivery.get("attachments") or [],
+            attachments=[attachment_object(one) for one in delivery.attachments],
+            letter=file.traced.letter,
+            corrections=file.traced.corrections,
+            corrects=file.traced.corrects,
             file=file,
-            names=await _names(visit, [delivery, *file["siblings"]]),
+            names=await _names(visit, [delivery, *file.siblings]),
+            now=now,
             around=around,
-            bucket=_bucket(around, delivery["channel"]),
-            why=why(delivery, file["attempts"], visit.now_us, _around(file, around, most)),
+            bucket=_bucket(now, delivery.channel),
+            why=why(file.traced, visit.now_us, around),
             moments=timeline(file, visit.now_us),
             can_correct=_can_correct(file),
         )
@@ -120,7 +134,7 @@ def deliveries_section(
     )
 
 
-async def _file(reader: DeliveryReader, visit: Visit) -> Mapping[str, Any]:
+async def _file(reader: DeliveryReader, visit: Visit) -> DeliveryFile:
     identifier = visit.path["id"]
     file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
     if file is None:
@@ -137,31 +151,23 @@ def _offered(channels: Sequence[str]) -> dict[str, Sequence[tuple[str, str]]]:
     }
 
 
-async def _names(visit: Visit, rows: Sequence[Mapping[str, Any]]) -> Names:
-    return await visit.names((one["channel"], one["target_identity"]) for one in rows)
-
-
-def _around(file: Mapping[str, Any], now: _Surroundings, max_attempts: int) -> Around:
-    return Around(
-        circuit=now.circuit,
-        throttle_seconds=now.throttle_seconds(file["delivery"]["channel"]),
-        approval=file["approval"],
-        dead_letter=file["delivery"]["dead_letter"],
-        ahead=file["ahead"],
-        max_attempts=max_attempts,
-        corrections=file["corrections"],
-        corrects=file["corrects"],
-    )
+async def _names(visit: Visit, rows: Sequence[DeliverySummary]) -> Names:
+    return await visit.names((one.channel, one.target_identity) for one in rows)
 
 
 async def _surroundings(visit: Visit, tools: Tools, channel: str) -> _Surroundings:
     circuits = await asked(tools, visit.principal, "messenger_circuit_status", {"channel": channel})
     limits = await asked(tools, visit.principal, "messenger_rate_limit_status", {"channel": channel})
-    return _Surroundings(circuit=(circuits or {}).get("circuits", {}).get(channel), limits=limits)
+    told = (circuits or {}).get("circuits", {}).get(channel)
+    return _Surroundings(circuit=_circuit(told) if told else None, limits=limits)
 
 
-def _bucket(around: _Surroundings, channel: str) -> Mapping[str, Any] | None:
-    buckets: Mapping[str, Any] = (around.limits or {}).get("channels", {})
+def _circuit(told: Mapping[str, Any]) -> Circuit:
+    return Circuit(state=CircuitState(told["state"]), failures=told["consecutive_failures"], reason=told["trip_reason"])
+
+
+def _bucket(now: _Surroundings, channel: str) -> Mapping[str, Any] | None:
+    buckets: Mapping[str, Any] = (now.limits or {}).get("channels", {})
     return buckets.get(f"{channel}.bot")
 
 
@@ -200,15 +206,17 @@ def _more(wanted: Mapping[str, str], found: FoundDeliveries | None) -> str | Non
 
 _PATIENCE_SECONDS: Final = 5.0
 _MARGIN_SECONDS: Final = 20.0
-_OPEN: Final = frozenset({"awaiting_approval", "pending", "in_progress", "delivered"})
+_OPEN: Final = frozenset({Status.AWAITING_APPROVAL, Status.PENDING, Status.IN_PROGRESS, Status.DELIVERED})
 
 
-def _can_correct(file: Mapping[str, Any]) -> bool:
+def _can_correct(file: DeliveryFile) -> bool:
     """A card is the household's own, a correction is corrected by its message, and what is gone stays so."""
-    delivery = file["delivery"]
-    recalled = any(one["act"] == "recall" and one["status"] not in ("failed", None) for one in file["corrections"])
-    own = delivery["origin_butler"] == "questions" or delivery.get("revises") is not None
-    return delivery["status"] in _OPEN and not own and not recalled
+    delivery = file.traced.delivery
+    recalled = any(
+        one.act is CorrectionAct.RECALL and one.status not in (Status.FAILED, None) for one in file.traced.corrections
+    )
+    own = delivery.origin_butler == "questions" or delivery.revises is not None
+    return delivery.status in _OPEN and not own and not recalled
 
 
 def _correction_pages(tools: Tools) -> Sequence[ConsolePage]:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from postroom.delivery.store.tables import PRIORITIES, read_format
 from postroom.kernel.values.errors import ErrorClass, ValidationError
 from postroom.kernel.values.fields import text_problem
-from postroom.kernel.values.ids import is_uuid, parse_text, to_text
-from postroom.message.attachment import attachment_object, attachments_of_text
+from postroom.kernel.values.ids import is_uuid, parse_text
 from postroom.message.delivery import Intent, Status
-from postroom.message.markup import revision_of_text
 from postroom.message.wire import MAX_REQUEST_ID_CHARACTERS
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 500
 _LONGEST_WORD: Final = 320
-_KIND: Final = "delivery"
 
 
 class GroupBy(StrEnum):
@@ -69,84 +65,6 @@ class TimeRange:
 
     since_us: int
     until_us: int
-
-
-class DeliveryRecord(Protocol):
-    """What the delivery path wrote; reading it changes nothing."""
-
-    async def delivery(self, delivery_id: str) -> dict[str, Any] | None: ...
-
-    async def attempts(self, delivery_id: str) -> Sequence[dict[str, Any]] | None:
-        """In order; None when there is no such delivery."""
-        ...
-
-    async def search(self, query: DeliveryQuery) -> Sequence[dict[str, Any]]:
-        """Newest first, one more than the page holds when there are more."""
-        ...
-
-    async def trace(self, request_id: str) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tracking:
-    """Takes values from outside; raises ValidationError with a sentence for the caller."""
-
-    record: DeliveryRecord
-    channel_names: frozenset[str]
-
-    async def status(self, delivery_id: object) -> dict[str, Any]:
-        known = read_uuid(delivery_id, "delivery_id")
-        found = await self.record.delivery(known)
-        if found is None:
-            raise ValidationError(f"Delivery {known} not found")
-        return found
-
-    async def attempts(self, delivery_id: object) -> dict[str, Any]:
-        known = read_uuid(delivery_id, "delivery_id")
-        attempts = await self.record.attempts(known)
-        if attempts is None:
-            raise ValidationError(f"Delivery {known} not found")
-        return {"delivery_id": known, "attempts": list(attempts), "total_attempts": len(attempts)}
-
-    async def search(
-        self,
-        *,
-        origin_butler: object = None,
-        channel: object = None,
-        intent: object = None,
-        status: object = None,
-        since: object = None,
-        until: object = None,
-        limit: object = None,
-        cursor: object = None,
-    ) -> dict[str, Any]:
-        asked_intent = read_choice(intent, "intent", Intent)
-        asked_status = read_choice(status, "status", Status)
-        since_us, until_us = read_span(since, until)
-        query = DeliveryQuery(
-            page=read_page(_KIND, limit, cursor),
-            origin_butler=read_word(origin_butler, "origin_butler"),
-            channel=read_choice(channel, "channel", sorted(self.channel_names)),
-            intent=Intent(asked_intent) if asked_intent else None,
-            status=Status(asked_status) if asked_status else None,
-            since_us=since_us,
-            until_us=until_us,
-        )
-        found = await self.record.search(query)
-        deliveries, next_cursor = in_pages(_KIND, found, query.page, "delivery_id")
-        return {
-            "deliveries": deliveries,
-            "count": len(deliveries),
-            "limit": query.page.limit,
-            "next_cursor": next_cursor,
-        }
-
-    async def trace(self, request_id: object) -> dict[str, Any]:
-        known = read_request_id(request_id)
-        found = await self.record.trace(known)
-        if not (found["deliveries"] or found["refusals"] or found["hops"]):
-            raise ValidationError("Request not found: nothing is known under this request_id")
-        return found
 
 
 # -- What a caller asks of the record; every complaint is one sentence that says what would be right ---
@@ -258,53 +176,3 @@ def _opened(kind: str, cursor: object) -> str | None:
     if not isinstance(cursor, str) or found_kind != kind or not is_uuid(row_id):
         raise ValidationError("Invalid cursor: pass next_cursor of the page before, unchanged")
     return row_id
-
-
-# -- Rows as they are shown: moments and ranks as text ---
-
-_MOMENTS = frozenset(
-    {
-        "created_at",
-        "updated_at",
-        "terminal_at",
-        "started_at",
-        "completed_at",
-        "received_at",
-        "not_before",
-        "discarded_at",
-        "doubtful_since",
-        "at",
-    }
-)
-
-# What stands under a message can be as good as an answer to it, so that only the person may see it.
-_INTERNAL = frozenset(
-    {
-        "fingerprint",
-        "order_key",
-        "turn",
-        "fence",
-        "sending",
-        "lease_until",
-        "delivery_request_id",
-        "markup",
-        "handed_by",
-    }
-)
-
-
-def readable(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Moments and ranks as text, and nothing that only the machinery needs."""
-    shown = {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
-    revision = revision_of_text(shown.pop("revises", None))
-    return shown | ({"revises": revision.delivery_id} if revision else {})
-
-
-def _shown(name: str, value: Any) -> Any:
-    if name in _MOMENTS and value is not None:
-        return to_text(value)
-    if name == "attachments":
-        return [attachment_object(one) for one in attachments_of_text(value)]
-    if name == "format":
-        return str(read_format(value))
-    return str(PRIORITIES[value]) if name == "priority" else value

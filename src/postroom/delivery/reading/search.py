@@ -10,7 +10,8 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, func, 
 
 from postroom.delivery.afterwards.store import marks
 from postroom.delivery.model import DeadLetter
-from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery, readable
+from postroom.delivery.reading.file import DeadLetterQuery, DeliveryQuery
+from postroom.delivery.reading.record import SUMMARY, FoundDelivery, found_of
 from postroom.delivery.store.dead_letters import letters, matching, with_lineage
 from postroom.delivery.store.tables import delivery_dead_letter, delivery_requests
 from postroom.kernel.values.ids import DeliveryId, first_id_at, is_uuid
@@ -20,27 +21,6 @@ _EXCERPT: Final = 160
 _MOST_WORDS: Final = 8
 _MOST_AT_ONCE = 1000  # neither database takes any number of values in one statement
 _requests = delivery_requests.c
-SUMMARY = (
-    _requests.id.label("delivery_id"),
-    _requests.request_id,
-    _requests.origin_butler,
-    _requests.channel,
-    _requests.intent,
-    _requests.target_identity,
-    _requests.status,
-    _requests.priority,
-    _requests.attempts,
-    _requests.possible_duplicate,
-    _requests.waiting_reason,
-    _requests.provider_delivery_id,
-    _requests.terminal_error_class,
-    _requests.terminal_error_message,
-    _requests.replay_of,
-    _requests.replay_number,
-    _requests.created_at,
-    _requests.updated_at,
-    _requests.terminal_at,
-)
 
 # -- Deliveries: newest first, by any filter, with a bound on how much one look reads ---
 
@@ -49,7 +29,7 @@ SUMMARY = (
 class FoundDeliveries:
     """`before` begins the next look; with `unfinished` it lies below rows that were read and did not match."""
 
-    rows: Sequence[dict[str, Any]]
+    rows: Sequence[FoundDelivery]
     before: str | None
     unfinished: bool
 
@@ -73,11 +53,11 @@ def lookup(
         .order_by(candidates.c.delivery_id.desc())
         .limit(query.page.limit + 1)
     )
-    rows = [readable(row) for row in connection.execute(wanted).mappings()]
-    marked = marks(connection, [row["delivery_id"] for row in rows])
-    rows = [row | {"mark": marked.get(row["delivery_id"])} for row in rows]
+    found = connection.execute(wanted).mappings().all()
+    marked = marks(connection, [row["delivery_id"] for row in found])
+    rows = [found_of(row, marked.get(row["delivery_id"])) for row in found]
     if len(rows) > query.page.limit:
-        return FoundDeliveries(rows=rows[:-1], before=rows[-2]["delivery_id"], unfinished=False)
+        return FoundDeliveries(rows=rows[:-1], before=rows[-2].delivery_id, unfinished=False)
     if not needs_reading:
         return FoundDeliveries(rows=rows, before=None, unfinished=False)
     many, lowest = connection.execute(select(func.count(), func.min(candidates.c.delivery_id))).one()

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal
 
-from postroom.delivery.model import DATED_AHEAD_US, REACHES_BACK_US, Claim, Quarantine, SendAttempt, Settlement
+from postroom.delivery.model import (
+    DATED_AHEAD_US,
+    REACHES_BACK_US,
+    Claim,
+    Quarantine,
+    SendAttempt,
+    Settlement,
+    Waiting,
+    WaitKind,
+)
 from postroom.kernel.values.errors import (
     LONGEST_SECONDS,
     CredentialsRefused,
@@ -205,7 +214,6 @@ def _is_dropped(claim: Claim, can: Capabilities, now_us: int) -> bool:
 # The end of an attempt as what the ledger keeps.
 
 
-ASKS_FIRST: Final = "ask whether it arrived"
 _LONGEST_RESPONSE: Final = 240
 _COSTS_NO_ATTEMPT = frozenset({DeliveryEvent.POSTPONE, DeliveryEvent.RELEASE})
 
@@ -266,7 +274,7 @@ def failed(
         failure=failure,
         possible_duplicate=claim.possible_duplicate or (resends_uncertain and not claim.is_edit),
         doubtful_since_us=since,
-        waiting_reason=_reason(claim, error, verdict, since, can) if status is Status.PENDING else None,
+        waiting=_waiting(claim, error, verdict, since, can) if status is Status.PENDING else None,
         quarantine=_quarantine(error, status, dead_letter_id),
     )
 
@@ -277,15 +285,14 @@ def outcome_of(error: PostroomError) -> AttemptResult:
     return AttemptResult.RETRYABLE_ERROR if error.retryable else AttemptResult.NON_RETRYABLE_ERROR
 
 
-def _reason(
+def _waiting(
     claim: Claim, error: PostroomError, verdict: AttemptVerdict, since_us: int | None, can: Capabilities
-) -> str:
-    what = f"retry after {error.error_class}"
+) -> Waiting:
     if verdict.event is DeliveryEvent.POSTPONE:
-        what = "throttled by the provider"
-    elif since_us is not None and can_be_asked(claim, can):
-        what = f"{ASKS_FIRST} after {error.error_class}"
-    return f"{what}: {error.message}"
+        return Waiting(kind=WaitKind.THROTTLE, detail=error.message)
+    in_doubt = since_us is not None and can_be_asked(claim, can)
+    kind = WaitKind.DOUBT if in_doubt else WaitKind.RETRY
+    return Waiting(kind=kind, detail=f"{error.error_class}: {error.message}")
 
 
 def _quarantine(error: PostroomError, status: Status, dead_letter_id: str) -> Quarantine | None:
@@ -297,7 +304,7 @@ def _quarantine(error: PostroomError, status: Status, dead_letter_id: str) -> Qu
 
 
 def put_back(
-    claim: Claim, event: DeliveryEvent, *, now_us: int, delay_seconds: float = 0.0, reason: str | None
+    claim: Claim, event: DeliveryEvent, *, now_us: int, delay_seconds: float = 0.0, waiting: Waiting | None
 ) -> Settlement:
     """No call was made: the delivery waits again and has lost nothing."""
     return Settlement(
@@ -308,7 +315,7 @@ def put_back(
         attempts=claim.attempts,
         possible_duplicate=claim.possible_duplicate,
         doubtful_since_us=claim.doubtful_since_us,
-        waiting_reason=reason,
+        waiting=waiting,
     )
 
 
@@ -320,8 +327,8 @@ def asked_in_vain(
     attempt = SendAttempt(
         started_at_us=started_us, completed_at_us=now_us, outcome=AttemptResult.RETRYABLE_ERROR, failure=failure
     )
-    reason = f"{ASKS_FIRST}: {answer.words if answer else failure.message}"
-    waits = put_back(claim, DeliveryEvent.RETRY, now_us=now_us, delay_seconds=delay_seconds, reason=reason)
+    waiting = Waiting(kind=WaitKind.SILENCE, detail=(answer and answer.words) or failure.message)
+    waits = put_back(claim, DeliveryEvent.RETRY, now_us=now_us, delay_seconds=delay_seconds, waiting=waiting)
     return answered(replace(waits, attempts=claim.attempts + 1, attempt=attempt, failure=failure), answer)
 
 
@@ -384,7 +391,8 @@ def conclude(
 ) -> Settlement:
     """Before the mark nothing had left; after it nobody can know, unless the next attempt finds it out."""
     if not claim.sending:
-        return put_back(claim, DeliveryEvent.RELEASE, now_us=now_us, reason="taken over from a lost worker")
+        waiting = Waiting(kind=WaitKind.OURSELVES, detail="taken over from a lost worker")
+        return put_back(claim, DeliveryEvent.RELEASE, now_us=now_us, waiting=waiting)
     error = OutcomeUncertain("the worker was lost while sending")
     verdict = after_call(claim, error, can, policy, dice)
     return failed(claim, error, verdict, started_us=now_us, now_us=now_us, dead_letter_id=dead_letter_id, can=can)

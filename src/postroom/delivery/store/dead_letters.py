@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, text, update
 
 from postroom.delivery.model import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
-from postroom.delivery.reading.file import DeadLetterQuery, readable
+from postroom.delivery.reading.file import DeadLetterQuery
+from postroom.delivery.reading.record import CallMade, calls_made
 from postroom.delivery.store.tables import delivery_attempts, delivery_dead_letter, delivery_requests
 from postroom.kernel.database.engine import PENDING_CHANNEL, Database
 from postroom.kernel.database.rows import read
-from postroom.kernel.values.ids import DeadLetterId, DeliveryId
+from postroom.kernel.values.ids import DeadLetterId, DeliveryId, record
 from postroom.message.delivery import AttemptResult, Status
 
 _letters = delivery_dead_letter.c
@@ -35,6 +36,15 @@ _LETTER = select(
 _Decide = Callable[[DeadLetter], Replay | ReplayRefused]
 
 
+@record
+class OpenedLetter:
+    """With what was to be said, and every call that was made."""
+
+    letter: DeadLetter
+    envelope: Mapping[str, Any]
+    attempts: Sequence[CallMade]
+
+
 class StoredDeadLetters:
     """Each change is one transaction in which nobody else can touch the same lineage."""
 
@@ -45,8 +55,7 @@ class StoredDeadLetters:
         """Newest first, one more than the page holds when there are more."""
         return await self._database.read(partial(letters, query=query))
 
-    async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
-        """With the envelope, the attempts and their first and last moment."""
+    async def letter(self, dead_letter_id: DeadLetterId) -> OpenedLetter | None:
         return await self._database.read(partial(_opened, dead_letter_id=dead_letter_id))
 
     async def replay(self, dead_letter_id: DeadLetterId, decide: _Decide) -> Replay | ReplayRefused | None:
@@ -126,19 +135,16 @@ def _dead_letter(row: RowMapping, replays: Sequence[EarlierReplay], uncertain: b
     )
 
 
-def _opened(connection: Connection, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
+def _opened(connection: Connection, dead_letter_id: DeadLetterId) -> OpenedLetter | None:
     letter = _letter(connection, dead_letter_id)
     if letter is None:
         return None
     envelope = select(_requests.request_envelope).where(_requests.id == letter.delivery_id)
-    made = select(delivery_attempts).where(_attempts.delivery_request_id == letter.delivery_id)
-    outcomes = [readable(row) for row in connection.execute(made.order_by(_attempts.attempt_number)).mappings().all()]
-    return letter, {
-        "original_request_envelope": json.loads(connection.execute(envelope).scalar_one()),
-        "all_attempt_outcomes": outcomes,
-        "first_attempt_at": outcomes[0]["started_at"] if outcomes else None,
-        "last_attempt_at": outcomes[-1]["started_at"] if outcomes else None,
-    }
+    return OpenedLetter(
+        letter=letter,
+        envelope=json.loads(connection.execute(envelope).scalar_one()),
+        attempts=calls_made(connection, letter.delivery_id) or (),
+    )
 
 
 def _letter(connection: Connection, dead_letter_id: DeadLetterId) -> DeadLetter | None:
@@ -175,6 +181,7 @@ def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
         "not_before": decided.at_us,
         "lease_until": None,
         "waiting_reason": None,
+        "waiting_detail": None,
         "terminal_error_class": None,
         "terminal_error_message": None,
         "provider_delivery_id": None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from sqlalchemy import Connection, select
 
@@ -26,7 +26,7 @@ from postroom.delivery.rules.limits import (
 )
 from postroom.delivery.store.tables import circuit_states
 from postroom.kernel.database.engine import Database, insert_for
-from postroom.kernel.database.rows import values
+from postroom.kernel.database.rows import read, values
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.ids import SECOND_US
 from postroom.kernel.values.ids import seconds as microseconds
@@ -83,6 +83,10 @@ class MemoryBreakers:
         self._circuits[channel] = circuit
 
 
+def circuit_of(row: Any) -> Circuit:
+    return read(Circuit, row, successes=0, probes={})
+
+
 class StoredCircuits:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -104,17 +108,7 @@ class StoredCircuits:
 
     async def load(self) -> Mapping[str, Circuit]:
         def work(connection: Connection) -> dict[str, Circuit]:
-            return {
-                row.channel: Circuit(
-                    state=CircuitState(row.state),
-                    failures=row.failures,
-                    opened_at_us=row.opened_at,
-                    generation=row.generation,
-                    reason=row.reason,
-                    error_class=row.error_class,
-                )
-                for row in connection.execute(select(circuit_states))
-            }
+            return {row.channel: circuit_of(row) for row in connection.execute(select(circuit_states))}
 
         return await self._database.read(work)
 

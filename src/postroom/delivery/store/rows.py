@@ -18,6 +18,8 @@ from postroom.delivery.model import (
     RefusedCall,
     Settlement,
     Snapshot,
+    Waiting,
+    WaitKind,
 )
 from postroom.delivery.rules.policy import current_trace_id
 from postroom.delivery.store.tables import DELIVERY_COLUMNS, delivery_refusals
@@ -104,7 +106,7 @@ def new_snapshot(new: NewDelivery, status: Status) -> Snapshot:
         attempts=0,
         possible_duplicate=False,
         not_before_us=new.created_at_us,
-        waiting_reason=None,
+        waiting=None,
         provider_delivery_id=None,
         failure=None,
     )
@@ -133,10 +135,24 @@ def _reader(make: Callable[..., _Value], kind: str) -> Callable[[Any], _Value]:
     return read
 
 
-def _snapshot(*, error_class: str | None, error_message: str | None, **values: Any) -> Snapshot:
-    return Snapshot(
-        **values, failure=DeliveryFailure(ErrorClass(error_class), error_message or "") if error_class else None
-    )
+def waiting_of(kind: str | None, detail: str | None) -> Waiting | None:
+    return Waiting(kind=WaitKind(kind), detail=detail or "") if kind else None
+
+
+def failure_of(error_class: str | None, message: str | None) -> DeliveryFailure | None:
+    return DeliveryFailure(ErrorClass(error_class), message or "") if error_class else None
+
+
+def _snapshot(
+    *,
+    error_class: str | None,
+    error_message: str | None,
+    waiting_kind: str | None,
+    waiting_detail: str | None,
+    **values: Any,
+) -> Snapshot:
+    waiting = waiting_of(waiting_kind, waiting_detail)
+    return Snapshot(**values, waiting=waiting, failure=failure_of(error_class, error_message))
 
 
 claim_of: Final = _reader(Claim, "claim")

@@ -180,7 +180,18 @@ DELIVERY_COLUMNS: Final = (
         leased=lambda _, lease: lease.until_us if lease else None,
         let_go="NULL",
     ),
-    DeliveryColumn(name="waiting_reason", required=False, snapshot="waiting_reason", kept="waiting_reason"),
+    DeliveryColumn(
+        name="waiting_reason",
+        required=False,
+        snapshot="waiting_kind",
+        settled=lambda done: str(done.waiting.kind) if done.waiting else None,
+    ),
+    DeliveryColumn(
+        name="waiting_detail",
+        required=False,
+        snapshot="waiting_detail",
+        settled=lambda done: done.waiting.detail if done.waiting else None,
+    ),
     DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
     DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
     DeliveryColumn(

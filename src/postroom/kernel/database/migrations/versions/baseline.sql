@@ -96,6 +96,7 @@ CREATE TABLE {messenger}delivery_requests (
     not_before BIGINT NOT NULL,
     lease_until BIGINT,
     waiting_reason TEXT,
+    waiting_detail TEXT,
     terminal_error_class TEXT,
     terminal_error_message TEXT,
     provider_delivery_id TEXT,

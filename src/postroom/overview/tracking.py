@@ -1,0 +1,258 @@
+"""What became of a delivery, for the messenger's tools, and for the butler that sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, select
+
+from postroom.attention.model import is_notice_id
+from postroom.delivery.model import outcome_of
+from postroom.delivery.reading.file import (
+    DeliveryQuery,
+    in_pages,
+    read_choice,
+    read_page,
+    read_request_id,
+    read_span,
+    read_uuid,
+    read_word,
+)
+from postroom.delivery.reading.record import (
+    SUMMARY,
+    CallMade,
+    DeliveryNow,
+    DeliverySummary,
+    KeptNews,
+    calls_made,
+    delivery_document,
+    delivery_now,
+    document,
+    kept_news,
+    summary_of,
+)
+from postroom.delivery.seams import Ledger
+from postroom.delivery.store.tables import IS_RARE, RARE, delivery_requests
+from postroom.kernel.database.engine import Database
+from postroom.kernel.values.errors import PostroomError, ValidationError
+from postroom.kernel.values.ids import to_text
+from postroom.message.delivery import AttemptResult, Intent, Status
+from postroom.message.wire import notify_error, notify_response
+from postroom.overview.story import RequestTrace, approval_of, trace
+from postroom.overview.why import ApprovalStanding
+
+if TYPE_CHECKING:  # who asks for a delivery needs no store of notices
+    from postroom.attention.attention import NoticeOutcomes
+
+_KIND: Final = "delivery"
+_requests = delivery_requests.c
+
+
+class StoredDeliveries:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def now(self, delivery_id: str) -> DeliveryNow | None:
+        return await self._database.read(partial(delivery_now, delivery_id=delivery_id))
+
+    async def attempts(self, delivery_id: str) -> Sequence[CallMade] | None:
+        """In order; None when there is no such delivery."""
+        return await self._database.read(partial(calls_made, delivery_id=delivery_id))
+
+    async def approval(self, delivery_id: str) -> ApprovalStanding | None:
+        return await self._database.read(partial(approval_of, delivery_id=delivery_id))
+
+    async def news(self, delivery_id: str) -> Sequence[KeptNews]:
+        return await self._database.read(partial(kept_news, delivery_id=delivery_id))
+
+    async def search(self, query: DeliveryQuery) -> list[DeliverySummary]:
+        """Newest first, one more than the page holds when there are more."""
+        return await self._database.read(partial(search, query=query))
+
+    async def trace(self, request_id: str) -> RequestTrace:
+        return await self._database.read(partial(trace, request_id=request_id))
+
+
+def search(connection: Connection, query: DeliveryQuery) -> list[DeliverySummary]:
+    return [summary_of(row) for row in connection.execute(_matching(query)).mappings()]
+
+
+def _matching(query: DeliveryQuery) -> Select[Any]:
+    """An id is a time, so newest first is simply downward by id."""
+    found = select(*SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
+    for column, value in (
+        (_requests.origin_butler, query.origin_butler),
+        (_requests.channel, query.channel),
+        (_requests.intent, query.intent),
+    ):
+        if value is not None:
+            found = found.where(column == str(value))
+    if query.status is not None:
+        found = found.where(*_in_status(query.status))
+    if query.since_us is not None:
+        found = found.where(_requests.created_at >= query.since_us)
+    if query.until_us is not None:
+        found = found.where(_requests.created_at <= query.until_us)
+    if query.page.before is not None:
+        found = found.where(_requests.id < query.page.before)
+    return found
+
+
+def _in_status(status: Status) -> list[ColumnElement[bool]]:
+    """Written out, and for a rare one with the condition of its index: only then can the index be used."""
+    written = _requests.status == bindparam("status", str(status), literal_execute=True)
+    return [written, IS_RARE] if status in RARE else [written]  # type: ignore[list-item]  # text is a condition, too
+
+
+# -- For the messenger's tools, with values from outside --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tracking:
+    """Raises ValidationError with a sentence for the caller."""
+
+    record: StoredDeliveries
+    channel_names: frozenset[str]
+
+    async def status(self, delivery_id: object) -> dict[str, Any]:
+        known = read_uuid(delivery_id, "delivery_id")
+        found = await self.record.now(known)
+        if found is None:
+            raise ValidationError(f"Delivery {known} not found")
+        shown = delivery_document(found.delivery)
+        del shown["not_before"]
+        return shown | {
+            "next_attempt_at": _text(found.delivery.next_attempt_at_us),
+            "dead_letter_id": found.letter_id,
+            "latest_attempt": document(found.latest) if found.latest else None,
+        }
+
+    async def attempts(self, delivery_id: object) -> dict[str, Any]:
+        known = read_uuid(delivery_id, "delivery_id")
+        attempts = await self.record.attempts(known)
+        if attempts is None:
+            raise ValidationError(f"Delivery {known} not found")
+        return {
+            "delivery_id": known,
+            "attempts": [document(one) for one in attempts],
+            "total_attempts": len(attempts),
+        }
+
+    async def search(
+        self,
+        *,
+        origin_butler: object = None,
+        channel: object = None,
+        intent: object = None,
+        status: object = None,
+        since: object = None,
+        until: object = None,
+        limit: object = None,
+        cursor: object = None,
+    ) -> dict[str, Any]:
+        asked_intent = read_choice(intent, "intent", Intent)
+        asked_status = read_choice(status, "status", Status)
+        since_us, until_us = read_span(since, until)
+        query = DeliveryQuery(
+            page=read_page(_KIND, limit, cursor),
+            origin_butler=read_word(origin_butler, "origin_butler"),
+            channel=read_choice(channel, "channel", sorted(self.channel_names)),
+            intent=Intent(asked_intent) if asked_intent else None,
+            status=Status(asked_status) if asked_status else None,
+            since_us=since_us,
+            until_us=until_us,
+        )
+        found = [delivery_document(one) for one in await self.record.search(query)]
+        deliveries, next_cursor = in_pages(_KIND, found, query.page, "delivery_id")
+        return {
+            "deliveries": deliveries,
+            "count": len(deliveries),
+            "limit": query.page.limit,
+            "next_cursor": next_cursor,
+        }
+
+    async def trace(self, request_id: object) -> dict[str, Any]:
+        found = await self.record.trace(read_request_id(request_id))
+        if found.is_empty:
+            raise ValidationError("Request not found: nothing is known under this request_id")
+        return found.document()
+
+
+# -- For the butler that sent it, and for no other --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderStatus:
+    record: StoredDeliveries
+    replays: Ledger
+    notices: NoticeOutcomes | None = None
+
+    async def answer(self, sender: str, delivery_id: object) -> dict[str, Any]:
+        """A delivery of somebody else's is as unknown as one that never was. An id may be a notice's as well."""
+        try:
+            if isinstance(delivery_id, str) and is_notice_id(delivery_id):
+                return await self._of_notice(sender, delivery_id)
+            known = read_uuid(delivery_id, "delivery_id")
+            found = await self._found(known)
+            if found is None or found.delivery.origin_butler != sender:
+                raise ValidationError(f"Delivery {known} not found")
+            answer = _as_answer(found, await self.record.approval(known))
+            news = await self.record.news(found.delivery.delivery_id)
+            answer["delivery"]["news"] = [
+                {"kind": str(one.kind), "words": one.words, "at": to_text(one.at_us)} for one in news
+            ]
+            return answer
+        except PostroomError as error:
+            return notify_error(error)
+
+    async def _of_notice(self, sender: str, notice_id: str) -> dict[str, Any]:
+        outcome = await self.notices.of(sender, notice_id) if self.notices is not None else None
+        if outcome is None:
+            raise ValidationError(f"Notice {notice_id} not found")
+        return notify_response(outcome)
+
+    async def _found(self, delivery_id: str) -> DeliveryNow | None:
+        found = await self.record.now(delivery_id)
+        if found is None or found.delivery.status is not Status.DEAD_LETTERED:
+            return found
+        latest = await self.replays.find(found.delivery.idempotency_key)
+        return found if latest is None or latest.id == delivery_id else await self.record.now(latest.id)
+
+
+def _as_answer(found: DeliveryNow, approval: ApprovalStanding | None) -> dict[str, Any]:
+    one = found.delivery
+    answer = notify_response(outcome_of(one.snapshot(), request_id=one.request_id))
+    answer["delivery"] |= {
+        "attempts": one.attempts,
+        "possible_duplicate": one.possible_duplicate,
+        "last_error": _last_error(found),
+        "next_attempt_at": _text(one.next_attempt_at_us),
+        "approval": _decision(approval) if approval else None,
+    }
+    return answer
+
+
+def _last_error(found: DeliveryNow) -> dict[str, Any] | None:
+    """Of the last call that was made; of the delivery itself when none was."""
+    if last := found.latest:
+        failed = last.outcome is not AttemptResult.SUCCESS
+        return {"class": last.error_class, "message": last.error_message} if failed else None
+    failure = found.delivery.failure
+    return {"class": str(failure.error_class), "message": failure.message} if failure else None
+
+
+def _decision(approval: ApprovalStanding) -> dict[str, Any]:
+    """Not who decided: that is for people."""
+    return {
+        "status": str(approval.status),
+        "reason": approval.reason,
+        "decided_at": _text(approval.decided_at_us),
+        "expires_at": to_text(approval.expires_at_us),
+    }
+
+
+def _text(moment_us: int | None) -> str | None:
+    return None if moment_us is None else to_text(moment_us)
