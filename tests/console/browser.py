@@ -16,8 +16,7 @@ from postroom.household.store import connect_store
 from postroom.kernel.guard.http import ROOT
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.principal import OPERATOR, Principal
-from postroom.people.signing_in.rules import sign_in_link
-from postroom.people.signing_in.store import StoredConsoleSessions
+from postroom.people.signing_in.store import ConsoleSessions
 from tests.console.http import calling
 from tests.household.living import Living, living
 from tests.patience import PATIENCE_SECONDS
@@ -125,8 +124,7 @@ async def link_for(home: Living, principal: Principal = OPERATOR) -> str:
     store = connect_store(home.settings)
     try:
         base = home.household.addresses["api"]
-        links = StoredConsoleSessions(store.database)
-        return await sign_in_link(links, home.tokens, base, principal, SystemClock().now_us())
+        return await ConsoleSessions(store.database, home.tokens).link(base, principal, SystemClock().now_us())
     finally:
         await store.database.close()
 

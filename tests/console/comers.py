@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from postroom.household.people import Admissions
+from postroom.household.people import build_admissions
 from postroom.household.store import connect_store
+from postroom.kernel.database.engine import Database
 from postroom.kernel.running.clock import SystemClock
-from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.ids import IdMint
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, OPERATOR
 from postroom.people.model import NewPerson, Person, PersonAddress, PersonRole
+from postroom.people.signing_in.admission import Admissions
 from tests.console.http import Caller
 from tests.household.living import Living
 
@@ -22,14 +23,16 @@ async def admissions(home: Living) -> AsyncIterator[Admissions]:
     """As another process has them: what it changes must count at once."""
     store = connect_store(home.settings)
     try:
-        yield Admissions(
-            settings=home.settings,
-            store=store,
-            tokens=home.tokens,
-            mint=IdMint(),
-            base_url=home.household.addresses["api"],
-            due=Signal(),
-        )
+        yield build_admissions(home.settings, store, home.tokens, IdMint(), home.household.addresses["api"])
+    finally:
+        await store.database.close()
+
+
+@asynccontextmanager
+async def database(home: Living) -> AsyncIterator[Database]:
+    store = connect_store(home.settings)
+    try:
+        yield store.database
     finally:
         await store.database.close()
 
@@ -42,7 +45,7 @@ async def person(
     places = (PersonAddress(channel="telegram", address=chat, verified_at_us=proved),) if chat else ()
     new = NewPerson(name=name, role=role, addresses=places)
     async with admissions(home) as here:
-        return await here.store.people.create(HOUSEHOLD_OWNER, new, source="test", now_us=now_us)
+        return await here.people.create(HOUSEHOLD_OWNER, new, source="test", now_us=now_us)
 
 
 async def invitation(home: Living, one: Person) -> str:
@@ -58,6 +61,6 @@ async def let_in(home: Living, caller: Caller, one: Person) -> dict[str, str]:
 
 async def change_role(home: Living, one: Person, role: PersonRole) -> None:
     async with admissions(home) as here:
-        await here.store.people.change(
+        await here.people.change(
             HOUSEHOLD_OWNER, one.id, lambda known: replace(known.as_written, role=role), now_us=SystemClock().now_us()
         )

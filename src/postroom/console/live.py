@@ -17,7 +17,6 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import Principal
-from postroom.people.signing_in.rules import ConsoleSession, OpenSession, SignIn
 
 _LOOK_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 3.0  # a messenger that is away must not hold up what the ledger knows
@@ -132,34 +131,6 @@ class HouseholdPulse:
 
 
 # -- What the console needs from the household --
-
-
-class ConsoleSessions(Protocol):
-    async def redeem(self, link_secret: str, now_us: int, *, browser: str = "", device: str = "") -> str | None:
-        """The secret of a new session; None when the link is unknown, used, too old or another browser's."""
-        ...
-
-    async def is_for_another_browser(self, link_secret: str, browser: str, now_us: int) -> bool: ...
-
-    async def begin(self, sign_in: SignIn, now_us: int) -> str | None:
-        """The secret of a new session; None when this person may not sign in any more."""
-        ...
-
-    async def find(self, secret: str, now_us: int) -> ConsoleSession | None: ...
-
-    async def end(self, secret: str, now_us: int) -> None: ...
-
-    async def end_all(self, principal: Principal, now_us: int, *, but: str = "") -> int: ...
-
-    async def end_one(self, person_id: str, session_id: str, now_us: int) -> bool: ...
-
-    async def open_of(self, person_id: str, now_us: int) -> Sequence[OpenSession]: ...
-
-
-class KeptSessions(ConsoleSessions, Protocol):
-    """As they are kept, whatever became of those they stand for."""
-
-    async def begin(self, sign_in: SignIn, now_us: int) -> str: ...
 
 
 class Tools(Protocol):

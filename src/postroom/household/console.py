@@ -33,8 +33,7 @@ from postroom.kernel.values.principal import OPERATOR, Principal, person_id_of
 from postroom.message.channel import ListedAccount, Outbound
 from postroom.overview.counts import FailingChannel, StandingNow, StoredOverview, WaitingNow
 from postroom.people.model import inbox_of
-from postroom.people.signing_in.rules import sign_in_link
-from postroom.people.signing_in.store import StoredConsoleSessions
+from postroom.people.signing_in.store import ConsoleSessions
 from postroom.questions.questions import Asking
 from postroom.questions.store.questions import QuestionFigures
 from postroom.settings import Settings
@@ -92,8 +91,8 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
 
 
 async def operators_link(world: ConsoleWorld, base_url: str) -> str:
-    links = StoredConsoleSessions(world.store.database)
-    return await sign_in_link(links, world.tokens, base_url, OPERATOR, world.clock.now_us())
+    sessions = ConsoleSessions(world.store.database, world.tokens)
+    return await sessions.link(base_url, OPERATOR, world.clock.now_us())
 
 
 # What of a household runs in this process, and where it is reached.

@@ -25,7 +25,7 @@ from postroom.attention.attention import Attention
 from postroom.attention.pages.page import attention_section
 from postroom.attention.pages.shown import AttentionPeople
 from postroom.console.frame import NameBook, Navigation, NavigationEntry, Protected, asked_path
-from postroom.console.live import Bulk, Changes, ConsoleSessions
+from postroom.console.live import Bulk, Changes
 from postroom.console.visit import (
     ConsolePage,
     ConsoleSection,
@@ -48,7 +48,14 @@ from postroom.household.channels import known_channels
 from postroom.household.console import ConsoleWorld
 from postroom.household.delivery import breaker_policy, retry_policy
 from postroom.household.peers import MemoryPeer, Nobody
-from postroom.household.people import Admissions, build_pairing, devices_of, histories
+from postroom.household.people import (
+    account_sections,
+    build_admissions,
+    build_pairing,
+    devices_of,
+    histories,
+    new_challenge,
+)
 from postroom.household.store import Approvers, OpenedStore, approval_policy
 from postroom.inbox.page import InboxPages, PreferencePages, inbox_section
 from postroom.kernel.audit import NewAudit
@@ -78,16 +85,15 @@ from postroom.overview.today import Badges, TodayPage, WaitingWork, events_page,
 from postroom.people.devices.page import DevicePages, app_routes, devices_section
 from postroom.people.names.resolve import Concerned
 from postroom.people.pages import ContactPages, PersonOverviews, contacts_section
+from postroom.people.signing_in.admission import Admissions
 from postroom.people.signing_in.pages import (
-    AskedLinks,
     SignInPages,
-    TokenSessions,
     sign_in_page,
     sign_out_page,
     theme_page,
 )
 from postroom.people.signing_in.passkey_routes import PasskeyDoor
-from postroom.people.signing_in.store import StoredConsoleSessions
+from postroom.people.signing_in.passkeys import Passkeys
 from postroom.people.store.people import StoredMemory
 from postroom.people.store.rows import StoredHeldAddresses
 from postroom.questions.page import QuestionPages, questions_section
@@ -98,33 +104,22 @@ from postroom.settings.peer import HttpPeer
 
 def console_pages(world: ConsoleWorld, changes: Changes, bulk: Bulk, failing: Failing) -> Starlette:
     database = world.store.database
-    sessions = TokenSessions(StoredConsoleSessions(database, world.mint.mint), world.tokens)
-    admissions, audit = _admissions(world), StoredAudit(database, world.mint.mint)
+    base_url = world.pages_url or world.settings.api_url
+    admissions = build_admissions(world.settings, world.store, world.tokens, world.mint, base_url, world.links_due)
+    audit = StoredAudit(database, world.mint.mint)
     parts = ConsoleParts(
-        sections=[*_sections(world, bulk, failing), *admissions.sections(sessions, audit)],
+        sections=[*_sections(world, bulk, failing), *account_sections(admissions, audit)],
         badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
         sandbox_url=world.sandbox_url,
-        more_pages=[events_page(changes, world.clock, sessions)],
-        sessions=sessions,
-        links=admissions.links,
+        more_pages=[events_page(changes, world.clock, admissions.sessions)],
+        admissions=admissions,
         audit=audit,
-        passkeys=admissions.passkey_door(sessions, world.clock),
+        passkeys=Passkeys(store=admissions.passkeys, clock=world.clock, new_challenge=new_challenge),
         clock=world.clock,
         names=NameBook(records=StoredHeldAddresses(database)),
         zone_of=world.attention.zone_of,
     )
     return console_app(parts)
-
-
-def _admissions(world: ConsoleWorld) -> Admissions:
-    return Admissions(
-        settings=world.settings,
-        store=world.store,
-        tokens=world.tokens,
-        mint=world.mint,
-        base_url=world.pages_url or world.settings.api_url,
-        due=world.links_due,
-    )
 
 
 def _sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[ConsoleSection]:
@@ -302,21 +297,20 @@ class ConsoleParts:
     badges: Badges
     sandbox_url: str | None
     more_pages: Sequence[ConsolePage]
-    sessions: ConsoleSessions
-    links: AskedLinks
+    admissions: Admissions
     audit: StoredAudit
     clock: Clock
     names: NameBook
     zone_of: Callable[[str], Awaitable[str]]
-    passkeys: Callable[[SignInPages], PasskeyDoor]
+    passkeys: Passkeys
 
 
 def console_app(parts: ConsoleParts) -> Starlette:
     templates = Templates(parts.sandbox_url)
-    coming_in = SignInPages(sessions=parts.sessions, links=parts.links, clock=parts.clock, templates=templates)
-    passkeys = parts.passkeys(coming_in)
+    coming_in = SignInPages(admissions=parts.admissions, clock=parts.clock, templates=templates)
+    passkeys = PasskeyDoor(passkeys=parts.passkeys, sign_in=coming_in)
     pages = [page for section in parts.sections for page in section.pages]
-    pages += [*parts.more_pages, *passkeys.pages(), sign_out_page(parts.sessions), theme_page()]
+    pages += [*parts.more_pages, *passkeys.pages(), sign_out_page(parts.admissions.sessions), theme_page()]
     doors = _Doors(parts, templates)
     routes: list[BaseRoute] = [Mount("/static", StaticFiles(packages=[("postroom.console", "static")]))]
     routes += [*app_routes(templates), *coming_in.routes(), *passkeys.routes()]
@@ -338,7 +332,7 @@ class _Doors:
     def to(self, page: ConsolePage) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             secret, now_us = session_secret(request), self._parts.clock.now_us()
-            session = await self._parts.sessions.find(secret, now_us) if secret else None
+            session = await self._parts.admissions.sessions.find(secret, now_us) if secret else None
             if session is None:
                 return sign_in_page(self._templates, request, wanted=asked_path(request), status=401)
             visit = Visit(

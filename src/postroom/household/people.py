@@ -11,7 +11,6 @@ from functools import partial
 from fastapi import APIRouter
 
 from postroom.console.frame import NavigationGroup
-from postroom.console.live import ConsoleSessions
 from postroom.console.visit import ConsoleSection
 from postroom.conversations.acts import press_router
 from postroom.conversations.history import Histories, StoredPersonHistory
@@ -32,7 +31,6 @@ from postroom.household.questions import AskingParts, ear
 from postroom.household.store import OpenedStore, connect_store, open_store, watched, wishes_mark
 from postroom.kernel.database.audit import StoredAudit
 from postroom.kernel.database.schema import newest, revision
-from postroom.kernel.guard.http import ROOT
 from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock, SystemClock
 from postroom.kernel.running.loop import Loops, Signal
@@ -49,11 +47,10 @@ from postroom.people.model import NewPerson, Overruled, Person, PersonAddress, P
 from postroom.people.pairing import Codes, FirstHere, Pairing, PairingEar
 from postroom.people.people import People
 from postroom.people.person_rules import further_addresses, new_contact, together, vouched
-from postroom.people.signing_in.pages import AccessPages, AccountPages, SignInPages, access_pages, account_pages
-from postroom.people.signing_in.passkey_routes import PasskeyDoor
-from postroom.people.signing_in.passkeys import Passkeys, StoredPasskeys
-from postroom.people.signing_in.rules import SIGNING_IN, Admitted, SignInLinks, SignInPost, SignInWay, admitted
-from postroom.people.signing_in.store import StoredConsoleSessions, StoredSignInLinks
+from postroom.people.signing_in.admission import Admissions, SignInPost
+from postroom.people.signing_in.pages import AccessPages, AccountPages, access_pages, account_pages
+from postroom.people.signing_in.passkeys import StoredPasskeys
+from postroom.people.signing_in.store import ConsoleSessions, StoredSignInLinks
 from postroom.people.store.addresses import StoredPairings
 from postroom.people.store.people import StoredPeople
 from postroom.people.store.rows import StoredClosedAddresses
@@ -332,91 +329,36 @@ def signing_in(principals: Iterable[Principal], approvers: Collection[str]) -> M
 # Signing in put together: who may, and by which links and passkeys.
 
 
-_MOST_LISTED = 200
 _CHALLENGE_BYTES = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admissions:
-    """Who may sign in, and what lets them; `due` wakes the one who sends links."""
+def build_admissions(
+    settings: Settings, store: OpenedStore, tokens: TokenFile, mint: IdMint, base_url: str, due: Signal | None = None
+) -> Admissions:
+    """`due` wakes the one who sends links, where one runs."""
+    return Admissions(
+        people=store.people,
+        links=StoredSignInLinks(store.database, mint.mint),
+        passkeys=StoredPasskeys(store.database, mint.mint),
+        sessions=ConsoleSessions(store.database, tokens),
+        channels=list(configured_channels(settings)),
+        base_url=base_url,
+        ring=(due or Signal()).ring,
+    )
 
-    settings: Settings
-    store: OpenedStore
-    tokens: TokenFile
-    mint: IdMint
-    base_url: str
-    due: Signal
 
-    @property
-    def grants(self) -> StoredSignInLinks:
-        return StoredSignInLinks(self.store.database, self.mint.mint)
+def new_challenge() -> bytes:
+    return secrets.token_bytes(_CHALLENGE_BYTES)
 
-    @property
-    def keys(self) -> StoredPasskeys:
-        return StoredPasskeys(self.store.database, self.mint.mint)
 
-    @property
-    def links(self) -> SignInLinks:
-        return SignInLinks(
-            people=self.store.people,
-            store=self.grants,
-            tokens=self.tokens,
-            channels=list(configured_channels(self.settings)),
-            ring=self.due.ring,
-        )
-
-    async def household(self) -> Sequence[Person]:
-        found = [
-            await self.store.people.page(HOUSEHOLD_OWNER, role=role, after=None, limit=_MOST_LISTED)
-            for role in SIGNING_IN
-        ]
-        return [one for some in found for one in some]
-
-    async def get(self, person_id: str) -> Person | None:
-        return await self.store.people.get(HOUSEHOLD_OWNER, person_id)
-
-    async def of(self, person_id: str) -> Admitted | None:
-        person = await self.get(person_id)
-        invited = await self.grants.is_invited(person_id)
-        return admitted(person, self.tokens, is_invited=invited) if person else None
-
-    async def passkeys(self, person_ids: Sequence[str]) -> Mapping[str, int]:
-        return await self.keys.counts(person_ids)
-
-    async def invite(self, person: Person, by: str, now_us: int, *, door: str = "console") -> None:
-        await self.grants.grant(person.id, by, now_us, door=door)
-
-    async def send(self, person: Person, now_us: int) -> bool:
-        return await self.links.send_invitation(person, now_us)
-
-    async def link(self, person: Person, now_us: int, *, way: SignInWay = SignInWay.INVITATION) -> str:
-        coming = await self.of(person.id)
-        if coming is None:
-            raise LookupError(f"{person.id} may not sign in")
-        sessions = StoredConsoleSessions(self.store.database, self.mint.mint)
-        secret = await sessions.invite(coming.principal, now_us, token_ids=coming.token_ids, way=way)
-        return f"{self.base_url}{ROOT}/login?key={secret}"
-
-    async def withdraw(self, person_id: str) -> bool:
-        """With the passkeys, so that a later invitation begins anew."""
-        gone = await self.grants.withdraw(person_id)
-        return bool(await self.keys.remove_all(person_id)) or gone
-
-    def sections(self, sessions: ConsoleSessions, audit: StoredAudit) -> Sequence[ConsoleSection]:
-        """A person's own account, behind which the owner sees who may sign in; and for the owner who did what."""
-        pages = [
-            *account_pages(AccountPages(sessions=sessions, passkeys=self.keys)),
-            *access_pages(AccessPages(comers=self, sessions=sessions)),
-        ]
-        record = AuditPages(record=audit, household=self.household)
-        account = ConsoleSection(name="Account", group=NavigationGroup.YOURS, pages=pages)
-        return [account, audit_section(record)]
-
-    def passkey_door(self, sessions: ConsoleSessions, clock: Clock) -> Callable[[SignInPages], PasskeyDoor]:
-        passkeys = Passkeys(store=self.keys, clock=clock, new_challenge=lambda: secrets.token_bytes(_CHALLENGE_BYTES))
-        return lambda pages: PasskeyDoor(
-            passkeys=passkeys, known=self.keys, admission=self, sessions=sessions, sign_in=pages
-        )
+def account_sections(admissions: Admissions, audit: StoredAudit) -> Sequence[ConsoleSection]:
+    """A person's own account, behind which the owner sees who may sign in; and for the owner who did what."""
+    pages = [
+        *account_pages(AccountPages(admissions=admissions)),
+        *access_pages(AccessPages(admissions=admissions)),
+    ]
+    account = ConsoleSection(name="Account", group=NavigationGroup.YOURS, pages=pages)
+    return [account, audit_section(AuditPages(record=audit, household=admissions.household))]
 
 
 # Who sends the links by which people sign in.

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from postroom.approvals.page import ApprovalPages, WaitingHere, newest_first
 from postroom.attention.attention import Attention
 from postroom.console.frame import Names, NavigationGroup
-from postroom.console.live import Changes, ConsoleSessions, Ear
+from postroom.console.live import Changes, Ear
 from postroom.console.visit import ConsolePage, ConsoleSection, Visit, anybody
 from postroom.console.words import channel_word, figure, plural
 from postroom.delivery.reading.counts import DeadLetterCounts, Depth, Tally
@@ -28,6 +28,7 @@ from postroom.kernel.values.principal import Principal, person_id_of
 from postroom.message.delivery import Status
 from postroom.overview.counts import ConsoleOverview, StoredOverview, StoredWhatWaits
 from postroom.people.model import inbox_of
+from postroom.people.signing_in.store import ConsoleSessions
 from postroom.questions.model import SubjectKind
 from postroom.questions.page import QuestionPages
 

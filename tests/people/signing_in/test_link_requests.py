@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from sqlalchemy import func, select
-from tests.console.comers import admissions, invitation, person
+from tests.console.comers import admissions, database, invitation, person
 from tests.console.http import Answer, Caller
 from tests.household.living import LIFTED, QUICK, Living, living
 from tests.patience import PATIENCE_SECONDS
@@ -35,8 +35,8 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living
 @pytest_asyncio.fixture(loop_scope="module", autouse=True)
 async def nothing_asked_before(home: Living) -> None:
     """The limits are by the hour and by the sender, who is this machine in every test."""
-    async with admissions(home) as here:
-        await here.store.database.write(lambda one: one.exec_driver_sql("DELETE FROM sign_in_attempts"))
+    async with database(home) as there:
+        await there.write(lambda one: one.exec_driver_sql("DELETE FROM sign_in_attempts"))
 
 
 async def invited(home: Living, name: str, chat: str | None, *, verified: bool = True) -> str:
@@ -61,8 +61,8 @@ async def keys_sent_to(home: Living, chat: str, at_least: int = 1) -> list[str]:
 
 async def links_of(home: Living, person_id: str) -> int:
     asked = select(func.count()).select_from(console_links).where(console_links.c.person_id == person_id)
-    async with admissions(home) as here:
-        return int(await here.store.database.read(lambda connection: connection.execute(asked).scalar_one()))
+    async with database(home) as there:
+        return int(await there.read(lambda connection: connection.execute(asked).scalar_one()))
 
 
 @pytest.mark.requirement("side:link-by-delivery")
@@ -147,8 +147,8 @@ async def test_a_person_is_sent_few_and_a_sender_gets_few(home: Living, caller: 
     for _ in range(MOST_OPEN + 2):
         await ask(caller, "Sam")
     assert await links_of(home, one) == MOST_OPEN
-    async with admissions(home) as here:  # opened or over, they do not count as open any more
-        await here.store.database.write(
+    async with database(home) as there:  # opened or over, they do not count as open any more
+        await there.write(
             lambda connection: connection.execute(
                 console_links.update().where(console_links.c.person_id == one).values(used_at=1)
             )
@@ -182,8 +182,8 @@ async def test_a_sender_who_does_not_stop_fills_no_table(home: Living, caller: C
         await ask(caller, "no such person")
 
     kept = select(func.count()).select_from(sign_in_attempts)
-    async with admissions(home) as here:
-        assert await here.store.database.read(lambda one: one.execute(kept).scalar_one()) == MOST_OF_SENDER
+    async with database(home) as there:
+        assert await there.read(lambda one: one.execute(kept).scalar_one()) == MOST_OF_SENDER
 
 
 async def test_who_holds_only_a_token_for_an_inbox_comes_in_as_that(home: Living, caller: Caller) -> None:

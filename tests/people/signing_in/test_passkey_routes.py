@@ -97,7 +97,7 @@ async def test_a_passkey_of_one_who_is_no_longer_invited_signs_in_no_one(site: S
     await expect(page.get_by_role("button", name="Remove")).to_be_visible()
 
     async with admissions(site.home) as here:
-        await here.grants.withdraw(one.id)
+        await here.links.withdraw(one.id)
 
     await page.goto(local(site.url) + "/login")
     await page.get_by_role("button", name="Sign in with a passkey").click()

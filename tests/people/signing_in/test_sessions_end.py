@@ -15,7 +15,6 @@ from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import Person, PersonRole
 from postroom.people.signing_in.rules import principal_of
-from postroom.people.signing_in.store import StoredConsoleSessions
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -28,7 +27,7 @@ async def home(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Living
 
 async def removed(home: Living, one: Person) -> None:
     async with admissions(home) as here:
-        await here.store.people.delete(HOUSEHOLD_OWNER, one.id, now_us=1)
+        await here.people.delete(HOUSEHOLD_OWNER, one.id, now_us=1)
 
 
 async def promoted(home: Living, one: Person) -> None:
@@ -42,8 +41,7 @@ async def uninvited(home: Living, one: Person) -> None:
 
 async def signed_out(home: Living, one: Person) -> None:
     async with admissions(home) as here:
-        sessions = StoredConsoleSessions(here.store.database)
-        assert await sessions.end_all(principal_of(one.id), SystemClock().now_us()) >= 1
+        assert await here.sessions.end_all(principal_of(one.id), SystemClock().now_us()) >= 1
 
 
 ENDINGS: dict[str, Callable[[Living, Person], Awaitable[None]]] = {
@@ -86,7 +84,7 @@ async def test_one_device_is_signed_out_and_the_others_stay(home: Living, caller
     other = await let_in(home, caller, await person(home, "Jon"))
     token = await caller.form_token(laptop)
     async with admissions(home) as here:
-        found = await StoredConsoleSessions(here.store.database).open_of(one.id, SystemClock().now_us())
+        found = await here.sessions.open_of(one.id, SystemClock().now_us())
     assert len(found) == 2
 
     foreign = await caller.post(

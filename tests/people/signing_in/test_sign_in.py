@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from http.cookies import SimpleCookie
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -18,20 +19,26 @@ from postroom.kernel.guard.tokens import TokenFile, token_id
 from postroom.kernel.running.clock import SystemClock
 from postroom.kernel.values.ids import seconds
 from postroom.kernel.values.principal import OPERATOR, Principal, Role
-from postroom.people.signing_in.rules import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS, sign_in_link
-from postroom.people.signing_in.store import StoredConsoleSessions
+from postroom.people.signing_in.rules import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS
+from postroom.people.signing_in.store import ConsoleSessions
 
 NOW = seconds(1_800_000_000)
 ANN = Principal(Role.USER, "ann")
 
 
 @pytest.fixture
-def sessions(database: Database) -> StoredConsoleSessions:
-    return StoredConsoleSessions(database)
+def sessions(database: Database, tmp_path: Path) -> ConsoleSessions:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    tokens.ensure([OPERATOR, ANN])
+    return ConsoleSessions(database, tokens)
 
 
-async def test_a_link_opens_one_session_and_never_another(sessions: StoredConsoleSessions) -> None:
-    link = await sessions.invite(ANN, NOW)
+async def new_key(sessions: ConsoleSessions, who: Principal = ANN) -> str:
+    return key_of(await sessions.link("http://localhost", who, NOW))
+
+
+async def test_a_link_opens_one_session_and_never_another(sessions: ConsoleSessions) -> None:
+    link = await new_key(sessions)
 
     first, second = await sessions.redeem(link, NOW + 1), await sessions.redeem(link, NOW + 2)
 
@@ -40,42 +47,40 @@ async def test_a_link_opens_one_session_and_never_another(sessions: StoredConsol
     assert found is not None and found.principal == ANN
 
 
-async def test_of_many_who_use_a_link_at_once_one_comes_in(sessions: StoredConsoleSessions) -> None:
-    link = await sessions.invite(OPERATOR, NOW)
+async def test_of_many_who_use_a_link_at_once_one_comes_in(sessions: ConsoleSessions) -> None:
+    link = await new_key(sessions, OPERATOR)
 
     opened = await asyncio.gather(*(sessions.redeem(link, NOW) for _ in range(20)))
 
     assert sum(one is not None for one in opened) == 1
 
 
-async def test_a_link_is_good_for_ten_minutes(sessions: StoredConsoleSessions) -> None:
-    link = await sessions.invite(OPERATOR, NOW)
+async def test_a_link_is_good_for_ten_minutes(sessions: ConsoleSessions) -> None:
+    link = await new_key(sessions, OPERATOR)
 
     assert await sessions.redeem(link, NOW + seconds(LINK_LIFE_SECONDS)) is None
 
 
-async def test_a_link_nobody_made_opens_nothing(sessions: StoredConsoleSessions) -> None:
+async def test_a_link_nobody_made_opens_nothing(sessions: ConsoleSessions) -> None:
     assert await sessions.redeem("x" * 43, NOW) is None
     assert await sessions.redeem("", NOW) is None
 
 
-async def test_a_session_ends_by_itself_by_hand_and_everywhere(sessions: StoredConsoleSessions) -> None:
-    secrets = [await sessions.redeem(await sessions.invite(ANN, NOW), NOW) or "" for _ in range(3)]
+async def test_a_session_ends_by_itself_by_hand_and_everywhere(sessions: ConsoleSessions) -> None:
+    secrets = [await sessions.redeem(await new_key(sessions), NOW) or "" for _ in range(3)]
 
     assert await sessions.find(secrets[0], NOW + seconds(SESSION_LIFE_SECONDS)) is None
     await sessions.end(secrets[0], NOW + 1)
     assert await sessions.find(secrets[0], NOW + 2) is None
     assert await sessions.find(secrets[1], NOW + 2) is not None
-    unused = await sessions.invite(ANN, NOW)
+    unused = await new_key(sessions)
     assert await sessions.end_all(ANN, NOW + 3) == 2
     assert await sessions.find(secrets[1], NOW + 4) is None
     assert await sessions.redeem(unused, NOW + 4) is None
 
 
-async def test_neither_links_nor_sessions_are_stored_as_they_are(
-    database: Database, sessions: StoredConsoleSessions
-) -> None:
-    link = await sessions.invite(ANN, NOW)
+async def test_neither_links_nor_sessions_are_stored_as_they_are(database: Database, sessions: ConsoleSessions) -> None:
+    link = await new_key(sessions)
     secret = await sessions.redeem(link, NOW) or ""
     schema = "" if type(database).__name__ == "SqliteDatabase" else "shared."
 
@@ -162,12 +167,8 @@ class TestOverHttp:
         laptop = home.tokens.create(who, label="laptop")
         store = connect_store(home.settings)
         try:
-            links = [
-                await sign_in_link(
-                    StoredConsoleSessions(store.database), home.tokens, caller.base, who, SystemClock().now_us()
-                )
-                for _ in range(2)
-            ]
+            sessions = ConsoleSessions(store.database, home.tokens)
+            links = [await sessions.link(caller.base, who, SystemClock().now_us()) for _ in range(2)]
         finally:
             await store.database.close()
         cookies = await caller.sign_in(links[0])

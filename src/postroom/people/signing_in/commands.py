@@ -345,8 +345,7 @@ async def _link(
 ) -> tuple[Principal, str]:
     from postroom.household.store import open_store
     from postroom.kernel.running.clock import SystemClock
-    from postroom.people.signing_in.rules import sign_in_link
-    from postroom.people.signing_in.store import StoredConsoleSessions
+    from postroom.people.signing_in.store import ConsoleSessions
 
     if not settings.url and settings.ports.api == 0:
         raise SettingsError("ports.api is 0, so only the household knows its port: use the link `postroom up` prints.")
@@ -356,16 +355,15 @@ async def _link(
         now_us = SystemClock().now_us()
         if principal is None:
             return await _invited(settings, store, tokens, await _person(store, name or "", tokens), now_us)
-        links = StoredConsoleSessions(store.database)
-        return principal, await sign_in_link(links, tokens, settings.api_url, principal, now_us)
+        sessions = ConsoleSessions(store.database, tokens)
+        return principal, await sessions.link(settings.api_url, principal, now_us)
 
 
 async def _invited(
     settings: Settings, store: OpenedStore, tokens: TokenFile, person: ModelPerson, now_us: int
 ) -> tuple[Principal, str]:
     """Who may run this is the owner, so it invites."""
-    from postroom.household.people import Admissions
-    from postroom.kernel.running.loop import Signal
+    from postroom.household.people import build_admissions
     from postroom.kernel.values.ids import IdMint
     from postroom.people.signing_in.rules import SIGNING_IN, SignInWay, principal_of
 
@@ -374,9 +372,7 @@ async def _invited(
             f"{person.name} is a contact, who can be written to and does not sign in. To make a member of them: "
             f"postroom people edit {shlex.quote(person.name)} --role member"
         )
-    admissions = Admissions(
-        settings=settings, store=store, tokens=tokens, mint=IdMint(), base_url=settings.api_url, due=Signal()
-    )
+    admissions = build_admissions(settings, store, tokens, IdMint(), settings.api_url)
     await admissions.invite(person, str(OPERATOR), now_us, door="command")
     return principal_of(person.id), await admissions.link(person, now_us, way=SignInWay.TERMINAL)
 
@@ -387,11 +383,11 @@ async def _end(
     from postroom.household.store import open_store
     from postroom.kernel.running.clock import SystemClock
     from postroom.people.signing_in.rules import principal_of
-    from postroom.people.signing_in.store import StoredConsoleSessions
+    from postroom.people.signing_in.store import ConsoleSessions
 
     async with open_store(settings) as store:
         whom = principal or principal_of((await _person(store, name or "", tokens)).id)
-        return whom, await StoredConsoleSessions(store.database).end_all(whom, SystemClock().now_us())
+        return whom, await ConsoleSessions(store.database, tokens).end_all(whom, SystemClock().now_us())
 
 
 def _principal(name: str | None, tokens: TokenFile) -> Principal | None:

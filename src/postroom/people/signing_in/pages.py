@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
@@ -13,7 +13,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from postroom.console.frame import local_path
-from postroom.console.live import ConsoleSessions, KeptSessions
 from postroom.console.visit import (
     ConsolePage,
     Templates,
@@ -32,23 +31,19 @@ from postroom.console.visit import (
     wanted_page,
 )
 from postroom.kernel.guard.http import ROOT
-from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.running.clock import Clock
-from postroom.kernel.values.principal import Principal
 from postroom.people.model import Person, PersonRole
-from postroom.people.signing_in.passkey_site import KnownPasskeys, device_words, is_this_machine, local_address, site_of
+from postroom.people.signing_in.admission import Admissions
+from postroom.people.signing_in.passkey_site import device_words, is_this_machine, local_address, site_of
 from postroom.people.signing_in.rules import (
     SIGNING_IN,
-    Admitted,
-    ConsoleSession,
     OpenSession,
-    SignIn,
     digest,
-    may_stay,
     new_secret,
     person_of,
     principal_of,
 )
+from postroom.people.signing_in.store import ConsoleSessions
 
 _STALE: Final = (
     "This link does not work any more",
@@ -67,16 +62,9 @@ _SENT: Final = (
 _NEXT_THEME: Final = {"auto": "light", "light": "dark", "dark": "auto"}
 
 
-class AskedLinks(Protocol):
-    async def ask(self, who: str, *, sender: str, browser: str, now_us: int) -> None:
-        """Sends a link if this names a person who may have one; says nothing of it."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInPages:
-    sessions: ConsoleSessions
-    links: AskedLinks
+    admissions: Admissions
     clock: Clock
     templates: Templates
 
@@ -88,9 +76,9 @@ class SignInPages:
         form, now_us = await read_form(request), self.clock.now_us()
         key, browser = form.get("key"), browser_secret(request)
         device = device_words(request.headers.get("user-agent", ""))
-        secret = await self.sessions.redeem(key, now_us, browser=browser, device=device)
+        secret = await self.admissions.sessions.redeem(key, now_us, browser=browser, device=device)
         if secret is None:
-            if await self.sessions.is_for_another_browser(key, browser, now_us):
+            if await self.admissions.sessions.is_for_another_browser(key, browser, now_us):
                 return self._elsewhere(request, key)
             return message(self.templates, request, *_STALE, status=403)
         asked = [local_path(one) for one in (form.get("next"), wanted_page(request))]
@@ -111,7 +99,7 @@ class SignInPages:
         form = await read_form(request)
         browser = browser_secret(request) or new_secret()
         sender = request.client.host if request.client else ""
-        await self.links.ask(form.get("who"), sender=sender, browser=browser, now_us=self.clock.now_us())
+        await self.admissions.ask(form.get("who"), sender=sender, browser=browser, now_us=self.clock.now_us())
         response = message(self.templates, request, *_SENT)
         keep_browser(response, request, browser)
         keep_wanted(response, request, local_path(form.get("next")))
@@ -120,7 +108,7 @@ class SignInPages:
     async def come_in(self, request: Request, response: Response, secret: str) -> None:
         """Always with a new secret; a session this browser had before ends."""
         if before := session_secret(request):
-            await self.sessions.end(before, self.clock.now_us())
+            await self.admissions.sessions.end(before, self.clock.now_us())
         keep_session(response, request, secret)
 
     def routes(self) -> Sequence[Route]:
@@ -170,29 +158,28 @@ def theme_page() -> ConsolePage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPages:
-    sessions: ConsoleSessions
-    passkeys: KnownPasskeys
+    admissions: Admissions
 
     async def show(self, visit: Visit) -> Response:
         person_id, request = person_of(visit.principal), visit.request
-        found = await self.sessions.open_of(person_id, visit.now_us)
+        found = await self.admissions.sessions.open_of(person_id, visit.now_us)
         return visit.show(
             "account.html",
             shown_as=visit.shown_as,
             sessions=found,
             this=next((one.id for one in found if digest(visit.secret).startswith(one.id)), ""),
-            passkeys=await self.passkeys.of(person_id),
+            passkeys=await self.admissions.passkeys.of(person_id),
             has_passkeys=site_of(request) is not None,
             local_address=f"{local_address(request)}{ROOT}/account" if is_this_machine(request) else "",
         )
 
     async def end_one(self, visit: Visit) -> Response:
-        if await self.sessions.end_one(person_of(visit.principal), visit.path["id"], visit.now_us):
+        if await self.admissions.sessions.end_one(person_of(visit.principal), visit.path["id"], visit.now_us):
             return visit.go("/account", "Signed out there.")
         return visit.go("/account", "That device was signed out already.", "bad")
 
     async def end_others(self, visit: Visit) -> Response:
-        many = await self.sessions.end_all(visit.principal, visit.now_us, but=visit.secret)
+        many = await self.admissions.sessions.end_all(visit.principal, visit.now_us, but=visit.secret)
         return visit.go("/account", f"Signed out on {many} other device{'' if many == 1 else 's'}.")
 
 
@@ -205,32 +192,6 @@ def account_pages(pages: AccountPages) -> Sequence[ConsolePage]:
 
 
 # Who may sign in: the owner invites people, signs them out, and takes an invitation back.
-
-
-class Comers(Protocol):
-    """Those who may sign in, and what lets them."""
-
-    async def household(self) -> Sequence[Person]:
-        """Those whose role lets them sign in."""
-        ...
-
-    async def get(self, person_id: str) -> Person | None: ...
-
-    async def of(self, person_id: str) -> Admitted | None: ...
-
-    async def passkeys(self, person_ids: Sequence[str]) -> Mapping[str, int]: ...
-
-    async def invite(self, person: Person, by: str, now_us: int) -> None:
-        """From now on, until it is withdrawn."""
-        ...
-
-    async def send(self, person: Person, now_us: int) -> bool:
-        """A link to the first verified address; False when there is none."""
-        ...
-
-    async def link(self, person: Person, now_us: int) -> str: ...
-
-    async def withdraw(self, person_id: str) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,12 +207,11 @@ class Comer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPages:
-    comers: Comers
-    sessions: ConsoleSessions
+    admissions: Admissions
 
     async def show(self, visit: Visit) -> Response:
-        people = await self.comers.household()
-        passkeys = await self.comers.passkeys([one.id for one in people])
+        people = await self.admissions.household()
+        passkeys = await self.admissions.passkeys.counts([one.id for one in people])
         return visit.show(
             "access.html", comers=[await self._comer(one, passkeys.get(one.id, 0), visit.now_us) for one in people]
         )
@@ -261,36 +221,36 @@ class AccessPages:
         person, shows = await self._person(visit), visit.form.get("how") == "show"
         if not shows and not _reachable(person):
             return visit.go("/access", f"{person.name} has no verified address: show the link instead.", "bad")
-        await self.comers.invite(person, str(visit.principal), visit.now_us)
+        await self.admissions.invite(person, str(visit.principal), visit.now_us)
         if shows:
-            return visit.show("invited.html", person=person, link=await self.comers.link(person, visit.now_us))
-        if await self.comers.send(person, visit.now_us):
+            return visit.show("invited.html", person=person, link=await self.admissions.link(person, visit.now_us))
+        if await self.admissions.send(person, visit.now_us):
             return visit.go("/access", f"A link is on its way to {person.name}. It works once, for ten minutes.")
         return visit.go("/access", f"{person.name} cannot be written to just now: show the link instead.", "bad")
 
     async def sign_out(self, visit: Visit) -> Response:
         person = await self._person(visit)
-        many = await self.sessions.end_all(principal_of(person.id), visit.now_us)
+        many = await self.admissions.sessions.end_all(principal_of(person.id), visit.now_us)
         return visit.go("/access", f"{person.name} was signed out on {many} device{'' if many == 1 else 's'}.")
 
     async def withdraw(self, visit: Visit) -> Response:
         person = await self._person(visit)
-        if not await self.comers.withdraw(person.id):
+        if not await self.admissions.withdraw(person.id):
             return visit.go("/access", f"{person.name} was not invited.", "bad")
-        await self.sessions.end_all(principal_of(person.id), visit.now_us)
+        await self.admissions.sessions.end_all(principal_of(person.id), visit.now_us)
         return visit.go("/access", f"{person.name} was signed out and may sign in no more, unless by a token.")
 
     async def _comer(self, person: Person, passkeys: int, now_us: int) -> Comer:
         return Comer(
             person=person,
-            may_come=await self.comers.of(person.id) is not None,
+            may_come=await self.admissions.of(person.id) is not None,
             has_address=_reachable(person),
             passkeys=passkeys,
-            sessions=await self.sessions.open_of(person.id, now_us),
+            sessions=await self.admissions.sessions.open_of(person.id, now_us),
         )
 
     async def _person(self, visit: Visit) -> Person:
-        person = await self.comers.get(visit.path["id"])
+        person = await self.admissions.get(visit.path["id"])
         if person is None or person.role not in SIGNING_IN or person.role is PersonRole.OWNER:
             raise HTTPException(404)
         return person
@@ -307,42 +267,3 @@ def access_pages(pages: AccessPages) -> Sequence[ConsolePage]:
         ConsolePage("/access/{id}/sign-out", pages.sign_out, "POST"),
         ConsolePage("/access/{id}/withdraw", pages.withdraw, "POST"),
     ]
-
-
-# Sessions that live no longer than what they stand on: tokens, a role, an invitation.
-
-
-@dataclass(frozen=True, slots=True)
-class TokenSessions:
-    """Asks the token file and the person's record at every request, so that what was taken away counts at once."""
-
-    stored: KeptSessions
-    tokens: TokenFile
-
-    async def redeem(self, link_secret: str, now_us: int, *, browser: str = "", device: str = "") -> str | None:
-        secret = await self.stored.redeem(link_secret, now_us, browser=browser, device=device)
-        return secret if secret and await self.find(secret, now_us) else None
-
-    async def is_for_another_browser(self, link_secret: str, browser: str, now_us: int) -> bool:
-        return await self.stored.is_for_another_browser(link_secret, browser, now_us)
-
-    async def begin(self, sign_in: SignIn, now_us: int) -> str | None:
-        secret = await self.stored.begin(sign_in, now_us)
-        return secret if await self.find(secret, now_us) else None
-
-    async def find(self, secret: str, now_us: int) -> ConsoleSession | None:
-        session = await self.stored.find(secret, now_us)
-        holds = session is not None and self.tokens.still_holds(session.token_ids)
-        return session if session and may_stay(session, tokens_hold=holds) else None
-
-    async def end(self, secret: str, now_us: int) -> None:
-        await self.stored.end(secret, now_us)
-
-    async def end_all(self, principal: Principal, now_us: int, *, but: str = "") -> int:
-        return await self.stored.end_all(principal, now_us, but=but)
-
-    async def end_one(self, person_id: str, session_id: str, now_us: int) -> bool:
-        return await self.stored.end_one(person_id, session_id, now_us)
-
-    async def open_of(self, person_id: str, now_us: int) -> Sequence[OpenSession]:
-        return await self.stored.open_of(person_id, now_us)

@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from postroom.console.frame import local_path
-from postroom.console.live import ConsoleSessions
 from postroom.console.visit import ConsolePage, Visit, anybody, browser_secret, keep_browser, read_form
 from postroom.kernel.guard.http import ROOT
 from postroom.people.signing_in.pages import SignInPages
-from postroom.people.signing_in.passkey_site import KnownPasskeys, device_words, site_of
+from postroom.people.signing_in.passkey_site import device_words, site_of
 from postroom.people.signing_in.passkeys import Passkey, PasskeyRefused, Passkeys
-from postroom.people.signing_in.rules import Admitted, SignIn, SignInWay, new_secret, person_of
+from postroom.people.signing_in.rules import SignIn, SignInWay, new_secret, person_of
 
 _NOT_HERE: Final = "Passkeys need HTTPS and a name, or http://localhost."
 _NO_RECORD: Final = "The household has no record of you that a passkey could belong to: ask its owner."
 _MAY_NOT: Final = "This passkey's person may not sign in any more."
 
 
-class Admissible(Protocol):
-    async def of(self, person_id: str) -> Admitted | None:
-        """As whom this person may come in now."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasskeyDoor:
     passkeys: Passkeys
-    known: KnownPasskeys
-    admission: Admissible
-    sessions: ConsoleSessions
     sign_in: SignInPages
 
     async def question(self, request: Request) -> Response:
@@ -64,7 +54,7 @@ class PasskeyDoor:
         return response
 
     async def _begun(self, request: Request, shown: Passkey) -> str | None:
-        coming = await self.admission.of(shown.person_id)
+        coming = await self.sign_in.admissions.of(shown.person_id)
         if coming is None:
             return None
         sign_in = SignIn(
@@ -74,7 +64,7 @@ class PasskeyDoor:
             device=device_words(request.headers.get("user-agent", "")),
             credential=shown.id,
         )
-        return await self.sessions.begin(sign_in, self.passkeys.clock.now_us())
+        return await self.sign_in.admissions.sessions.begin(sign_in, self.passkeys.clock.now_us())
 
     async def registration(self, visit: Visit) -> Response:
         site, browser = site_of(visit.request), browser_secret(visit.request) or new_secret()
@@ -89,7 +79,7 @@ class PasskeyDoor:
         site, person_id = site_of(visit.request), person_of(visit.principal)
         if site is None:
             return _refused(_NOT_HERE)
-        if await self.admission.of(person_id) is None:
+        if await self.sign_in.admissions.of(person_id) is None:
             return _refused(_NO_RECORD)
         label = visit.form.get("label") or device_words(visit.request.headers.get("user-agent", ""))
         try:
@@ -107,7 +97,7 @@ class PasskeyDoor:
 
     async def remove(self, visit: Visit) -> Response:
         person_id = person_of(visit.principal)
-        if await self.known.remove(person_id, visit.path["id"], str(visit.principal), visit.now_us):
+        if await self.passkeys.store.remove(person_id, visit.path["id"], str(visit.principal), visit.now_us):
             return visit.go("/account", "The passkey was removed, and what it signed in was signed out.")
         return visit.go("/account", "There is no such passkey any more.", "bad")
 

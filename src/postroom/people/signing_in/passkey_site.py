@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from starlette.requests import Request
 
-from postroom.people.signing_in.passkeys import Passkey, Site
+from postroom.people.signing_in.passkeys import Site
 
 _LOCAL: Final = "localhost"
 
@@ -43,12 +42,6 @@ def _is_number(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-class KnownPasskeys(Protocol):
-    async def of(self, person_id: str) -> Sequence[Passkey]: ...
-
-    async def remove(self, person_id: str, passkey_id: str, by: str, now_us: int) -> bool: ...
 
 
 # The device, in words its person knows it by.

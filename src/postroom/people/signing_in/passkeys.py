@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
@@ -85,20 +85,6 @@ class PasskeyRefused(Exception):
     """One sentence for the person; what exactly was wrong helps only those who try."""
 
 
-class PasskeyStore(Protocol):
-    async def keep_challenge(self, challenge: Challenge, now_us: int) -> None: ...
-
-    async def take_challenge(self, digest: str, now_us: int) -> Challenge | None: ...
-
-    async def get(self, passkey_id: str) -> Passkey | None: ...
-
-    async def of(self, person_id: str) -> Sequence[Passkey]: ...
-
-    async def add(self, passkey: Passkey, by: str) -> bool: ...
-
-    async def used(self, passkey: Passkey, counter: int, now_us: int) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passkeys:
     """
@@ -107,7 +93,7 @@ class Passkeys:
     The library is imported when it is first needed.
     """
 
-    store: PasskeyStore
+    store: StoredPasskeys
     clock: Clock
     new_challenge: Callable[[], bytes]
 

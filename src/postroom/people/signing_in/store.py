@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Connection,
     Index,
     Row,
@@ -27,6 +28,8 @@ from postroom.kernel.audit import AuditKind, NewAudit
 from postroom.kernel.database.audit import add_entry
 from postroom.kernel.database.engine import Database
 from postroom.kernel.database.schema import SHARED, metadata, partial_index
+from postroom.kernel.guard.http import ROOT
+from postroom.kernel.guard.tokens import TokenFile
 from postroom.kernel.values.ids import IdMint, seconds
 from postroom.kernel.values.principal import HOUSEHOLD_OWNER, Principal, Role
 from postroom.people.model import PersonRole
@@ -43,6 +46,7 @@ from postroom.people.signing_in.rules import (
     SignIn,
     SignInWay,
     digest,
+    may_stay,
     new_secret,
     person_of,
 )
@@ -173,9 +177,9 @@ class StoredSignInLinks:
 
     def _queue(self, connection: Connection, wish: LinkWish, browser: str, now_us: int) -> None:
         """Under a digest whose secret no one has, until it is sent."""
-        row = link_row(digest(new_secret()), wish.principal, now_us, wish.token_ids, wish.way)
-        more = {"browser": digest(browser) if browser else None, "channel": wish.channel, "address": wish.address}
-        connection.execute(insert(console_links).values({**row, **more}))
+        row = _row(new_secret(), wish.principal, now_us, LINK_LIFE_SECONDS, wish.token_ids, wish.way)
+        row |= {"browser": digest(browser) if browser else None, "channel": wish.channel, "address": wish.address}
+        connection.execute(insert(console_links).values(row))
 
 
 def _is_free(connection: Connection, person_id: str, now_us: int) -> bool:
@@ -194,25 +198,35 @@ def _is_free(connection: Connection, person_id: str, now_us: int) -> bool:
 _BETWEEN: Final = ","
 _KEPT_US: Final = seconds(24 * 3600.0)  # after their end, so that a late click is told "expired" and not "unknown"
 _ID_CHARACTERS: Final = 16
-_CONSOLE_SESSIONS_LINKS, _SESSIONS = console_links.c, console_sessions.c
+_ARTICLES: Final = {
+    SignInWay.TERMINAL: "the",
+    SignInWay.INVITATION: "an",
+    SignInWay.LINK: "a",
+    SignInWay.PASSKEY: "a",
+}
+_SESSIONS: Final = console_sessions.c
 
 
-class StoredConsoleSessions:
-    def __init__(self, database: Database, mint: Callable[[int], str] | None = None) -> None:
+class ConsoleSessions:
+    """They live no longer than what they stand on: a token, a role, an invitation, looked at again at every request."""
+
+    def __init__(self, database: Database, tokens: TokenFile) -> None:
         self._database = database
-        self._mint = mint or IdMint().mint
+        self._mint = IdMint().mint
+        self.tokens = tokens
 
-    async def invite(
+    async def link(
         self,
+        base_url: str,
         principal: Principal,
         now_us: int,
         *,
-        token_ids: Sequence[str] = (),
+        token_ids: Sequence[str] | None = None,
         way: SignInWay = SignInWay.TERMINAL,
     ) -> str:
-        """The secret of a new link; whoever shows it first is signed in, for as long as these tokens are good."""
-        secret = new_secret()
-        row = link_row(digest(secret), principal, now_us, token_ids, way)
+        """Who opens it first is signed in, for as long as these tokens are good; without any named, the principal's."""
+        secret, ids = new_secret(), self.tokens.ids_of(principal) if token_ids is None else token_ids
+        row = _row(secret, principal, now_us, LINK_LIFE_SECONDS, ids, way)
 
         def work(connection: Connection) -> None:
             for table in (console_links, console_sessions):
@@ -220,36 +234,19 @@ class StoredConsoleSessions:
             connection.execute(insert(console_links).values(row))
 
         await self._database.write(work)
-        return secret
+        return f"{base_url}{ROOT}/login?key={secret}"
 
     async def redeem(self, link_secret: str, now_us: int, *, browser: str = "", device: str = "") -> str | None:
         """
-        The secret of a new session, or None when the link is unknown, used or too old; the row decides a race.
+        The secret of a new session; None when the link is unknown, used, too old or of one who may come in no more.
 
-        One that was asked for is good in the browser that asked, and in no other.
+        The row decides a race. One that was asked for is good in the browser that asked, and in no other.
         """
         secret = new_secret()
-        here = (
-            or_(_CONSOLE_SESSIONS_LINKS.browser.is_(None), _CONSOLE_SESSIONS_LINKS.browser == digest(browser))
-            if browser
-            else _CONSOLE_SESSIONS_LINKS.browser.is_(None)
-        )
-        use = (
-            update(console_links)
-            .where(
-                _CONSOLE_SESSIONS_LINKS.digest == digest(link_secret),
-                _CONSOLE_SESSIONS_LINKS.used_at.is_(None),
-                _CONSOLE_SESSIONS_LINKS.expires_at > now_us,
-                here,
-            )
-            .values(used_at=now_us)
-            .returning(
-                _CONSOLE_SESSIONS_LINKS.role,
-                _CONSOLE_SESSIONS_LINKS.name,
-                _CONSOLE_SESSIONS_LINKS.token_ids,
-                _CONSOLE_SESSIONS_LINKS.way,
-            )
-        )
+        asked_here = [_LINKS.browser == digest(browser)] if browser else []
+        here = or_(_LINKS.browser.is_(None), *asked_here)
+        use = update(console_links).where(_good(link_secret, now_us), here).values(used_at=now_us)
+        use = use.returning(_LINKS.role, _LINKS.name, _LINKS.token_ids, _LINKS.way)
 
         def work(connection: Connection) -> bool:
             found = connection.execute(use).first()
@@ -261,22 +258,19 @@ class StoredConsoleSessions:
             self._begin(connection, secret, sign_in, now_us)
             return True
 
-        return secret if await self._database.write(work) else None
+        return secret if await self._database.write(work) and await self.find(secret, now_us) else None
 
     async def is_for_another_browser(self, link_secret: str, browser: str, now_us: int) -> bool:
         """Whether the link would be good where it was asked for."""
-        asked = select(_CONSOLE_SESSIONS_LINKS.browser).where(
-            _CONSOLE_SESSIONS_LINKS.digest == digest(link_secret),
-            _CONSOLE_SESSIONS_LINKS.used_at.is_(None),
-            _CONSOLE_SESSIONS_LINKS.expires_at > now_us,
-        )
+        asked = select(_LINKS.browser).where(_good(link_secret, now_us))
         row = await self._database.read(lambda connection: connection.execute(asked).first())
         return row is not None and row.browser is not None and row.browser != digest(browser)
 
-    async def begin(self, sign_in: SignIn, now_us: int) -> str:
+    async def begin(self, sign_in: SignIn, now_us: int) -> str | None:
+        """The secret of a new session; None when this person may not sign in any more."""
         secret = new_secret()
         await self._database.write(lambda connection: self._begin(connection, secret, sign_in, now_us))
-        return secret
+        return secret if await self.find(secret, now_us) else None
 
     async def find(self, secret: str, now_us: int) -> ConsoleSession | None:
         """With what the person is at this moment, so that a change of it counts at once, by which process ever."""
@@ -288,7 +282,9 @@ class StoredConsoleSessions:
         wanted = select(console_sessions, *now).select_from(joined)
         wanted = wanted.where(_SESSIONS.digest == digest(secret), _open(now_us))
         row = await self._database.read(lambda connection: connection.execute(wanted).first())
-        return None if row is None else _session(row)
+        session = None if row is None else _session(row)
+        holds = session is not None and self.tokens.still_holds(session.token_ids)
+        return session if session and may_stay(session, tokens_hold=holds) else None
 
     async def end(self, secret: str, now_us: int) -> None:
         ended = update(console_sessions).where(_SESSIONS.digest == digest(secret), _SESSIONS.ended_at.is_(None))
@@ -297,9 +293,7 @@ class StoredConsoleSessions:
     async def end_all(self, principal: Principal, now_us: int, *, but: str = "") -> int:
         """Everywhere this person is signed in, but for one secret, and every link that was not used yet."""
         person_id, kept = person_of(principal), digest(but) if but else ""
-        unused = delete(console_links).where(
-            _CONSOLE_SESSIONS_LINKS.person_id == person_id, _CONSOLE_SESSIONS_LINKS.used_at.is_(None)
-        )
+        unused = delete(console_links).where(_LINKS.person_id == person_id, _LINKS.used_at.is_(None))
         ended = update(console_sessions).where(
             _SESSIONS.person_id == person_id, _SESSIONS.ended_at.is_(None), _SESSIONS.digest != kept
         )
@@ -328,7 +322,7 @@ class StoredConsoleSessions:
         rows = await self._database.read(lambda connection: connection.execute(asked).all())
         return [
             OpenSession(
-                id=session_id_of(row.digest),
+                id=row.digest[:_ID_CHARACTERS],
                 way=row.way or str(SignInWay.TERMINAL),
                 device=row.device or "",
                 created_at_us=row.created_at,
@@ -340,26 +334,20 @@ class StoredConsoleSessions:
     def _begin(self, connection: Connection, secret: str, sign_in: SignIn, now_us: int) -> None:
         person_id = person_of(sign_in.principal)
         known = select(people.c.role).where(people.c.id == person_id, people.c.owner_agent == HOUSEHOLD_OWNER)
-        row = _row(digest(secret), sign_in.principal, now_us, SESSION_LIFE_SECONDS, sign_in.token_ids)
-        role = connection.execute(known).scalar_one_or_none()
-        more = {"person_role": role, "device": sign_in.device, "credential": sign_in.credential}
-        connection.execute(insert(console_sessions).values({**row, **more, "way": str(sign_in.way)}))
-        words = f"signed in by {'the terminal' if sign_in.way is SignInWay.TERMINAL else _with_article(sign_in.way)}"
+        row = _row(secret, sign_in.principal, now_us, SESSION_LIFE_SECONDS, sign_in.token_ids, sign_in.way)
+        row |= {"device": sign_in.device, "credential": sign_in.credential}
+        row["person_role"] = connection.execute(known).scalar_one_or_none()
+        connection.execute(insert(console_sessions).values(row))
+        words = f"signed in by {_ARTICLES[sign_in.way]} {sign_in.way}"
         entry = NewAudit(actor=str(sign_in.principal), kind=AuditKind.SIGN_IN, act=words, detail=sign_in.device)
         add_entry(connection, self._mint(now_us), entry, now_us)
 
 
-def session_id_of(secret_digest: str) -> str:
-    return secret_digest[:_ID_CHARACTERS]
+def _good(link_secret: str, now_us: int) -> ColumnElement[bool]:
+    return and_(_LINKS.digest == digest(link_secret), _LINKS.used_at.is_(None), _LINKS.expires_at > now_us)
 
 
-def link_row(
-    link_digest: str, principal: Principal, now_us: int, token_ids: Sequence[str], way: SignInWay
-) -> dict[str, Any]:
-    return {**_row(link_digest, principal, now_us, LINK_LIFE_SECONDS, token_ids), "way": str(way)}
-
-
-def _open(now_us: int) -> Any:
+def _open(now_us: int) -> ColumnElement[bool]:
     return and_(_SESSIONS.ended_at.is_(None), _SESSIONS.expires_at > now_us)
 
 
@@ -379,17 +367,17 @@ def _ids(text: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (text or "").split(_BETWEEN)))
 
 
-def _with_article(way: SignInWay) -> str:
-    return f"{'an' if way is SignInWay.INVITATION else 'a'} {way}"
-
-
-def _row(kept: str, principal: Principal, now_us: int, life_seconds: float, token_ids: Sequence[str]) -> dict[str, Any]:
+def _row(
+    secret: str, principal: Principal, now_us: int, life_seconds: float, token_ids: Sequence[str], way: SignInWay
+) -> dict[str, Any]:
+    """What a link and a session have in common."""
     return {
-        "digest": kept,
+        "digest": digest(secret),
         "role": str(principal.role),
         "name": principal.name,
         "person_id": person_of(principal),
         "created_at": now_us,
         "expires_at": now_us + seconds(life_seconds),
         "token_ids": _BETWEEN.join(token_ids),
+        "way": str(way),
     }
