@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
     taken = {"intent_id": "i", "status": "accepted", "lifecycle_status": "SUBMITTED", "created_at": "now"}
     async with Piecemeal({"ok": True, **taken, "words": "word " * 50}) as server:
         client = HouseholdClient(server.url)
-        assert await client.under(CHATGPT, "token").submit({"payload": {}}) == taken
+        assert asdict(await client.under(CHATGPT, "token").submit({"payload": {}})) == taken
         await client.close()
 
 

@@ -66,7 +66,7 @@ async def test_a_question_back_that_is_sent_again_is_asked_once(office: Office) 
 
     thread = await office.threads.thread(AS_OWNER, ask.id)
     assert (await office.now(ask)).waiting_reason is WaitingReason.AGENT
-    assert [one["message"] for one in thread["messages"]] == ["Which?"]
+    assert [one.message for one in thread.messages] == ["Which?"]
 
 
 async def test_an_old_answer_that_is_sent_again_does_not_answer_a_newer_question(office: Office) -> None:
@@ -191,7 +191,7 @@ async def test_one_who_has_not_proved_the_address_decides_nothing_and_hears_why_
         assert seen is not None and (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
 
     thread = await office.threads.inbox.messages(intent.id)
-    assert [one[2] for one in thread] == ["approve", "reject", "well"]
+    assert [one.message for one in thread] == ["approve", "reject", "well"]
     letter, *told = office.post.sent
     assert "address has to be verified first" in letter["message"]
     assert {(one["message"], one["key"]) for one in told} == {(NOT_VERIFIED, f"{intent.id}:not_decided:telegram:2001")}

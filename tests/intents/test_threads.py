@@ -339,22 +339,22 @@ async def test_an_inbox_shows_both_directions_by_folder(office: Office) -> None:
     page = await office.threads.page(USER_ANN, None, None, 10)
     ended = await office.threads.page(USER_ANN, "done", None, 10)
 
-    assert [(one["thread_id"], one["direction"]) for one in page["threads"]] == [
+    assert [(one.thread_id, one.direction) for one in page.threads] == [
         (done.id, "received"),
         (sent.id, "sent"),
         (received.id, "received"),
     ]
-    assert [(one["thread_id"], one["answer"]) for one in ended["threads"]] == [(done.id, "Yes")]
+    assert [(one.thread_id, one.answer) for one in ended.threads] == [(done.id, "Yes")]
 
 
 async def test_an_inbox_is_read_page_by_page(office: Office) -> None:
     made = [await office.ask(USER_ANN, f"Number {number}") for number in range(5)]
 
     first = await office.threads.page(USER_ANN, "pending", None, 3)
-    rest = await office.threads.page(USER_ANN, "pending", first["next_cursor"], 3)
+    rest = await office.threads.page(USER_ANN, "pending", first.next_cursor, 3)
 
-    assert [one["thread_id"] for one in (*first["threads"], *rest["threads"])] == [one.id for one in reversed(made)]
-    assert rest["next_cursor"] is None
+    assert [one.thread_id for one in (*first.threads, *rest.threads)] == [one.id for one in reversed(made)]
+    assert rest.next_cursor is None
 
 
 async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> None:
@@ -363,9 +363,9 @@ async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> Non
     await office.threads.reply(AS_ANN, intent.id, "Ten minutes")
 
     thread = await office.threads.thread(AS_ANN, intent.id)
-    assert (thread["status"], thread["lifecycle_status"], thread["answer"]) == ("done", "COMPLETED", "Ten minutes")
-    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(USER_ANN, "Ten minutes")]
-    assert [one["event_type"] for one in thread["timeline"]] == [
+    assert (thread.status, thread.lifecycle_status, thread.answer) == ("done", "COMPLETED", "Ten minutes")
+    assert [(one.author, one.message) for one in thread.messages] == [(USER_ANN, "Ten minutes")]
+    assert [one.event_type for one in thread.timeline] == [
         "intent.created",
         "intent.submitted",
         "intent.in_progress",
@@ -418,8 +418,8 @@ async def test_a_reply_after_the_end_is_kept_and_changes_nothing_else(office: Of
 
     thread = await office.threads.thread(AS_ANN, intent.id)
     assert (after.status, after.result) == (ended.status, ended.result)
-    assert [one["message"] for one in thread["messages"]] == ["No", "approve"]
-    assert (thread["timeline"][-1]["event_type"], thread["timeline"][-1]["actor"]) == ("intent.message", acting.agent)
+    assert [one.message for one in thread.messages] == ["No", "approve"]
+    assert (thread.timeline[-1].event_type, thread.timeline[-1].actor) == ("intent.message", acting.agent)
 
 
 async def test_only_a_person_decides_an_approval(office: Office) -> None:
@@ -463,7 +463,7 @@ async def test_an_approval_takes_the_exact_word(office: Office, words: str) -> N
 
     assert (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
     thread = await office.threads.thread(AS_ANN, intent.id)
-    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(USER_ANN, words)]
+    assert [(one.author, one.message) for one in thread.messages] == [(USER_ANN, words)]
     done = await office.threads.reply(AS_ANN, intent.id, " Approve ")
     assert done.result is not None and done.result["decision"] == "approved"
 
@@ -524,13 +524,13 @@ async def test_a_waiting_intent_goes_on(office: Office) -> None:
 async def test_changes_are_told_from_where_one_left_off(office: Office) -> None:
     intent = await office.ask(USER_ANN)
     first = await office.threads.changes(USER_ANN, None, 10)
-    nothing = await office.threads.changes(USER_ANN, first["next_cursor"], 10)
+    nothing = await office.threads.changes(USER_ANN, first.next_cursor, 10)
     await office.threads.reply(AS_ANN, intent.id, "Yes")
-    more = await office.threads.changes(USER_ANN, first["next_cursor"], 1)
+    more = await office.threads.changes(USER_ANN, first.next_cursor, 1)
 
-    assert [one["event_type"] for one in first["changes"]] == ["intent.created", "intent.submitted"]
-    assert (nothing["changes"], nothing["next_cursor"]) == ([], first["next_cursor"])
-    assert ([one["event_type"] for one in more["changes"]], more["has_more"]) == (["intent.in_progress"], True)
+    assert [one.event_type for one in first.changes] == ["intent.created", "intent.submitted"]
+    assert (nothing.changes, nothing.next_cursor) == ([], first.next_cursor)
+    assert ([one.event_type for one in more.changes], more.has_more) == (["intent.in_progress"], True)
 
 
 async def test_an_agent_that_reads_its_post_has_it_delivered(office: Office) -> None:

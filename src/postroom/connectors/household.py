@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import aiohttp
 
-from postroom.intents.envelope import AssistantCall, build_envelope, first_receipt, receipt
+from postroom.intents.envelope import AssistantCall, build_envelope
+from postroom.intents.model import Receipt
 from postroom.intents.routes import GatewayParts, submit
 from postroom.kernel.running.clock import Clock
 from postroom.kernel.values.errors import Code, FieldError, Refused
@@ -42,7 +43,7 @@ class Adapter:
         envelope = envelope_of(self.mint(now), to_text(now))
         receipt = await self.household.submit(envelope)
         if self.as_at_first:
-            envelope = envelope_of(receipt["intent_id"], receipt["created_at"])
+            envelope = envelope_of(receipt.intent_id, receipt.created_at)
         kept = await self._remember(call, resolution)
         return _answer(DecisionMode.SENT, resolution, envelope, receipt, kept)
 
@@ -95,7 +96,7 @@ def _answer(
     mode: DecisionMode,
     resolution: Resolution,
     envelope: Mapping[str, Any] | None = None,
-    receipt: Mapping[str, Any] | None = None,
+    receipt: Receipt | None = None,
     confirmation: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     return {
@@ -103,7 +104,7 @@ def _answer(
         "decision_mode": str(mode),
         "resolution": resolution.document(),
         "envelope": dict(envelope) if envelope is not None else None,
-        "delivery": {"submitted": True, "via": "gateway", **receipt} if receipt is not None else None,
+        "delivery": {"submitted": True, "via": "gateway", **asdict(receipt)} if receipt is not None else None,
         "confirmation": confirmation,
     }
 
@@ -134,9 +135,9 @@ class Direct:
         )
         await self.confirmer.confirm(asked, by_person=self.principal.is_person)
 
-    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
+    async def submit(self, envelope: Mapping[str, Any]) -> Receipt:
         intent = await submit(self.gateway, self.principal, envelope)
-        return first_receipt(intent) if self.as_at_first else receipt(intent)
+        return Receipt.of(intent, as_at_first=self.as_at_first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +212,10 @@ class CallerClient:
         }
         await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
 
-    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
+    async def submit(self, envelope: Mapping[str, Any]) -> Receipt:
         answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
-        told = {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
-        return {**told, "status": answer.get("legacy_status", answer["status"])}
+        told = {name: answer[name] for name in ("intent_id", "lifecycle_status", "created_at")}
+        return Receipt(**told, status=answer.get("legacy_status", answer["status"]))
 
     async def _post(
         self,

@@ -18,14 +18,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from postroom.connectors.household import Adapter, Direct
-from postroom.intents.envelope import AssistantCall, intent_document, refuse
+from postroom.intents.envelope import AssistantCall, refuse
+from postroom.intents.model import RECEIPT, AgentIntent
 from postroom.intents.routes import GatewayParts
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import Rule, caller
 from postroom.kernel.serving.json_door import answered
 from postroom.kernel.values.errors import Code, FieldError, Refused, failure_document
 from postroom.kernel.values.fields import unsendable
-from postroom.kernel.values.ids import is_uuid
+from postroom.kernel.values.ids import is_uuid, to_text
 from postroom.kernel.values.principal import Principal, Role
 from postroom.people.model import InputMode
 from postroom.people.names.resolve import Confirmation, Confirmer, Resolver
@@ -248,7 +249,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
         acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
         page = await parts.gateway.threads.page(acting.agent, status, _cursor(cursor), limit)
-        return {"ok": True, "threads": page["threads"], "next_cursor": page["next_cursor"]}
+        return cast(InboxListing, page.model_dump())
 
     @answered(failure_document)
     async def reply(
@@ -261,7 +262,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
         _check_texts(message=message)
         acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-        return _state(intent_document(await parts.gateway.threads.reply(acting, _id(thread_id), message)))
+        return _state(await parts.gateway.threads.reply(acting, _id(thread_id), message))
 
     @answered(failure_document)
     async def get_intent_status(
@@ -270,7 +271,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         """What became of a message: accepted, running, done or failed; `result.answer` is what the person answered."""
         principal = caller(context, parts.verifier)
         acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-        return _state(intent_document(await parts.gateway.threads.visible(acting, _id(intent_id))))
+        return _state(await parts.gateway.threads.visible(acting, _id(intent_id)))
 
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     server.add_tool(list_inbox, annotations=reading)
@@ -278,10 +279,16 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
     server.add_tool(get_intent_status, annotations=reading)
 
 
-def _state(document: dict[str, Any]) -> IntentState:
-    names = ("intent_id", "lifecycle_status", "waiting_reason", "result", "updated_at")
-    state = {"ok": True, "status": document["legacy_status"], **{name: document[name] for name in names}}
-    return cast(IntentState, state)
+def _state(intent: AgentIntent) -> IntentState:
+    return {
+        "ok": True,
+        "status": RECEIPT[intent.status],
+        "intent_id": intent.id,
+        "lifecycle_status": str(intent.status),
+        "waiting_reason": intent.waiting_reason and str(intent.waiting_reason),
+        "result": dict(intent.result) if intent.result is not None else None,
+        "updated_at": to_text(intent.updated_at_us),
+    }
 
 
 def _check_texts(**texts: str | None) -> None:

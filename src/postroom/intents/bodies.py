@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from postroom.intents.envelope import Macro
+from postroom.intents.model import FOLDERS, RECEIPT, AgentIntent, IntentEvent, Receipt, ReceiptWord, StepKind
 from postroom.kernel.serving.json_door import Agent, Strict, Text
 from postroom.kernel.values.ids import to_text
 from postroom.kernel.webhooks import Subscription, WebhookEvent
@@ -24,8 +26,6 @@ _Lifecycle = Literal[
     "CANCELED",
     "TIMED_OUT",
 ]
-_ReceiptWord = Literal["accepted", "running", "done", "failed"]
-
 Uuid = Annotated[str, Field(pattern=UUID)]
 Pause = Annotated[int, Field(ge=1, le=2_592_000)]
 
@@ -56,8 +56,21 @@ class SubmitAnswer(BaseModel):
     intent_id: str
     status: _Lifecycle
     lifecycle_status: _Lifecycle
-    legacy_status: _ReceiptWord
+    legacy_status: ReceiptWord
     created_at: str
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> SubmitAnswer:
+        """`status` says the protocol's word, `legacy_status` the specification's."""
+        word: Any = receipt.lifecycle_status
+        return cls(
+            ok=True,
+            intent_id=receipt.intent_id,
+            status=word,
+            lifecycle_status=word,
+            legacy_status=receipt.status,
+            created_at=receipt.created_at,
+        )
 
 
 class IntentBody(BaseModel):
@@ -72,7 +85,7 @@ class IntentBody(BaseModel):
     reply_to: str | None
     status: _Lifecycle
     lifecycle_status: _Lifecycle
-    legacy_status: _ReceiptWord
+    legacy_status: ReceiptWord
     waiting_reason: str | None
     seq: int
     macro_id: str | None
@@ -82,10 +95,40 @@ class IntentBody(BaseModel):
     created_at: str
     updated_at: str
 
+    @classmethod
+    def of(cls, intent: AgentIntent) -> IntentBody:
+        word: Any = str(intent.status)
+        return cls(
+            intent_id=intent.id,
+            intent_type=intent.intent_type,
+            correlation_id=intent.correlation_id,
+            from_agent=intent.from_agent,
+            to_agent=intent.to_agent,
+            handler=intent.handler,
+            payload=dict(intent.payload),
+            metadata=dict(intent.metadata),
+            reply_to=intent.reply_to,
+            status=word,
+            lifecycle_status=word,
+            legacy_status=RECEIPT[intent.status],
+            waiting_reason=intent.waiting_reason and str(intent.waiting_reason),
+            seq=intent.seq,
+            macro_id=intent.macro_id,
+            remind_count=sum(step.kind is StepKind.REMIND for step in intent.plan[: intent.position]),
+            deadline_at=to_text(intent.deadline_at_us) if intent.deadline_at_us is not None else None,
+            result=dict(intent.result) if intent.result is not None else None,
+            created_at=to_text(intent.created_at_us),
+            updated_at=to_text(intent.updated_at_us),
+        )
+
 
 class IntentAnswer(BaseModel):
     ok: bool
     intent: IntentBody
+
+    @classmethod
+    def of(cls, intent: AgentIntent) -> IntentAnswer:
+        return cls(ok=True, intent=IntentBody.of(intent))
 
 
 class EventBody(BaseModel):
@@ -98,6 +141,21 @@ class EventBody(BaseModel):
     actor: str | None
     waiting_reason: str | None
     payload: dict[str, Any]
+
+    @classmethod
+    def of(cls, event: IntentEvent) -> EventBody:
+        word: Any = str(event.status)
+        return cls(
+            event_id=event.id,
+            intent_id=event.intent_id,
+            seq=event.seq,
+            event_type=str(event.event_type),
+            status=word,
+            at=to_text(event.at_us),
+            actor=event.actor,
+            waiting_reason=event.waiting_reason and str(event.waiting_reason),
+            payload=dict(event.payload),
+        )
 
 
 class EventsAnswer(BaseModel):
@@ -113,10 +171,18 @@ class ResolveIntentRequest(Strict):
 
 
 class CompletionDelivery(BaseModel):
+    """How the end of an intent reaches the agent that was to have it; the thread stands in its inbox at once."""
+
     delivered: bool
     reason: Literal["in_inbox", "reply_to_not_set"]
     reply_to: str | None
     thread_id: str
+
+    @classmethod
+    def of(cls, intent: AgentIntent) -> CompletionDelivery:
+        wanted = intent.reply_to is not None
+        reason: Literal["in_inbox", "reply_to_not_set"] = "in_inbox" if wanted else "reply_to_not_set"
+        return cls(delivered=wanted, reason=reason, reply_to=intent.reply_to, thread_id=intent.id)
 
 
 class ResolveIntentAnswer(BaseModel):
@@ -146,6 +212,26 @@ class ThreadBody(BaseModel):
     created_at: str
     updated_at: str
 
+    @classmethod
+    def of(cls, intent: AgentIntent, agent: str, /, **more: Any) -> Self:
+        """As this agent sees it."""
+        answer = intent.result.get("answer") if intent.result else None
+        return cls(
+            thread_id=intent.id,
+            intent_type=intent.intent_type,
+            direction="sent" if intent.from_agent == agent else "received",
+            from_agent=intent.from_agent,
+            to_agent=intent.to_agent,
+            handler=intent.handler,
+            status=next(name for name, statuses in FOLDERS.items() if intent.status in statuses),
+            lifecycle_status=cast(_Lifecycle, str(intent.status)),
+            message=intent.text,
+            answer=answer if isinstance(answer, str) else None,
+            created_at=to_text(intent.created_at_us),
+            updated_at=to_text(intent.updated_at_us),
+            **more,
+        )
+
 
 class InboxAnswer(BaseModel):
     ok: bool
@@ -166,6 +252,16 @@ class TimelineEntry(BaseModel):
     actor: str | None
     at: str
     details: dict[str, Any]
+
+    @classmethod
+    def of(cls, event: IntentEvent) -> TimelineEntry:
+        return cls(
+            event_id=event.id,
+            event_type=str(event.event_type),
+            actor=event.actor,
+            at=to_text(event.at_us),
+            details=dict(event.payload),
+        )
 
 
 class WholeThread(ThreadBody):
@@ -258,6 +354,8 @@ class SubscriptionsAnswer(BaseModel):
 
 
 class MacroParameter(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
     name: str
     kind: Literal["seconds", "count", "address", "addresses"]
     description: str
@@ -269,6 +367,11 @@ class MacroBody(BaseModel):
     macro_id: str
     description: str
     parameters: list[MacroParameter]
+
+    @classmethod
+    def of(cls, macro: Macro) -> MacroBody:
+        parameters = [MacroParameter.model_validate(one) for one in macro.parameters]
+        return cls(macro_id=macro.id, description=macro.description, parameters=parameters)
 
 
 class MacrosAnswer(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from postroom.kernel.values.errors import Code, Refused
 from postroom.kernel.values.fields import storable
@@ -86,7 +86,8 @@ TRANSITIONS: Final[dict[IntentStatus, tuple[IntentStatus, ...]]] = {
 TERMINAL: Final = frozenset(status for status, after in TRANSITIONS.items() if not after)
 
 # The receipt speaks the specification's four words; the full status stands beside them.
-RECEIPT: Final[dict[IntentStatus, str]] = {
+ReceiptWord = Literal["accepted", "running", "done", "failed"]
+RECEIPT: Final[dict[IntentStatus, ReceiptWord]] = {
     _S.CREATED: "accepted",
     _S.SUBMITTED: "accepted",
     _S.DELIVERED: "running",
@@ -97,6 +98,14 @@ RECEIPT: Final[dict[IntentStatus, str]] = {
     _S.FAILED: "failed",
     _S.CANCELED: "failed",
     _S.TIMED_OUT: "failed",
+}
+
+
+Folder = Literal["pending", "active", "done"]
+FOLDERS: Final[dict[Folder, tuple[IntentStatus, ...]]] = {
+    "pending": (_S.CREATED, _S.SUBMITTED, _S.DELIVERED),
+    "active": (_S.ACKNOWLEDGED, _S.IN_PROGRESS, _S.WAITING),
+    "done": (_S.COMPLETED, _S.FAILED, _S.CANCELED, _S.TIMED_OUT),
 }
 
 
@@ -187,6 +196,27 @@ class AgentIntent:
 
 
 _ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What its sender is given: a word of the specification, and the full status beside it."""
+
+    intent_id: str
+    status: ReceiptWord
+    lifecycle_status: str
+    created_at: str
+
+    @classmethod
+    def of(cls, intent: AgentIntent, *, as_at_first: bool = False) -> Receipt:
+        """`as_at_first`: the one given when it was stored, whatever has become of it since."""
+        status = IntentStatus.SUBMITTED if as_at_first else intent.status
+        return cls(
+            intent_id=intent.id,
+            status=RECEIPT[status],
+            lifecycle_status=str(status),
+            created_at=to_text(intent.created_at_us),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Path, Query
@@ -16,11 +16,15 @@ from postroom.intents.adapt import Acting
 from postroom.intents.bodies import (
     UUID,
     ChangesAnswer,
+    CompletionDelivery,
     DecisionRequest,
     DelegateRequest,
+    EventBody,
     EventsAnswer,
     InboxAnswer,
     IntentAnswer,
+    IntentBody,
+    MacroBody,
     MacrosAnswer,
     ReplyRequest,
     ResolveIntentAnswer,
@@ -36,16 +40,11 @@ from postroom.intents.bodies import (
 )
 from postroom.intents.envelope import (
     MACROS,
-    completion_delivery,
-    event_document,
-    first_receipt,
-    in_protocol_words,
-    intent_document,
-    receipt,
     refuse,
 )
 from postroom.intents.gateway import Intake, Submission
-from postroom.intents.model import AgentIntent, IntentStatus
+from postroom.intents.model import AgentIntent, IntentStatus, Receipt
+from postroom.intents.model import Folder as FolderName
 from postroom.intents.threads import Threads
 from postroom.kernel.guard.http import Caller, IdempotencyKey, ReservedId
 from postroom.kernel.running.clock import Clock
@@ -200,31 +199,27 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="submitIntent",
         summary="Send an ask or a reply",
         description="Accepted means stored. The same idempotency key and content answer with the first intent.",
-        response_model=SubmitAnswer,
     )
-    async def submit_intent(body: SubmitRequest, caller: Caller, key: IdempotencyKey) -> dict[str, Any]:
+    async def submit_intent(body: SubmitRequest, caller: Caller, key: IdempotencyKey) -> SubmitAnswer:
         envelope = body.model_dump() | {"idempotency_key": agreed_key(key, body.idempotency_key)}
         intent = await submit(parts, caller, envelope)
-        return {"ok": True, **in_protocol_words(first_receipt(intent) if key else receipt(intent))}
+        return SubmitAnswer.of(Receipt.of(intent, as_at_first=key is not None))
 
     @router.get(
         "/v1/intents/{intent_id}",
         operation_id="getIntent",
         summary="What became of an intent",
-        response_model=IntentAnswer,
     )
-    async def get(intent_id: Id, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
-        intent = await parts.threads.visible(parts.acting(caller, owner), intent_id)
-        return {"ok": True, "intent": intent_document(intent)}
+    async def get(intent_id: Id, caller: Caller, owner: _OwnAgent = None) -> IntentAnswer:
+        return IntentAnswer.of(await parts.threads.visible(parts.acting(caller, owner), intent_id))
 
     @router.get(
         "/v1/macros",
         operation_id="listMacros",
         summary="Ways to pursue an ask",
-        response_model=MacrosAnswer,
     )
-    async def macros(_caller: Caller) -> dict[str, Any]:
-        return {"ok": True, "macros": [macro.document() for macro in MACROS.values()]}
+    async def macros(_caller: Caller) -> MacrosAnswer:
+        return MacrosAnswer(ok=True, macros=[MacroBody.of(macro) for macro in MACROS.values()])
 
 
 def _add_events(router: APIRouter, parts: GatewayParts) -> None:
@@ -232,12 +227,11 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
         "/v1/intents/{intent_id}/events",
         operation_id="listIntentEvents",
         summary="Everything that happened to an intent",
-        response_model=EventsAnswer,
     )
-    async def events(intent_id: Id, caller: Caller, since: Since = 0, owner: _OwnAgent = None) -> dict[str, Any]:
+    async def events(intent_id: Id, caller: Caller, since: Since = 0, owner: _OwnAgent = None) -> EventsAnswer:
         await parts.threads.visible(parts.acting(caller, owner), intent_id)
         found = await parts.threads.store.events(intent_id, since=since, limit=_PAGE)
-        return {"ok": True, "events": [event_document(event) for event in found]}
+        return EventsAnswer(ok=True, events=[EventBody.of(event) for event in found])
 
     @router.get(
         "/v1/intents/{intent_id}/events/stream",
@@ -259,7 +253,8 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
             intent = await parts.threads.store.get(intent_id)
             ended = intent is None or (not intent.is_open and seen >= intent.seq)
             return [
-                StreamEvent(name=str(one.event_type), id=str(one.seq), data=event_document(one)) for one in found
+                StreamEvent(name=str(one.event_type), id=str(one.seq), data=EventBody.of(one).model_dump())
+                for one in found
             ], ended
 
         return stream(fetch, parts.signal, parts.clock, wait_seconds)
@@ -270,31 +265,29 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
         "/v1/intents/{intent_id}/resolve",
         operation_id="resolveIntent",
         summary="End an intent: completed or failed by whoever was asked, canceled by the sender",
-        response_model=ResolveIntentAnswer,
     )
     async def resolve(
         intent_id: Id, body: ResolveIntentRequest, caller: Caller, owner: _OwnAgent = None
-    ) -> dict[str, Any]:
+    ) -> ResolveIntentAnswer:
         change = await parts.threads.resolve(
             parts.acting(caller, owner), intent_id, IntentStatus(body.status), _outcome(body)
         )
-        return {
-            "ok": True,
-            "intent": intent_document(change.intent),
-            "event": event_document(change.events[-1]),
-            "completion_delivery": completion_delivery(change.intent),
-        }
+        return ResolveIntentAnswer(
+            ok=True,
+            intent=IntentBody.of(change.intent),
+            event=EventBody.of(change.events[-1]),
+            completion_delivery=CompletionDelivery.of(change.intent),
+        )
 
     @router.post(
         "/v1/intents/{intent_id}/resume",
         operation_id="resumeIntent",
         summary="Let a waiting intent go on, or end it with the result of a task",
-        response_model=IntentAnswer,
     )
-    async def resume(intent_id: Id, body: ResumeRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
+    async def resume(intent_id: Id, body: ResumeRequest, caller: Caller, owner: _OwnAgent = None) -> IntentAnswer:
         refuse(unsendable(body.task_result, "task_result"))
         intent = await parts.threads.resume(parts.acting(caller, owner), intent_id, body.task_result)
-        return {"ok": True, "intent": intent_document(intent)}
+        return IntentAnswer.of(intent)
 
 
 def _outcome(body: ResolveIntentRequest) -> dict[str, Any]:
@@ -335,7 +328,7 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
             seen = found[-1][0] if found else seen
             delivered = [(place, await parts.threads.fetched(agent, one)) for place, one in found]
             return [
-                StreamEvent(name="intent.submitted", id=one.id, data={**intent_document(one), "seq": place})
+                StreamEvent(name="intent.submitted", id=one.id, data=IntentBody.of(one).model_dump() | {"seq": place})
                 for place, one in delivered
             ], False
 
@@ -373,7 +366,7 @@ def stream(fetch: Fetch, signal: Signal, clock: Clock, wait_seconds: float) -> S
 
 # The inbox of an agent.
 
-Folder = Annotated[Literal["pending", "active", "done"] | None, Query()]
+Folder = Annotated[FolderName | None, Query()]
 
 
 def inbox_router(parts: GatewayParts) -> APIRouter:
@@ -388,35 +381,30 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         "",
         operation_id="listInbox",
         summary="Threads, newest first",
-        response_model=InboxAnswer,
     )
     async def listed(
         caller: Caller, owner: _OwnAgent = None, status: Folder = None, cursor: Cursor = None, limit: Limit = 50
-    ) -> dict[str, Any]:
-        agent = parts.acting(caller, owner).agent
-        return {"ok": True, **await parts.threads.page(agent, status, cursor, limit)}
+    ) -> InboxAnswer:
+        return await parts.threads.page(parts.acting(caller, owner).agent, status, cursor, limit)
 
     @router.get(
         "/changes",
         operation_id="listInboxChanges",
         summary="What happened since",
         description="Every event once, as it was committed. After a cursor whose thread was removed: what is younger.",
-        response_model=ChangesAnswer,
     )
     async def changes(
         caller: Caller, owner: _OwnAgent = None, cursor: Cursor = None, limit: Limit = 100
-    ) -> dict[str, Any]:
-        agent = parts.acting(caller, owner).agent
-        return {"ok": True, **await parts.threads.changes(agent, cursor, limit)}
+    ) -> ChangesAnswer:
+        return await parts.threads.changes(parts.acting(caller, owner).agent, cursor, limit)
 
     @router.get(
         "/{thread_id}",
         operation_id="getThread",
         summary="A thread with everything said and done in it",
-        response_model=ThreadAnswer,
     )
-    async def thread(thread_id: Id, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
-        return {"ok": True, "thread": await parts.threads.thread(parts.acting(caller, owner), thread_id)}
+    async def thread(thread_id: Id, caller: Caller, owner: _OwnAgent = None) -> ThreadAnswer:
+        return ThreadAnswer(ok=True, thread=await parts.threads.thread(parts.acting(caller, owner), thread_id))
 
 
 def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
@@ -424,44 +412,36 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         "/{thread_id}/reply",
         operation_id="replyInThread",
         summary="Answer what was asked",
-        response_model=IntentAnswer,
     )
-    async def reply(thread_id: Id, body: ReplyRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
-        return _shown(await parts.threads.reply(parts.acting(caller, owner), thread_id, body.message))
+    async def reply(thread_id: Id, body: ReplyRequest, caller: Caller, owner: _OwnAgent = None) -> IntentAnswer:
+        return IntentAnswer.of(await parts.threads.reply(parts.acting(caller, owner), thread_id, body.message))
 
     @router.post(
         "/{thread_id}/approve",
         operation_id="approveThread",
         summary="Say yes, as a person",
-        response_model=IntentAnswer,
     )
-    async def approve(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
+    async def approve(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> IntentAnswer:
         acting = parts.acting(caller, owner)
-        return _shown(await parts.threads.decide(acting, thread_id, approve=True, comment=body.comment))
+        return IntentAnswer.of(await parts.threads.decide(acting, thread_id, approve=True, comment=body.comment))
 
     @router.post(
         "/{thread_id}/reject",
         operation_id="rejectThread",
         summary="Say no, as a person",
-        response_model=IntentAnswer,
     )
-    async def reject(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
+    async def reject(thread_id: Id, body: DecisionRequest, caller: Caller, owner: _OwnAgent = None) -> IntentAnswer:
         acting = parts.acting(caller, owner)
-        return _shown(await parts.threads.decide(acting, thread_id, approve=False, comment=body.comment))
+        return IntentAnswer.of(await parts.threads.decide(acting, thread_id, approve=False, comment=body.comment))
 
     @router.post(
         "/{thread_id}/delegate",
         operation_id="delegateThread",
         summary="Let somebody else answer",
-        response_model=IntentAnswer,
     )
-    async def delegate(thread_id: Id, body: DelegateRequest, caller: Caller, owner: _OwnAgent = None) -> dict[str, Any]:
+    async def delegate(thread_id: Id, body: DelegateRequest, caller: Caller, owner: _OwnAgent = None) -> IntentAnswer:
         to = checked_address(body.delegate_to, "delegate_to")
-        return _shown(await parts.threads.delegate(parts.acting(caller, owner), thread_id, to, body.note))
-
-
-def _shown(intent: AgentIntent) -> dict[str, Any]:
-    return {"ok": True, "intent": intent_document(intent)}
+        return IntentAnswer.of(await parts.threads.delegate(parts.acting(caller, owner), thread_id, to, body.note))
 
 
 # Subscriptions to its news.

@@ -6,14 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, ScalarSelect, Select, and_, func, select
+from sqlalchemy import ScalarSelect, Select, and_, func, select
 
 from postroom.intents.adapt import Acting, Directory, check_may_answer
-from postroom.intents.envelope import event_document, intent_document
+from postroom.intents.bodies import (
+    ChangesAnswer,
+    EventBody,
+    InboxAnswer,
+    IntentBody,
+    MessageBody,
+    ThreadBody,
+    TimelineEntry,
+    WholeThread,
+)
 from postroom.intents.model import (
     APPROVAL,
+    FOLDERS,
     MAX_STEPS,
     AgentIntent,
+    Folder,
     IntentChange,
     IntentEvent,
     IntentEventType,
@@ -44,13 +55,6 @@ from postroom.kernel.running.loop import Signal
 from postroom.kernel.values.errors import Code, FieldError, Refused
 from postroom.kernel.values.ids import to_text
 
-_S = IntentStatus
-FOLDERS: Final[dict[str, tuple[IntentStatus, ...]]] = {
-    "pending": (_S.SUBMITTED, _S.DELIVERED),
-    "active": (_S.ACKNOWLEDGED, _S.IN_PROGRESS, _S.WAITING),
-    "done": (_S.COMPLETED, _S.FAILED, _S.CANCELED, _S.TIMED_OUT),
-}
-_EVERY: Final = tuple(status for statuses in FOLDERS.values() for status in statuses)
 _MOST_EVENTS: Final = 500
 
 
@@ -63,46 +67,36 @@ class Threads:
     clock: Clock
     mint: Callable[[int], str]
 
-    async def page(self, agent: str, folder: str | None, before: str | None, limit: int) -> dict[str, Any]:
-        statuses = FOLDERS[folder] if folder else _EVERY
+    async def page(self, agent: str, folder: Folder | None, before: str | None, limit: int) -> InboxAnswer:
+        statuses = FOLDERS[folder] if folder else tuple(IntentStatus)
         found = await self.inbox.threads(agent, statuses, before=before, limit=limit + 1)
         shown = found[:limit]
-        return {
-            "threads": [summary(intent, agent) for intent in shown],
-            "next_cursor": shown[-1].id if len(found) > limit else None,
-        }
+        return InboxAnswer(
+            ok=True,
+            threads=[ThreadBody.of(intent, agent) for intent in shown],
+            next_cursor=shown[-1].id if len(found) > limit else None,
+        )
 
-    async def thread(self, acting: Acting, thread_id: str) -> dict[str, Any]:
+    async def thread(self, acting: Acting, thread_id: str) -> WholeThread:
         intent = await self.visible(acting, thread_id)
         events = await self.store.events(thread_id, since=0, limit=_MOST_EVENTS)
-        said = await self.inbox.messages(thread_id)
-        return {
-            **summary(intent, acting.agent),
-            "intent": intent_document(intent),
-            "messages": [
-                {"message_id": one, "author": author, "message": text, "at": to_text(at)}
-                for one, author, text, at in said
-            ],
-            "timeline": [
-                {
-                    "event_id": event.id,
-                    "event_type": str(event.event_type),
-                    "actor": event.actor,
-                    "at": to_text(event.at_us),
-                    "details": dict(event.payload),
-                }
-                for event in events
-            ],
-        }
+        return WholeThread.of(
+            intent,
+            acting.agent,
+            intent=IntentBody.of(intent),
+            messages=await self.inbox.messages(thread_id),
+            timeline=[TimelineEntry.of(event) for event in events],
+        )
 
-    async def changes(self, agent: str, after: str | None, limit: int) -> dict[str, Any]:
+    async def changes(self, agent: str, after: str | None, limit: int) -> ChangesAnswer:
         found = await self.inbox.changes(agent, after=after, limit=limit + 1)
         shown = found[:limit]
-        return {
-            "changes": [event_document(event) for event in shown],
-            "has_more": len(found) > limit,
-            "next_cursor": shown[-1].id if shown else after,
-        }
+        return ChangesAnswer(
+            ok=True,
+            changes=[EventBody.of(event) for event in shown],
+            has_more=len(found) > limit,
+            next_cursor=shown[-1].id if shown else after,
+        )
 
     async def visible(self, acting: Acting, intent_id: str) -> AgentIntent:
         """Whoever has nothing to do with an intent does not even learn that it exists."""
@@ -209,25 +203,6 @@ class Threads:
         return MoveContext(self.clock.now_us(), acting.actor, self.mint)
 
 
-def summary(intent: AgentIntent, agent: str) -> dict[str, Any]:
-    folder = next(name for name, statuses in FOLDERS.items() if intent.status in (*statuses, IntentStatus.CREATED))
-    answer = intent.result.get("answer") if intent.result else None
-    return {
-        "thread_id": intent.id,
-        "intent_type": intent.intent_type,
-        "direction": "sent" if intent.from_agent == agent else "received",
-        "from_agent": intent.from_agent,
-        "to_agent": intent.to_agent,
-        "handler": intent.handler,
-        "status": folder,
-        "lifecycle_status": str(intent.status),
-        "message": intent.text,
-        "answer": answer if isinstance(answer, str) else None,
-        "created_at": to_text(intent.created_at_us),
-        "updated_at": to_text(intent.updated_at_us),
-    }
-
-
 def _by(acting: Acting, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
     """Who is said to have answered is who acts."""
     return {**outcome, "responded_by": acting.actor}
@@ -289,20 +264,15 @@ class StoredInbox:
         )
         return await self._database.read(lambda connection: connection.execute(asked).first() is not None)
 
-    async def messages(self, intent_id: str, limit: int = 200) -> Sequence[tuple[str, str, str, int]]:
-        """Id, author, text and time of everything that was said."""
+    async def messages(self, intent_id: str, limit: int = 200) -> list[MessageBody]:
+        """Everything that was said."""
         table = intent_messages.c
-        asked = (
-            select(table.id, table.author, table.message, table.created_at)
-            .where(table.intent_id == intent_id)
-            .order_by(table.id)
-            .limit(limit)
-        )
-
-        def work(connection: Connection) -> list[tuple[str, str, str, int]]:
-            return [(row.id, row.author, row.message, row.created_at) for row in connection.execute(asked)]
-
-        return await self._database.read(work)
+        asked = select(intent_messages).where(table.intent_id == intent_id).order_by(table.id).limit(limit)
+        rows = await self._database.read(lambda connection: connection.execute(asked).all())
+        return [
+            MessageBody(message_id=row.id, author=row.author, message=row.message, at=to_text(row.created_at))
+            for row in rows
+        ]
 
     async def changes(self, agent: str, *, after: str | None, limit: int) -> Sequence[IntentEvent]:
         """In the order in which they were committed, so that nothing comes to stand before what was read already."""
