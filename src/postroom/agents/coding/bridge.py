@@ -12,7 +12,7 @@ import json
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from postroom.settings.connections import Caller, Connection, NoHousehold
@@ -28,6 +28,7 @@ _GREETING: Final = "initialize"
 _GREETED: Final = "notifications/initialized"
 _CANCELLED: Final = "notifications/cancelled"
 _NAMES: Final = ("name", "uri", "taskId")
+McpMessage = dict[str, Any]
 
 
 class Bridge:
@@ -38,7 +39,7 @@ class Bridge:
         self._url = connection.url
         self._write = write
         self._writing = threading.Lock()
-        self._greeting: dict[str, Any] | None = None
+        self._greeting: McpMessage | None = None
         self._session: str | None = None
         self._version: str | None = None
         self._under_way: dict[Any, HTTPConnection] = {}
@@ -58,7 +59,7 @@ class Bridge:
             threading.Thread(target=self._carry, args=(message,), daemon=True).start()
         self._end_session()
 
-    def _carry(self, message: dict[str, Any]) -> None:
+    def _carry(self, message: McpMessage) -> None:
         if message.get("method") == _GREETING:
             self._greeting, self._session = message, None
         try:
@@ -67,7 +68,7 @@ class Bridge:
         except NoHousehold:
             self._apologise(message)
 
-    def _sent(self, message: dict[str, Any]) -> int:
+    def _sent(self, message: McpMessage) -> int:
         """The answer's status; 404 is a session that the household does not know any more, and nothing was written."""
         content = json.dumps(message).encode()
         link, response = self._caller.opened("POST", _PATH, content, self._headers(message), _SECONDS)
@@ -81,7 +82,7 @@ class Bridge:
             link.close()
         return response.status
 
-    def _take_answer(self, message: dict[str, Any], response: HTTPResponse) -> None:
+    def _take_answer(self, message: McpMessage, response: HTTPResponse) -> None:
         from http.client import HTTPException
 
         if response.status == 404 and self._session:
@@ -97,13 +98,13 @@ class Bridge:
         if is_request and not has_answered:
             self._apologise(message, response.status)
 
-    def _take(self, asked: Mapping[str, Any], one: dict[str, Any]) -> None:
+    def _take(self, asked: McpMessage, one: McpMessage) -> None:
         if asked.get("method") == _GREETING and isinstance(one.get("result"), dict):
             self._version = one["result"].get("protocolVersion")
         if "method" in one or ("id" in asked and asked["id"] not in self._not_awaited):
             self._say(one)
 
-    def _headers(self, message: Mapping[str, Any]) -> dict[str, str]:
+    def _headers(self, message: McpMessage) -> dict[str, str]:
         """As the transport wants them; newer revisions name method and version of each call."""
         headers = {"Accept": "application/json, text/event-stream"}
         params = message.get("params")
@@ -139,7 +140,7 @@ class Bridge:
             link.close()
             return response.status < 400
 
-    def _hang_up(self, message: Mapping[str, Any]) -> None:
+    def _hang_up(self, message: McpMessage) -> None:
         """What the client does not wait for any more: the household ends its waiting, never the question."""
         params = message.get("params")
         identifier = params.get("requestId") if isinstance(params, dict) else None
@@ -151,7 +152,7 @@ class Bridge:
             with contextlib.suppress(OSError):
                 link.sock.shutdown(socket.SHUT_RDWR)
 
-    def _apologise(self, message: Mapping[str, Any], status: int | None = None) -> None:
+    def _apologise(self, message: McpMessage, status: int | None = None) -> None:
         """A request is never left without an answer."""
         if "id" not in message or "method" not in message or message["id"] in self._not_awaited:
             return
@@ -162,7 +163,7 @@ class Bridge:
         told = words.get(status, f"The household answered {status}.")
         self._say({"jsonrpc": "2.0", "id": message["id"], "error": {"code": _GONE, "message": told}})
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _say(self, message: McpMessage) -> None:
         with self._writing:
             self._write(json.dumps(message, ensure_ascii=False) + "\n")
 
@@ -191,7 +192,7 @@ def _lines(source: IO[str]) -> Iterator[str]:
         return
 
 
-def _read(line: str) -> dict[str, Any] | None:
+def _read(line: str) -> McpMessage | None:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
@@ -199,7 +200,7 @@ def _read(line: str) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
-def _messages(response: HTTPResponse) -> Iterator[dict[str, Any]]:
+def _messages(response: HTTPResponse) -> Iterator[McpMessage]:
     """Of a JSON answer, or of a stream of events as they come."""
     if response.headers.get_content_type() != "text/event-stream":
         message = _read(response.read().decode("utf-8", "replace"))

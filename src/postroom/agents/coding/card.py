@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -30,57 +30,76 @@ class TooLong(Exception):
     """It could not be shown whole, so no one may allow it without seeing it."""
 
 
+JsonObject = dict[str, Any]  # as a client's program writes it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWish:
     """`who` is the agent as a person knows it; `lasting`: what its program offers to allow for the session."""
 
     who: str
     tool: str
-    tool_input: dict[str, Any] = field(default_factory=dict)
+    tool_input: JsonObject = field(default_factory=dict)
     folder: str = ""
-    lasting: tuple[dict[str, Any], ...] = ()
+    lasting: tuple[JsonObject, ...] = ()
 
 
-def permission(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
-    """The body of one `ask`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentCard:
+    """What one `ask` says; `options` are value, label and description, and without any it is a question for words."""
+
+    question: str
+    context: str
+    options: tuple[tuple[str, str, str], ...] = ()
+    multiple: bool = False
+    allow_text: bool = True
+
+    @property
+    def body(self) -> JsonObject:
+        options = [
+            {"value": value, "label": label, **({"description": more} if more else {})}
+            for value, label, more in self.options
+        ]
+        return {
+            "question": self.question,
+            "context": self.context,
+            "kind": "choice" if options else "text",
+            **({"options": options, "multiple": self.multiple} if options else {}),
+            "allow_text": self.allow_text,
+        }
+
+
+_YES_OR_NO: Final = ((ALLOW, "Allow", ""), (DENY, "Deny", ""))
+
+
+def permission(wish: AgentWish, reveal: Reveal) -> AgentCard:
     shown = reveal(masked("\n\n".join([_what(wish), *([_for_session(wish.lasting)] if wish.lasting else [])])))
-    if len(shown) > _MOST_SHOWN:
-        raise TooLong
     does = "run a command" if wish.tool in _SHELLS else f"use {line(wish.tool, 80, reveal)}"
-    options = [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}]
-    if wish.lasting:
-        options.append({"value": _ALLOW_SESSION, "label": "Allow for this session"})
-    return {
-        "question": f"{wish.who} wants to {does}.",
-        "context": shown,
-        "kind": "choice",
-        "options": options,
-        "allow_text": False,
-    }
+    for_session = ((_ALLOW_SESSION, "Allow for this session", ""),) if wish.lasting else ()
+    question, options = f"{wish.who} wants to {does}.", (*_YES_OR_NO, *for_session)
+    return AgentCard(question=question, context=_whole(shown), options=options, allow_text=False)
 
 
-def plan(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
+def plan(wish: AgentWish, reveal: Reveal) -> AgentCard:
     """Words of one's own send the plan back with them."""
+    question = f"{wish.who} has a plan. May it begin? In words of your own you say what to change."
     shown = reveal(masked(_value(wish.tool_input.get("plan"))))
+    return AgentCard(question=question, context=_whole(shown), options=_YES_OR_NO)
+
+
+def _whole(shown: str) -> str:
     if len(shown) > _MOST_SHOWN:
         raise TooLong
-    return {
-        "question": f"{wish.who} has a plan. May it begin? In words of your own you say what to change.",
-        "context": shown,
-        "kind": "choice",
-        "options": [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}],
-        "allow_text": True,
-    }
+    return shown
 
 
-def questions(wish: AgentWish, reveal: Reveal) -> list[dict[str, Any]]:
+def questions(wish: AgentWish, reveal: Reveal) -> list[AgentCard]:
     """One card for each; their options by number, because labels are the client's own words."""
-    return [_question(one, wish, reveal) for one in _listed_questions(wish.tool_input)]
+    return [_question(one, wish, reveal) for one in objects(wish.tool_input.get("questions"))]
 
 
-def _listed_questions(tool_input: dict[str, Any]) -> list[dict[str, Any]]:
-    given = tool_input.get("questions")
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+def objects(value: Any) -> tuple[JsonObject, ...]:
+    return tuple(one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
 
 
 def line(text: str, most: int, reveal: Reveal) -> str:
@@ -88,33 +107,20 @@ def line(text: str, most: int, reveal: Reveal) -> str:
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
 
 
-def _question(one: dict[str, Any], wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
-    options = [
-        {
-            "value": str(place),
-            "label": line(str(option.get("label")), _MOST_LABEL, reveal),
-            **({"description": said} if (said := _described(option, reveal)) else {}),
-        }
-        for place, option in enumerate(_options(one))
-    ]
+def _question(one: JsonObject, wish: AgentWish, reveal: Reveal) -> AgentCard:
     words = reveal(masked(str(one.get("question") or "")))
     if not words.strip() or len(words) > _MOST_QUESTION:
         raise TooLong
-    return {
-        "question": words,
-        "context": f"{wish.who} asks.",
-        "kind": "choice" if options else "text",
-        **({"options": options, "multiple": bool(one.get("multiSelect"))} if options else {}),
-        "allow_text": True,
-    }
+    options = tuple(
+        (str(place), line(str(option.get("label")), _MOST_LABEL, reveal), _described(option, reveal))
+        for place, option in enumerate(objects(one.get("options")))
+    )
+    return AgentCard(
+        question=words, context=f"{wish.who} asks.", options=options, multiple=bool(one.get("multiSelect"))
+    )
 
 
-def _options(one: dict[str, Any]) -> list[dict[str, Any]]:
-    given = one.get("options")
-    return [option for option in given if isinstance(option, dict)] if isinstance(given, list) else []
-
-
-def _described(option: dict[str, Any], reveal: Reveal) -> str:
+def _described(option: JsonObject, reveal: Reveal) -> str:
     said = option.get("description")
     return line(said, _MOST_DESCRIPTION, reveal) if isinstance(said, str) else ""
 
@@ -128,12 +134,12 @@ def _what(wish: AgentWish) -> str:
     return "\n\n".join([*lines, *([f"in {wish.folder}"] if wish.folder else [])])
 
 
-def _for_session(suggestions: tuple[dict[str, Any], ...]) -> str:
+def _for_session(suggestions: tuple[JsonObject, ...]) -> str:
     """What else would be allowed: it can be more than the one command."""
     return f"For this session means: {'; '.join(map(_suggested, suggestions))}."
 
 
-def _suggested(one: dict[str, Any]) -> str:
+def _suggested(one: JsonObject) -> str:
     match one:
         case {"type": "addRules", "rules": [*rules], "behavior": behavior}:
             named = (f"{rule.get('toolName')}({rule.get('ruleContent') or '*'})" for rule in rules if rule)
@@ -157,7 +163,29 @@ def _value(value: Any) -> str:
 # What a person's answer lets it do.
 
 _CERTAIN: Final = ("channel", "signed_in")
-Ended = Mapping[str, Any]  # a question that was answered, as the doors show it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAsk:
+    """A question of an agent's as it is now, and what a person answered; `joined`: it was there before."""
+
+    ask_id: str
+    status: str
+    joined: bool = False
+    by: str = ""
+    channel: str = ""
+    assurance: str = ""
+    value: str | None = None
+    selected: tuple[str, ...] = ()
+    text: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == "open"
+
+    @property
+    def is_answered(self) -> bool:
+        return self.status == "answered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,33 +197,29 @@ class Permission:
     why: str = ""
 
 
-def permission_of(ended: Ended) -> Permission | None:
+def permission_of(ended: AgentAsk) -> Permission | None:
     """None when it says neither yes nor no."""
-    said, by = ended.get("answer") or {}, ended.get("answered_by") or {}
-    name = by.get("name") or "The person"
-    value = said.get("value")
-    if value in (ALLOW, _ALLOW_SESSION):  # a mail that anyone could have written allows nothing
-        certain = by.get("assurance") in _CERTAIN
-        return Permission(allowed=True, for_session=value == _ALLOW_SESSION) if certain else None
-    if value == DENY:
-        return Permission(allowed=False, why=f"{name} said no (via {by.get('channel')}).")
-    words = said.get("text")
-    return Permission(allowed=False, why=f"{name} says: {words}") if words else None
+    name = ended.by or "The person"
+    if ended.value in (ALLOW, _ALLOW_SESSION):  # a mail that anyone could have written allows nothing
+        is_certain = ended.assurance in _CERTAIN
+        return Permission(allowed=True, for_session=ended.value == _ALLOW_SESSION) if is_certain else None
+    if ended.value == DENY:
+        return Permission(allowed=False, why=f"{name} said no (via {ended.channel}).")
+    return Permission(allowed=False, why=f"{name} says: {ended.text}") if ended.text else None
 
 
-def answers_of(tool_input: dict[str, Any], ended: Sequence[Ended]) -> dict[str, str] | None:
+def answers_of(tool_input: JsonObject, ended: Sequence[AgentAsk]) -> dict[str, str] | None:
     """By the client's own questions and labels; None unless each has an answer: the model would take an empty one."""
-    listed = _listed_questions(tool_input)
+    listed = objects(tool_input.get("questions"))
     words = {one["question"]: _words(one, answer) for one, answer in zip(listed, ended, strict=True)}
     return words if words and all(words.values()) else None
 
 
-def _words(question: Mapping[str, Any], ended: Ended) -> str:
-    answer = ended.get("answer") or {}
-    labels = [str(one.get("label")) for one in question.get("options") or () if isinstance(one, dict)]
-    chosen = answer.get("selected") or ([answer["value"]] if answer.get("value") else [])
+def _words(question: JsonObject, ended: AgentAsk) -> str:
+    labels = [str(one.get("label")) for one in objects(question.get("options"))]
+    chosen = ended.selected or ((ended.value,) if ended.value else ())
     named = [labels[int(one)] for one in chosen if one.isdecimal() and int(one) < len(labels)]
-    return ", ".join(named) or str(answer.get("text") or "")
+    return ", ".join(named) or ended.text
 
 
 # Advice for models: as a file for clients that read skills, and as ready prompts.

@@ -12,12 +12,13 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import Final
 
+from postroom.agents.coding.card import JsonObject
 from postroom.agents.coding.hook import OpenCards
 from postroom.agents.coding.phone import PersonAsker
 from postroom.kernel.values.errors import UserError
@@ -55,7 +56,7 @@ class HeadlessWords:
         return [*self.options, "--output-format", form, "--settings", self.settings]
 
 
-def understood(words: Sequence[str], hook: dict[str, Any]) -> HeadlessWords:
+def understood(words: Sequence[str], hook: JsonObject) -> HeadlessWords:
     """Raises UserError for what could not be resumed later."""
     program, rest = words[0], list(words[1:])
     for word in rest:
@@ -100,7 +101,7 @@ def _taken(words: list[str], option: str) -> tuple[list[str], str | None]:
     return kept, value
 
 
-def _read(settings: str | None) -> dict[str, Any]:
+def _read(settings: str | None) -> JsonObject:
     """As Claude Code takes them: JSON, or a file of it."""
     if settings is None:
         return {}
@@ -116,7 +117,7 @@ def _read(settings: str | None) -> dict[str, Any]:
     return found
 
 
-def _hooked(settings: dict[str, Any], hook: dict[str, Any]) -> dict[str, Any]:
+def _hooked(settings: JsonObject, hook: JsonObject) -> JsonObject:
     hooks = settings.get("hooks") or {}
     if not isinstance(hooks, dict) or not isinstance(hooks.get("PreToolUse", []), list):
         raise UserError("--settings: hooks is not what Claude Code takes; correct it there.")
@@ -172,7 +173,7 @@ class RunRecord:
     def output(self, start: int) -> Path:
         return self._folder / f"{start:04d}.out"
 
-    def result(self, start: int) -> dict[str, Any] | None:
+    def result(self, start: int) -> JsonObject | None:
         """The last line that Claude Code printed when it ended of itself."""
         for line in reversed(self.output(start).read_text(encoding="utf-8", errors="replace").splitlines()):
             try:
@@ -262,7 +263,7 @@ class HeadlessRunner:
                 sys.stdout.flush()
                 self.pause(0 if has_ended else _LOOK_SECONDS)
 
-    def _deferred(self) -> dict[str, Any] | None:
+    def _deferred(self) -> JsonObject | None:
         """The call at which Claude Code ended."""
         result = self.record.result(self.record.starts)
         if result is None or result.get("stop_reason") != _DEFERRED:
@@ -270,21 +271,16 @@ class HeadlessRunner:
         call = result.get("deferred_tool_use")
         return call if isinstance(call, dict) else None
 
-    def _wait(self, call: dict[str, Any]) -> None:
+    def _wait(self, call: JsonObject) -> None:
         session = self.record.session
         ask_ids = OpenCards.deferred(self.home, _CLIENT, session, str(call.get("id"))).noted()
         self.say(f"Claude Code waits for an answer to {call.get('name')} ({', '.join(ask_ids) or 'asked again'}).")
         if not ask_ids:
             self.pause(_AGAIN_SECONDS)  # the hook asks again, under the same key
         for ask_id in ask_ids:
-            if self._until_over(ask_id) is None:
-                self.phone.cancel(ask_id, _IN_VAIN)
-
-    def _until_over(self, ask_id: str) -> dict[str, Any] | None:
-        try:
-            return self.phone.until_over(ask_id)
-        except NoHousehold:
-            return {}  # the household does not know the question any more, so the hook will say nothing
+            with suppress(NoHousehold):  # it does not know the question any more, so the hook will say nothing
+                if self.phone.until_over(ask_id) is None:
+                    self.phone.cancel(ask_id, _IN_VAIN)
 
     def _finish(self) -> None:
         """What Claude Code says at last."""

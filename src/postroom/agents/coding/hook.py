@@ -14,8 +14,21 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from postroom.agents.coding import card as agent_card
-from postroom.agents.coding.card import PLAN, QUESTIONS, AgentWish, Reveal, TooLong, answers_of, line, permission_of
-from postroom.agents.coding.phone import LONGEST_DEADLINE, Ask, PersonAsker, Silent, Stopped
+from postroom.agents.coding.card import (
+    PLAN,
+    QUESTIONS,
+    AgentAsk,
+    AgentCard,
+    AgentWish,
+    JsonObject,
+    Reveal,
+    TooLong,
+    answers_of,
+    line,
+    objects,
+    permission_of,
+)
+from postroom.agents.coding.phone import LONGEST_DEADLINE, PersonAsker, Silent, Stopped
 from postroom.settings.connections import NoHousehold
 
 # What a client says: the same few things, however each client spells them.
@@ -60,12 +73,12 @@ class HookCall:
     session: str
     cwd: str = ""
     tool: str = ""
-    tool_input: dict[str, Any] = field(default_factory=dict)
+    tool_input: JsonObject = field(default_factory=dict)
     tool_use_id: str = ""
     transcript: str = ""
     agent: str = ""
     prompt: str = ""
-    suggestions: tuple[dict[str, Any], ...] = ()
+    suggestions: tuple[JsonObject, ...] = ()
     notice: str = ""
     message: str = ""
     background: tuple[str, ...] = ()  # the kinds of what still runs when a turn is over
@@ -128,14 +141,14 @@ def parse(client: str, text: str) -> HookCall | None:
         transcript=_text(said, "transcript_path"),
         agent=_text(said, "agent_id"),
         prompt=_text(said, "prompt_id") or _text(said, "turn_id"),
-        suggestions=_objects(said.get("permission_suggestions")),
+        suggestions=objects(said.get("permission_suggestions")),
         notice=_text(said, "notification_type"),
         message=_text(said, "message") or _text(said, "last_assistant_message") or _text(said, "prompt_response"),
-        background=tuple(_text(one, "type") for one in _objects(said.get("background_tasks"))),
+        background=tuple(_text(one, "type") for one in objects(said.get("background_tasks"))),
     )
 
 
-def _codex_notify(client: str, said: dict[str, Any]) -> HookCall:
+def _codex_notify(client: str, said: JsonObject) -> HookCall:
     """The older way: one JSON text as the last argument, when a turn is over."""
     return HookCall(
         client=client,
@@ -148,13 +161,9 @@ def _codex_notify(client: str, said: dict[str, Any]) -> HookCall:
     )
 
 
-def _text(said: dict[str, Any], name: str) -> str:
+def _text(said: JsonObject, name: str) -> str:
     value = said.get(name)
     return value if isinstance(value, str) else ""
-
-
-def _objects(value: Any) -> tuple[dict[str, Any], ...]:
-    return tuple(one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
 
 
 def _digest(*parts: Any) -> str:
@@ -166,18 +175,6 @@ def _digest(*parts: Any) -> str:
 
 TITLES: Final = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
 _MOST_NOTICE: Final = 600
-
-
-def permission(call: HookCall, reveal: Reveal) -> dict[str, Any]:
-    return agent_card.permission(_wish(call, reveal), reveal)
-
-
-def plan(call: HookCall, reveal: Reveal) -> dict[str, Any]:
-    return agent_card.plan(_wish(call, reveal), reveal)
-
-
-def questions(call: HookCall, reveal: Reveal) -> list[dict[str, Any]]:
-    return agent_card.questions(_wish(call, reveal), reveal)
 
 
 def notice(call: HookCall, reveal: Reveal) -> str:
@@ -274,14 +271,12 @@ def _taken(file: Path) -> list[str]:
 DEFER: Final = "defer"
 
 
-def allowed(
-    call: HookCall, *, updated_input: dict[str, Any] | None = None, for_session: bool = False
-) -> dict[str, Any]:
+def allowed(call: HookCall, *, updated_input: JsonObject | None = None, for_session: bool = False) -> JsonObject:
     if call.client == "gemini":
         return {"decision": "allow"}
     if call.moment is Moment.BEFORE_TOOL:
         return _before_tool(call, "allow", None, updated_input)
-    decision: dict[str, Any] = {"behavior": "allow"}
+    decision: JsonObject = {"behavior": "allow"}
     if updated_input is not None and call.client == "claude":
         decision["updatedInput"] = updated_input
     if for_session and call.client == "claude":
@@ -289,7 +284,7 @@ def allowed(
     return _specific(call, {"decision": decision})
 
 
-def denied(call: HookCall, why: str) -> dict[str, Any]:
+def denied(call: HookCall, why: str) -> JsonObject:
     if call.client == "gemini":
         return {"decision": "deny", "reason": why}
     if call.moment is Moment.BEFORE_TOOL:
@@ -297,19 +292,17 @@ def denied(call: HookCall, why: str) -> dict[str, Any]:
     return _specific(call, {"decision": {"behavior": "deny", "message": why}})
 
 
-def deferred(call: HookCall) -> dict[str, Any]:
+def deferred(call: HookCall) -> JsonObject:
     return _before_tool(call, DEFER, None, None)
 
 
-def written(answer: dict[str, Any] | None) -> str:
+def written(answer: JsonObject | None) -> str:
     """Nothing at all is what makes a client go on as if there were no hook."""
     return "" if answer is None else json.dumps(answer, ensure_ascii=False) + "\n"
 
 
-def _before_tool(
-    call: HookCall, decision: str, why: str | None, updated_input: dict[str, Any] | None
-) -> dict[str, Any]:
-    said: dict[str, Any] = {"permissionDecision": decision}
+def _before_tool(call: HookCall, decision: str, why: str | None, updated_input: JsonObject | None) -> JsonObject:
+    said: JsonObject = {"permissionDecision": decision}
     if why is not None:
         said["permissionDecisionReason"] = why
     if updated_input is not None:
@@ -317,7 +310,7 @@ def _before_tool(
     return _specific(call, said)
 
 
-def _specific(call: HookCall, said: dict[str, Any]) -> dict[str, Any]:
+def _specific(call: HookCall, said: JsonObject) -> JsonObject:
     return {"hookSpecificOutput": {"hookEventName": call.event, **said}}
 
 
@@ -353,7 +346,7 @@ def _beside(transcript: Path, tool_use_id: str) -> set[str]:
     return next((calls for calls in messages.values() if tool_use_id in calls), set())
 
 
-def _messages(transcript: Path) -> list[dict[str, Any]]:
+def _messages(transcript: Path) -> list[JsonObject]:
     try:
         lines = transcript.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -362,7 +355,7 @@ def _messages(transcript: Path) -> list[dict[str, Any]]:
     return [one for one in found if one is not None]
 
 
-def _message(line: str) -> dict[str, Any] | None:
+def _message(line: str) -> JsonObject | None:
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):
@@ -382,7 +375,7 @@ _AT_TERMINAL: Final = "answered at the terminal"
 _IN_VAIN: Final = "not answered in time; the terminal asks now"
 _ENDED: Final = "the program that asked has ended"
 
-Decision = dict[str, Any] | None
+Decision = JsonObject | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,25 +423,26 @@ class Hook:
         self.phone.tell(notice(call, self.reveal))
 
     def _asked(self, call: HookCall) -> Decision:
+        wish = _wish(call, self.reveal)
         match call.tool:
             case tool if tool == QUESTIONS and call.client == "claude":
-                bodies = questions(call, self.reveal)
-                return self._questions_decided(call, self._answers(call, bodies))
+                cards = agent_card.questions(wish, self.reveal)
+                return self._questions_decided(call, self._answers(call, cards))
             case tool if tool == PLAN and call.client == "claude":
-                return self._decision(call, self._answers(call, [plan(call, self.reveal)]), call.tool_input)
+                return self._decision(call, self._answers(call, [agent_card.plan(wish, self.reveal)]), call.tool_input)
             case _:
-                return self._decision(call, self._answers(call, [permission(call, self.reveal)]), None)
+                return self._decision(call, self._answers(call, [agent_card.permission(wish, self.reveal)]), None)
 
-    def _answers(self, call: HookCall, bodies: list[dict[str, Any]]) -> list[Ask] | None:
+    def _answers(self, call: HookCall, bodies: list[AgentCard]) -> list[AgentAsk] | None:
         """Of all questions; None when one of them has no answer of a person. Empty while they may wait."""
         later = self._later(call)
         return self._waiting(call, bodies) if later is None else self._presently(call, bodies, later)
 
-    def _waiting(self, call: HookCall, bodies: list[dict[str, Any]]) -> list[Ask] | None:
+    def _waiting(self, call: HookCall, bodies: list[AgentCard]) -> list[AgentAsk] | None:
         cards, phone = OpenCards.of(self.home, call), self.phone
         if call.agent:
             phone = replace(phone, wait_seconds=min(phone.wait_seconds, AGENT_WAIT_SECONDS))
-        asked: list[Ask] = []
+        asked: list[AgentAsk] = []
         try:
             is_whole = self._put(phone, bodies, f"{call.prompt}:{call.request_digest}", call, cards, asked)
             if is_whole:
@@ -463,30 +457,30 @@ class Hook:
         self._give_up(asked, _ENDED)
         return None
 
-    def _presently(self, call: HookCall, bodies: list[dict[str, Any]], cards: OpenCards) -> list[Ask] | None:
+    def _presently(self, call: HookCall, bodies: list[AgentCard], cards: OpenCards) -> list[AgentAsk] | None:
         """As they are now. What was deferred once stays so while no household can say more."""
         phone = replace(self.phone, wait_seconds=0.0, deadline_seconds=LONGEST_DEADLINE)
-        was_deferred, asked = bool(cards.noted()), list[Ask]()
+        was_deferred, asked = bool(cards.noted()), list[AgentAsk]()
         try:
             is_whole = self._put(phone, bodies, call.tool_use_id, call, cards, asked)
-            over = [phone.until_over(one["ask_id"]) for one in asked]
+            over = [phone.until_over(one.ask_id) for one in asked]
         except NoHousehold:
             return [] if was_deferred else None
         if is_whole and not all(over):
             return []
         cards.forget()
         self._give_up([] if is_whole else asked, _ENDED)
-        answers = [one for one in over if one is not None and one.get("status") == "answered"]
+        answers = [one for one in over if one is not None and one.is_answered]
         return answers if is_whole and len(answers) == len(over) else None
 
     def _put(
         self,
         phone: PersonAsker,
-        bodies: list[dict[str, Any]],
+        bodies: list[AgentCard],
         what: str,
         call: HookCall,
         cards: OpenCards,
-        asked: list[Ask],
+        asked: list[AgentAsk],
     ) -> bool:
         """Whether all of them are asked; the same call that comes once more meets the same questions."""
         for place, body in enumerate(bodies):
@@ -495,7 +489,7 @@ class Hook:
             if one is None:
                 return False
             asked.append(one)
-            cards.note([known["ask_id"] for known in asked])
+            cards.note([known.ask_id for known in asked])
         return bool(asked)
 
     def _later(self, call: HookCall) -> OpenCards | None:
@@ -505,23 +499,23 @@ class Hook:
         cards = OpenCards.deferred(self.home, call.client, call.session, call.tool_use_id)
         return cards if cards.noted() or is_alone(Path(call.transcript), call.tool_use_id) else None
 
-    def _waited_for(self, phone: PersonAsker, asked: list[Ask]) -> list[Ask] | None:
+    def _waited_for(self, phone: PersonAsker, asked: list[AgentAsk]) -> list[AgentAsk] | None:
         """One time for all of them: a client gives its hook no more."""
         over, until = [], phone.now() + phone.wait_seconds
         for one in asked:
-            ended = phone.until_over(one["ask_id"], until) or phone.cancel(one["ask_id"], _IN_VAIN)
-            if ended is None or ended.get("status") != "answered":
+            ended = phone.until_over(one.ask_id, until) or phone.cancel(one.ask_id, _IN_VAIN)
+            if ended is None or not ended.is_answered:
                 self._give_up(asked, _IN_VAIN)
                 return None
             over.append(ended)
         return over
 
-    def _give_up(self, asked: list[Ask], reason: str) -> None:
+    def _give_up(self, asked: list[AgentAsk], reason: str) -> None:
         for one in asked:
-            if self.phone.cancel(one["ask_id"], reason) is None:
+            if self.phone.cancel(one.ask_id, reason) is None:
                 return  # nobody is there to be told
 
-    def _decision(self, call: HookCall, answers: list[Ask] | None, updated_input: dict[str, Any] | None) -> Decision:
+    def _decision(self, call: HookCall, answers: list[AgentAsk] | None, updated_input: JsonObject | None) -> Decision:
         if answers is None:
             return None
         if not answers:
@@ -534,7 +528,7 @@ class Hook:
         changed = None if said.for_session else updated_input
         return allowed(call, for_session=said.for_session, updated_input=changed)
 
-    def _questions_decided(self, call: HookCall, answers: list[Ask] | None) -> Decision:
+    def _questions_decided(self, call: HookCall, answers: list[AgentAsk] | None) -> Decision:
         """Never an empty answer: the model would take it for the person's."""
         if answers is None:
             return None

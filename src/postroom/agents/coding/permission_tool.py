@@ -13,16 +13,16 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, SkipValidation
 
 from postroom.agents.coding import card as agent_card
-from postroom.agents.coding.card import AgentWish, TooLong, answers_of, permission_of
+from postroom.agents.coding.card import AgentAsk, AgentCard, AgentWish, JsonObject, TooLong, answers_of, permission_of
 from postroom.kernel.guard.http import Verifier
 from postroom.kernel.guard.tools import GuardedServer, Inside, caller
 from postroom.kernel.text.visible import reveal
 from postroom.kernel.values.errors import PostroomError
 from postroom.kernel.values.fields import text_problem
 from postroom.kernel.values.principal import Principal
+from postroom.questions.model import Question, QuestionAnswer
 from postroom.questions.questions import Asking
 from postroom.questions.rules.request import check
-from postroom.questions.shapes import document
 from postroom.questions.telling import Progress
 
 PERMISSION_TOOL: Final = "permission_prompt"
@@ -37,7 +37,7 @@ _ASKS: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, ide
 ToolName = Annotated[str, SkipValidation, Field(description="The tool that is to be used")]
 ToolInput = Annotated[dict[str, Any] | None, SkipValidation, Field(description="What it is to be used with")]
 UseId = Annotated[str, SkipValidation, Field(description="Of this very use: the same is asked once")]
-Answer = dict[str, Any]
+Answer = JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Asker:
             case _:
                 return await self._permission(wish, agent_card.permission(wish, reveal))
 
-    async def _permission(self, wish: AgentWish, card: Answer) -> Answer:
+    async def _permission(self, wish: AgentWish, card: AgentCard) -> Answer:
         ended = await self._over([card])
         if (silence := _silence(ended)) is not None:
             return _denied(silence)
@@ -117,13 +117,13 @@ class Asker:
             _denied("There was nothing to ask.") if words is None else _allowed({**wish.tool_input, "answers": words})
         )
 
-    async def _over(self, cards: Sequence[Answer]) -> list[Answer]:
+    async def _over(self, cards: Sequence[AgentCard]) -> list[AgentAsk]:
         """All are shown at once; what is not answered in time is taken back, for no one waits for it any more."""
         asking, deadline = self.parts.asking, max(30, self.parts.wait_seconds)
         opened = []
         for place, card in enumerate(cards):
             key = {} if self.key is None else {"idempotency_key": f"{self.key}:{place}"}
-            request = check({**card, **key, "deadline_seconds": deadline, "wait_seconds": 0})
+            request = check({**card.body, **key, "deadline_seconds": deadline, "wait_seconds": 0})
             opened.append(await asking.ask(self.who, request, wait_seconds=0))
         over, left = [], self.parts.wait_seconds
         for one in opened:
@@ -131,18 +131,32 @@ class Asker:
             view = await asking.wait(self.who, ask_id=one.question.id, wait_seconds=left, progress=self.progress)
             left = max(0.0, left - (asking.clock.now_us() - began_us) / 1_000_000)
             ended = await asking.cancel(self.who, one.question.id, _IN_VAIN) if view.question.is_open else view
-            over.append(document(ended))
+            over.append(_ask_of(ended.question))
         return over
 
 
-def _silence(ended: Sequence[Answer]) -> str | None:
+def _ask_of(question: Question) -> AgentAsk:
+    by, answer = question.answered_by, question.answer or QuestionAnswer()
+    return AgentAsk(
+        ask_id=question.id,
+        status=str(question.status),
+        by=by.name if by else "",
+        channel=by.channel if by else "",
+        assurance=str(by.assurance) if by else "",
+        value=answer.value,
+        selected=answer.selected,
+        text=answer.text or "",
+    )
+
+
+def _silence(ended: Sequence[AgentAsk]) -> str | None:
     """Why there is no answer, in words that no model takes for a person's no."""
     for one in ended:
-        match one["status"]:
+        match one.status:
             case "answered":
                 continue
             case "declined":
-                return f"{(one['answered_by'] or {}).get('name') or 'The person'} would rather not answer."
+                return f"{one.by or 'The person'} would rather not answer."
             case _:
                 return (
                     "No person answered in time. This is not a refusal by a person, and nothing was allowed: go on "
