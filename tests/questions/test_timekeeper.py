@@ -147,7 +147,6 @@ def keeper(
     return Timekeeper(
         times=times,
         questions=questions or office.asking.questions,
-        store=office.store,
         shown=office.presentations,
         cards=CardMaker(channels=CHANNELS, key=b"k"),
         outbound=post,

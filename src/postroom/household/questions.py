@@ -292,7 +292,6 @@ async def hearing(
     parts.listening.after_a_gap(heard.missed)
     times = Timekeeper(
         questions=parts.questions,
-        store=parts.store,
         shown=parts.presentations,
         cards=heard.cards,
         outbound=outbound,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -71,6 +71,7 @@ _AGAIN_SECONDS: Final = 60.0
 _ASLEEP_SECONDS: Final = 30  # whoever keeps time looks every five
 _Changed = Callable[[Question], None]
 _CaughtUp = Callable[[], int | None]
+_First = Callable[[Question, QuestionStep, int], Awaitable[None]]
 
 
 class KeyReused(ValidationError):
@@ -169,13 +170,16 @@ class Questions:
         self._stay_awake(self._clock.now_us())
         return await self._store.next_due(_EVER)
 
-    async def look(self) -> int | None:
-        """One round of reminding, escalating and ending; answers when to look again."""
+    async def look(self, first: _First | None = None) -> int | None:
+        """One round of reminding, escalating and ending, each after `first`; answers when to look again."""
         now_us = self._clock.now_us()
         waiting = await self._store.due(now_us, _QUESTIONS_AT_A_TIME)
         again: list[int] = []
         for question in waiting:
-            plan = self.due(question, now_us)
+            plan = self._due(question, now_us)
+            if first is not None:
+                for step in plan.steps:
+                    await first(question, step, now_us)
             if plan.steps:
                 await self._change(question.id, partial(self._step, now_us=now_us))
             if plan.next_at_us is not None:
@@ -183,13 +187,13 @@ class Questions:
         later = now_us if len(waiting) == _QUESTIONS_AT_A_TIME else await self._store.next_due(now_us)
         return min([*again, *([] if later is None else [later])], default=None)
 
-    def due(self, question: Question, now_us: int) -> Plan:
+    def _due(self, question: Question, now_us: int) -> Plan:
         self._stay_awake(now_us)
         return due(question, now_us, caught_up_until_us=self._caught_up(), awake_since_us=self._awake_since_us)
 
     def _step(self, question: Question, now_us: int) -> QuestionChange:
         """Planned again under the lock: an answer may have come meanwhile."""
-        return taken(question, self.due(question, now_us), now_us)
+        return taken(question, self._due(question, now_us), now_us)
 
     def _stay_awake(self, now_us: int) -> None:
         """Asked every few seconds, unless the household was down, or its machine asleep."""

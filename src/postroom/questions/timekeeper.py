@@ -22,7 +22,6 @@ from postroom.questions.store.questions import StoredQuestions
 
 LOOK_SECONDS: Final = 5.0  # how soon what another process asked is known here; nothing is due earlier than that
 GAP_SECONDS: Final = 120.0  # no channel is known to keep a press for longer than 150 seconds
-_AT_A_TIME: Final = 100
 _NOTE_SECONDS: Final = 10.0
 
 
@@ -31,7 +30,6 @@ class Timekeeper:
     """A reminder is sent before it is noted, under a key of its own: a crash in between sends it once all the same."""
 
     questions: Questions
-    store: StoredQuestions
     shown: StoredPresentations
     cards: CardMaker
     outbound: Outbound
@@ -43,10 +41,7 @@ class Timekeeper:
         now_us = self.clock.now_us()
         next_us = await self.questions.next_step_us()
         if next_us is not None and next_us <= now_us:
-            for question in await self.store.due(now_us, _AT_A_TIME):
-                for step in self.questions.due(question, now_us).steps:
-                    await self._step(question, step, now_us)
-            next_us = await self.questions.look()
+            next_us = await self.questions.look(self._step)
         latest_us = now_us + seconds(LOOK_SECONDS)
         return latest_us if next_us is None else min(next_us, latest_us)
 
